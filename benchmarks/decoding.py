@@ -18,7 +18,7 @@ from typing import Any
 
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.client import _CODECS
-from agent_ls.llm.endpoint import ProviderSettings
+from agent_ls.llm.endpoint import ConnectionSettings
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Request
@@ -96,7 +96,7 @@ def chat_stream(deltas: int) -> bytes:
 
 def ours(provider: str, data: bytes) -> None:
     request = Request("m", (user("hi"),))
-    decoder = _CODECS[provider](ProviderSettings()).stream_decoder(request, ReplyHead(200))
+    decoder = _CODECS[provider](ConnectionSettings()).stream_decoder(request, ReplyHead(200))
     lines, folded = SseDecoder(), Accumulator(provider)
     for chunk in chunks(data):
         for frame in lines.feed(chunk):

@@ -18,7 +18,7 @@ from agent_ls.environments.base import Attribution
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.patch.replace import replace
 from agent_ls.patch.v4a_apply import parse, plan
-from agent_ls.review.agent_edits import agent_edit
+from agent_ls.review.agent_edits import apply_agent_edit
 from agent_ls.review.ledger import open_ledger
 from agent_ls.text import split_lines
 from agent_ls.tools.apply_patch import APPLY_PATCH, ApplyPatchArguments
@@ -60,7 +60,7 @@ async def prepared(path: Path, tool: str) -> None:
 
 
 def filed(before: str, after: str) -> None:
-    agent_edit(open_ledger("/large.py", before), after, Attribution("s", "t", "c"))
+    apply_agent_edit(open_ledger("/large.py", before), after, Attribution("s", "t", "c"))
 
 
 async def median_ms(work: Callable[[], Awaitable[object]]) -> float:

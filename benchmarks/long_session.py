@@ -21,8 +21,8 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.app.settings import Settings
-from agent_ls.app.workbench import Workbench
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Response, Usage
@@ -35,7 +35,7 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from agent_ls.loop.events import ProcessingEnd
+from agent_ls.loop.events.types import ProcessingEnd
 
 ROUNDS = 1000
 SESSIONS = 5
@@ -92,7 +92,7 @@ async def played(rounds: int, base: Path) -> Model:
     folder = base / "work"
     await anyio.to_thread.run_sync(_prepare, folder, rounds)
     model = Model(rounds)
-    workbench = Workbench(
+    workbench = SessionManager(
         settings=Settings(),
         credentials=Credentials(),
         state_dir=base / "state",

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from agent_ls.server.framing import FrameParser, frame
+from agent_ls.server.transport.framing import FrameParser, frame
 from benchmarks.scripted_model import Exchange
 
 DEADLINE_S = 120.0

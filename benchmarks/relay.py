@@ -19,7 +19,7 @@ import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.own_terminals import OwnTerminals
+from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 
 RUNS = 25
 OPTIONS = CommandOptions(60_000, attribution=Attribution("s", "t", "c"))

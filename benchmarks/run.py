@@ -25,9 +25,10 @@ SERVERS = {"floor": BARE, "agent-ls": AGENT_LS, "pygls": PYGLS}
 def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
     """One story, told to a fresh process in a fresh folder."""
     with tempfile.TemporaryDirectory() as base:
-        folder = Path(base) / "work"
-        folder.mkdir()
-        with Server(SERVERS[server], model, Path(base)) as process:
+        folder, state = Path(base) / "work", Path(base) / "state"
+        for made in (folder, state):
+            made.mkdir()
+        with Server(SERVERS[server], model, state) as process:
             if story == "starting":
                 return starting(process, model, folder)
             return (conversing if story == "conversing" else editing)(process, model, folder, scale)

@@ -10,8 +10,8 @@ import agent_ls
 
 
 async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.Answer | bool:
-    """Edits are fine; a command is not, and the model is told why."""
-    if request.effect.get("kind") == "write" or request.tool != "shell":
+    """Edits are fine; anything else is not, and the model is told why."""
+    if request.effect["type"] == "WriteEffect":
         return True
     return agent_ls.Answer("deny", reason="no commands here: say what you would have run")
 

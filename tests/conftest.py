@@ -1,25 +1,50 @@
-"""House rules for every test: no network but loopback, no keys, a home of its own, a loop that is not blocked."""
+"""Rules for every test: no network except loopback, no keys, a home folder of its own, fixed examples."""
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from agent_ls.app.trust import TRUST_VARIABLE
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
 from tests.support import services
 
-# The same examples in every run: what fails here fails for everybody, and what passed does not fail by chance.
-settings.register_profile("fixed", derandomize=True, database=None, deadline=None, print_blob=True)
-settings.load_profile("fixed")
+# Derandomised: an example that fails here fails for everybody. Tests set no counts of their own.
+settings.register_profile(
+    "quick", max_examples=60, derandomize=True, database=None, deadline=None, print_blob=True
+)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=1_000)
+is_whole = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "thorough" if is_whole else "quick"))
+
+# A test run started in the background, or by nohup, ignores these signals, and so would the programs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 KEY_VARIABLES = tuple(name for row in VARIABLES.values() for name in row.keys)
 BASE_VARIABLES = (*(row.base_url for row in VARIABLES.values()), "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every property as a sweep, so that the whole run of CI tries more examples."""
+    for item in items:
+        if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+            item.add_marker("sweep")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip the sweeps that a run has no time for: AGENT_LS_SWEEPS_UNTIL is its end in Unix time."""
+    until = int(os.environ.get("AGENT_LS_SWEEPS_UNTIL", "0"))
+    if until and item.get_closest_marker("sweep") and time.time() > until:
+        pytest.skip("the time for sweeps is over: run it by itself, with AGENT_LS_SWEEPS=whole")
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""The checklists of the source documents, row by row, in our own few words: each row has a test that proves it.
+"""The checklists of the public specifications, row by row, in our own words; each row has a test that proves it.
 
-`000` is the specification of the loop (section 9 is its definition of done), `001` that of conversation and loop
-(section 4 lists its tests), `004` that of loop and tools (S rows). A test names its rows with
-`@pytest.mark.spec("000 9.3.2")`: row 2 of the list in section 9.3. `but` says where we do otherwise, and by which
-promise (REQUIREMENTS holds where sources differ).
+`loop` is the coding agent loop specification (section 9, its definition of done), `conversation` is "conversation and
+agent loop" (section 4, its tests), and `safety` is "tool safety" (its scenarios S5 and S6). A test names its rows with
+`@pytest.mark.spec("loop 9.3.2")`: row 2 of the list in section 9.3. `but` says where agent-ls differs, and by which
+requirement (docs/requirements.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Row:
 
 
 def _rows(prefix: str, *rows: str | tuple[str, str]) -> tuple[Row, ...]:
-    """Numbered from 1 in the order of the source; a pair is words and what we do instead."""
+    """Rows numbered from 1 in the order of the specification; a pair is the row and how agent-ls differs."""
     return tuple(
         Row(f"{prefix}{number}", *((row,) if isinstance(row, str) else row))
         for number, row in enumerate(rows, 1)
@@ -28,7 +28,7 @@ def _rows(prefix: str, *rows: str | tuple[str, str]) -> tuple[Row, ...]:
 
 ROWS = (
     *_rows(
-        "000 9.1.",
+        "loop 9.1.",
         "a session is made of a profile and an environment",
         "an input runs model call and tools in turns until the model is done",
         "an answer of words alone ends the loop",
@@ -39,7 +39,7 @@ ROWS = (
         "inputs one after the other work",
     ),
     *_rows(
-        "000 9.2.",
+        "loop 9.2.",
         "OpenAI has its tools, apply_patch among them",
         "Anthropic has its tools, edit_file among them",
         "Gemini has its tools",
@@ -48,7 +48,7 @@ ROWS = (
         "a tool of the host's own takes the place of the profile's by that name",
     ),
     *_rows(
-        "000 9.3.",
+        "loop 9.3.",
         "calls go through the registry",
         "an unknown tool is an error result",
         "arguments are parsed and checked against the schema",
@@ -56,7 +56,7 @@ ROWS = (
         ("calls run in parallel where the profile says so", "L10: one with an effect waits for those before it"),
     ),
     *_rows(
-        "000 9.4.",
+        "loop 9.4.",
         "the local environment does files and commands",
         ("commands have 10 s by default", "P3: 120 s where the profile is Anthropic's"),
         "a call may set its own time",
@@ -65,7 +65,7 @@ ROWS = (
         "a user can write an environment",
     ),
     *_rows(
-        "000 9.5.",
+        "loop 9.5.",
         "characters are cut first, in all outputs",
         "lines are cut second, where the table says",
         "the cut says how much is gone",
@@ -74,20 +74,20 @@ ROWS = (
         "both limits can be set",
     ),
     *_rows(
-        "000 9.6.",
+        "loop 9.6.",
         "a steer is heard after the running round",
         "a follow-up is worked off after the input",
         "a steer is a turn of its own in the history",
         "to the model it is a message of the user's",
     ),
     *_rows(
-        "000 9.7.",
+        "loop 9.7.",
         "effort reaches the request",
         "a change holds from the next call",
         "low, medium, high, unset, and what a provider adds",
     ),
     *_rows(
-        "000 9.8.",
+        "loop 9.8.",
         "the prompt has the family's instructions",
         "it has facts of the place: system, git, folder, date, model",
         ("it has the tools", "their descriptions go in the request's tool list, the prompt names each"),
@@ -96,7 +96,7 @@ ROWS = (
         "only the documents of this family are read",
     ),
     *_rows(
-        "000 9.9.",
+        "loop 9.9.",
         "an agent is spawned with a task",
         "it works on the same files",
         "it has a history of its own",
@@ -105,14 +105,14 @@ ROWS = (
         "send_input, wait and close_agent work",
     ),
     *_rows(
-        "000 9.10.",
+        "loop 9.10.",
         "every kind of event, at its time",
         "events come by an async iterator",
         ("the end of a call carries its whole output", "E3: above 64 KiB it names it, and `output()` reads it"),
         "start and end bracket the session",
     ),
     *_rows(
-        "000 9.11.",
+        "loop 9.11.",
         "a tool's failure is told to the model, which goes on",
         "passing failures of the provider are tried again, later each time",
         "a refused key is told at once and closes the session",
@@ -123,7 +123,7 @@ ROWS = (
         ),
     ),
     *_rows(
-        "001 4.",
+        "conversation 4.",
         "what is appended comes back",
         "what a request holds is a copy",
         ("appending while others read does no harm", "one event loop, no threads: a request holds its snapshot"),
@@ -143,7 +143,7 @@ ROWS = (
         ("no races", "one event loop, no threads: every order of its steps is tried"),
     ),
     *_rows(
-        "004 S5.",
+        "safety S5.",
         "no tools: one call, one answer",
         "a tool's result reaches the model, which answers",
         "several calls in one answer: all results go back",
@@ -154,7 +154,7 @@ ROWS = (
         "a stop reaches the stream and the tool",
     ),
     *_rows(
-        "004 S6.",
+        "safety S6.",
         "valid arguments: it runs and answers",
         "invalid ones: an error result says which",
         ("too much output is cut with a note", "O1: the limits are 000's; 200 KB is T10's, of tools from YAML"),

@@ -1,4 +1,6 @@
-"""Who may import whom (docs/architecture.md). The table is the architecture; a failure says which arrow is new."""
+"""Check the imports between packages (docs/architecture.md): the table lists the permitted ones; a failure
+names the new import.
+"""
 
 from __future__ import annotations
 
@@ -13,82 +15,210 @@ PACKAGE = ROOT / "agent_ls"
 LLM_TYPES = {"llm.messages", "llm.requests", "llm.stream", "llm.errors"}
 ENV_TYPES = {"environments.base", "environments.errors", "environments.effects"}
 
-# package or module -> what of agent_ls it may import (a name allows everything below it). Longest match counts.
+# package or module -> permitted imports of agent_ls (a name permits everything below it). The longest match
+# counts.
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
-    "text": {"recent"},
-    "recent": set(),
+    "text": {"memo"},
+    "memo": set(),
+    "lean_imports": set(),
     "system": set(),
-    "patch": {"patch", "recent", "text"},
+    "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
-    "review": {"review", "patch", "recent", "text"},
+    "review": {"review", "patch", "memo", "text"},
     "llm": {"llm", "text", "_version"},
     "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "text"},
     "environments": set(),
-    "environments.base": {"recent"},
+    "environments.base": {"confinement", "memo"},
     "environments.errors": set(),
     "environments.effects": set(),
     "environments.language_host": set(),
     "environments.search": ENV_TYPES | {"text"},
+    "environments.timed_search": ENV_TYPES | {"environments.search"},
     "environments.terminal_host": set(),
-    "environments.walls": set(),
+    "environments.walls": {"confinement", "environments.base"},
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
-       "environments.walls", "relay.frames", "system", "text"},
-    "relay": {"relay"},
-    "environments.memory": ENV_TYPES | {"environments.search", "text"},
-    "environments.wrappers": ENV_TYPES | {"environments.opened", "environments.wrappers", "text"},
+       "environments.timed_search", "environments.walls", "confinement", "relay.frames", "system", "text"},
+    "environments.far.place": set(),
+    "environments.far": ENV_TYPES
+    | {"environments.far", "environments.local", "environments.opened", "environments.search",
+       "text"},
+    "confinement": {"confinement"},
+    "relay": {"relay", "confinement"},
+    "environments.memory": ENV_TYPES | {"environments.search", "environments.timed_search", "text"},
+    "environments.wrappers": ENV_TYPES
+    | {"environments.opened", "environments.walls", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
     "environments.editor_host": ENV_TYPES | {"notebook"},
     "environments.editor": ENV_TYPES
-    | {"environments.editor_host", "environments.search", "environments.wrappers", "patch", "text"},
+    | {"environments.editor_host", "environments.search", "environments.timed_search", "environments.wrappers", "patch",
+       "text"},
     "tools": ENV_TYPES
     | LLM_TYPES
     | {"tools", "notebook", "patch", "text", "environments.search", "environments.language_host"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES
     | LLM_TYPES
-    | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.wrappers.scoped"},
-    "policy": ENV_TYPES | {"policy"},
-    "store": ENV_TYPES | LLM_TYPES | {"store", "loop", "review", "policy", "system", "text"},
-    "app": {
-        "app", "store", "loop", "policy", "profiles", "tools", "environments", "notebook", "review", "patch", "llm",
-        "text", "system", "_version",
+    | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.walls",
+       "environments.wrappers.scoped"},
+    "policy": ENV_TYPES | {"policy", "environments.search"},
+    "store": ENV_TYPES
+    | LLM_TYPES
+    | {"store", "environments.far.place", "loop", "review", "policy", "system", "text"},
+    "mcp": {"mcp", "_version", "environments", "llm", "store", "system", "text", "tools"},
+    "mcp.entry": {"mcp.entry"},
+    "app": {"app"},
+    "app.clock": {"app.clock"},
+    "app.errors": {"app.errors"},
+    "app.review": {
+        "app.review", "environments", "loop", "notebook", "patch", "review", "store", "system", "text",
+        "tools",
     },
-    "server": {
-        "server", "app", "store", "loop", "policy", "environments", "notebook", "review", "llm", "system", "text",
-        "_version",
+    "app.sample": {"app.sample"},
+    "app.slash_commands": {"app.slash_commands"},
+    "app.hooks": {"app.hooks", "app.settings", "environments", "loop", "tools.foreign_names"},
+    "app.skills": {
+        "app.permissions", "app.settings", "app.skills", "app.slash_commands", "app.tools", "environments", "profiles",
+        "tools",
     },
+    "app.tools": {"app.tools", "environments", "llm", "loop", "profiles", "tools"},
+    "app.changes": {"app.changes", "app.review", "environments", "loop", "patch", "system", "text"},
+    "app.store_errors": {"app.errors", "app.store_errors", "store", "system"},
+    "app.settings": {
+        "app.errors", "app.settings", "app.store_errors", "environments", "llm", "loop", "mcp.entry", "store",
+    },
+    "app.models": {
+        "app.errors", "app.models", "app.settings", "environments", "llm", "loop", "profiles", "system",
+        "tools",
+    },
+    "app.permissions": {
+        "app.errors", "app.permissions", "app.settings", "environments", "loop", "policy", "store", "system",
+    },
+    "app.web": {
+        "app.settings", "app.web", "_version", "environments", "llm", "loop", "profiles", "tools",
+    },
+    "app.context": {
+        "app.changes", "app.context", "app.permissions", "environments", "llm", "loop", "policy", "profiles",
+        "system",
+    },
+    "app.diagnostics": {
+        "app.clock", "app.diagnostics", "app.hooks", "app.models", "app.permissions", "app.servers", "app.settings",
+        "app.skills", "app.tools", "_version", "environments", "llm", "loop", "mcp", "store", "tools.foreign_names",
+    },
+    "app.recording": {
+        "app.context", "app.permissions", "app.recording", "app.settings", "environments", "llm", "loop",
+        "policy", "store", "tools",
+    },
+    "app.servers": {
+        "app.errors", "app.models", "app.permissions", "app.servers", "app.settings", "app.web", "environments",
+        "loop", "mcp", "policy.places", "profiles",
+    },
+    "app.sessions": {
+        "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.models",
+        "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
+        "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.web", "environments", "llm", "loop",
+        "patch", "policy",
+        "profiles", "review", "store", "text", "tools",
+    },
+    "server": {"server"},
+    "server.chat.chat_text": {"server.chat.chat_text", "environments", "text"},
+    "server.lsp": {"server.lsp", "_version", "environments", "text"},
+    "server.protocol": {"server.protocol"},
+    "server.start_time": {"server.start_time"},
+    "server.transport": {"server.lsp", "server.transport", "environments", "system"},
+    "server.editor": {
+        "server.chat.chat_text", "server.editor", "server.lsp", "server.protocol", "server.transport",
+        "environments", "loop", "notebook", "review", "system", "text",
+    },
+    "server.rpc": {
+        "server.editor", "server.lsp", "server.protocol", "server.rpc", "server.transport", "app.context",
+        "app.errors", "app.permissions", "app.sessions", "app.slash_commands", "llm", "loop", "policy", "store",
+        "system",
+    },
+    "server.session_manager": {
+        "server.editor", "server.session_manager", "app.diagnostics", "app.models",
+        "app.sessions", "app.settings",
+    },
+    "server.features": {
+        "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
+        "server.transport", "llm.messages", "app.context", "app.errors", "app.permissions", "app.review", "app.servers",
+        "app.sessions", "app.skills", "app.slash_commands", "environments", "loop", "system", "text",
+    },
+    "server.chat": {
+        "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
+        "server.start_time", "server.transport", "app.errors", "app.sessions",
+        "environments", "loop", "store", "system", "text",
+    },
+    "server.server": {
+        "server.editor", "server.features", "server.server", "server.transport", "_version", "system",
+    },
+    "server.assembly": {
+        "server.assembly", "server.chat", "server.editor", "server.features", "server.lsp", "server.rpc",
+        "server.server", "server.transport", "app.sessions", "app.settings", "loop",
+    },
+    "server.backend": {
+        "server.assembly", "server.backend", "server.rpc", "server.server", "server.transport",
+        "server.session_manager",
+    },
+    "server.schema": {
+        "server.assembly", "server.protocol", "server.rpc", "server.schema", "server.transport",
+        "environments", "loop",
+    },
+    "server.start": {
+        "server.backend", "server.lsp", "server.server", "server.start", "server.start_time",
+        "server.transport", "app.models", "lean_imports", "system",
+    },
+    "replay": {
+        "replay", "app.errors", "app.permissions", "app.recording", "app.sessions", "app.settings",
+        "environments", "llm", "loop", "tools",
+    },
+    "acp": {
+        "acp", "_version", "app", "environments", "lean_imports", "llm", "loop", "patch", "policy", "review",
+        "store", "system", "text",
+    },
+    "acp.start": {"acp", "_version", "app.models", "lean_imports", "llm.credentials", "system"},
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},
-    "cli": {"cli", "server", "headless", "app", "store", "patch", "llm.credentials", "system", "_version"},
+    "batch": {
+        "batch", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks", "system", "text",
+    },
+    "cli": {
+        "cli", "acp", "server", "headless", "batch", "environments.far.place",
+        "environments.local.environ", "replay", "app", "mcp", "store",
+        "patch", "llm.credentials", "system", "_version",
+    },
     "library": {"library", "app", "loop", "llm", "policy", "profiles", "tools", "environments", "_version"},
     "__init__": {"library", "app", "loop", "llm", "profiles", "tools", "environments", "_version"},
     "testing": ENV_TYPES | {"testing"},
     "__main__": {"cli"},
 }  # fmt: skip
 
-# Engines: values in, values out. Nothing here may touch the world.
-NO_IO = ("text", "recent", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
-         "loop.step", "loop.truncation",
-         "loop.loop_detection", "loop.redaction", "loop.history", "loop.figures", "loop.log_lines", "loop.events",
-         "loop.event_codec", "loop.items",
+# Engines: values in, values out; no access to files, network, clock or processes.
+NO_IO = ("text", "memo", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
+         "loop.step", "loop.calls.truncation",
+         "loop.calls.loop_detection", "loop.calls.redaction", "loop.context.history", "loop.events.figures",
+         "loop.events.log_lines", "loop.events.types", "loop.events.codec", "loop.events.items",
          "policy", "tools",
          "environments.memory", "environments.search", "llm.accumulate", "headless.transcript",
-         "app.export", "store.forks")  # fmt: skip
+         "app.sessions.export", "app.sessions.html_export", "app.sessions.clean_items", "store.forks")  # fmt: skip
 BANNED_IN_NO_IO = {"asyncio", "httpx", "pygls", "lsprotocol", "subprocess", "socket", "time", "random", "os",
                    "pathlib", "io", "shutil", "tempfile", "threading"}  # fmt: skip
-# A third-party library that only some places may import.
+# Third-party libraries that only some modules may import.
 ONLY_IN = {
     "httpx": ("llm.transport", "app.web"),
     "pygls": ("server",),
-    "lsprotocol": ("server",),
-    "websockets": ("server.websocket",),
-    "asyncio": ("server.server", "server.io", "system"),
-    "subprocess": ("environments.local", "cli.demo"),
+    "lsprotocol": ("server", "lean_imports"),
+    "websockets": ("server.transport.websocket",),
+    "jsonschema": ("llm.schema_check",),
+    "asyncio": ("server.server", "server.transport.io", "system"),
+    "mcp": ("mcp",),
+    "mcp_types": ("mcp",),
+    "httpx2": ("mcp",),
+    "subprocess": ("environments.local", "environments.far.connection", "cli.demo", "cli.tools", "batch"),
 }
-# An engine may use these although NO_IO bans them: pure parts of otherwise impure modules.
+# Exceptions to NO_IO for engines: pure parts of otherwise impure modules.
 PURE_EXCEPTIONS = {("tools", "os"): {"os.path"}, ("policy", "os"): {"os.path"},
                    ("environments.memory", "time"): {"time"}}  # fmt: skip
 

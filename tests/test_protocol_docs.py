@@ -1,4 +1,4 @@
-"""docs/protocol.md is the code's: its tables are the generated ones, and each of its examples is a message."""
+"""docs/protocol/ describes the code: its tables are generated, and each of its examples is a valid message."""
 
 from __future__ import annotations
 
@@ -8,44 +8,45 @@ from typing import Any, get_args
 
 import pytest
 
-from agent_ls.loop.event_codec import DELTA_KINDS, decode, encode
+from agent_ls.loop.events.codec import DELTA_KINDS, decode, encode
 from agent_ls.server import protocol
-from agent_ls.server.access import access_event
 from agent_ls.server.assembly import ROUTES
-from agent_ls.server.errors import CODES
-from agent_ls.server.hello import GRANTED, client_abilities, initialize_result
-from agent_ls.server.schema import result_of
+from agent_ls.server.lsp.capabilities import GRANTED, client_abilities, initialize_result
+from agent_ls.server.rpc.access import access_event
+from agent_ls.server.schema.messages import result_of
+from agent_ls.server.transport.errors import CODES
 from agent_ls.store.locks import Owner
 from tests.docs.pages import Block, anchors, blocks, code_words, links, read, section, table
 from tests.test_protocol_golden import without_uris
 from tests.tools import protocol_docs
 
-PAGE = read("docs/protocol.md")
+PAGES = protocol_docs.read_pages()
+PAGE = "\n".join(PAGES.values())
 TABLES = protocol_docs.written_tables(PAGE)
 EXAMPLES = blocks(PAGE, "json")
 PARAMS = {route.params.method: route.params for route in ROUTES}
 RESULTS = {route.params.method: result_of(route) for route in ROUTES}
-WHAT_TO_DO = f"docs/protocol.md is not what the code is: run `{protocol_docs.COMMAND}`"
+WHAT_TO_DO = f"docs/protocol/ differs from the code: run `{protocol_docs.COMMAND}`"
 
 
 def test_the_tables_of_the_page_are_those_of_the_code() -> None:
-    assert protocol_docs.renewed(PAGE) == PAGE, WHAT_TO_DO
+    assert protocol_docs.renew_pages(PAGES) == PAGES, WHAT_TO_DO
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_row_of_a_table_says_what_it_means(name: str) -> None:
     silent = [row for row in protocol_docs.written_rows(TABLES[name]) if not row[-1]]
 
-    assert not silent, f"fill in the last column of {silent} in docs/protocol.md"
+    assert not silent, f"fill in the last column of {silent} in docs/protocol/"
 
 
 def test_every_request_has_its_tables_and_its_heading() -> None:
     for method, params in PARAMS.items():
-        assert f"params {method}" in TABLES, f"{method} is not in docs/protocol.md"
+        assert f"params {method}" in TABLES, f"{method} is not in docs/protocol/"
         assert method.replace("/", "").lower() in anchors(PAGE)
-        # A result of one object is told in words.
-        told = f"result {method}" in TABLES or len(RESULTS[method].model_fields) < 2
-        assert told, f"the result of {params.method} is not in docs/protocol.md"
+        # A result with one field is described in words.
+        is_described = f"result {method}" in TABLES or len(RESULTS[method].model_fields) < 2
+        assert is_described, f"the result of {params.method} is not in docs/protocol/"
 
 
 def test_every_request_is_routed() -> None:
@@ -53,19 +54,29 @@ def test_every_request_is_routed() -> None:
 
 
 @pytest.mark.req("E1", "E8")
-def test_every_kind_of_event_stands_in_exactly_one_table() -> None:
-    told = [kind for name in TABLES if name.startswith("events ") for kind in name.split()[1:]]
+def test_every_kind_of_event_is_in_exactly_one_table() -> None:
+    listed = [kind for name in TABLES if name.startswith("events ") for kind in name.split()[1:]]
 
-    assert sorted(told) == sorted(protocol_docs.EVENTS)
-    assert {row[0].strip("`") for row in table(section(PAGE, "### Deltas"), "kind")} == DELTA_KINDS
+    assert sorted(listed) == sorted(protocol_docs.EVENTS)
+    assert {row[0].strip("`") for row in table(section(PAGES["events"], "## Deltas"), "kind")} == DELTA_KINDS
 
 
 def test_every_object_that_a_table_names_has_a_table() -> None:
-    named = {target[1:] for body in TABLES.values() for target in links(body) if target.startswith("#")}
-    missing = named - anchors(PAGE)
+    missing = [
+        target
+        for page, text in PAGES.items()
+        for body in protocol_docs.written_tables(text).values()
+        for target in links(body)
+        if not target.startswith("../") and not _is_heading(page, target)
+    ]
 
     assert not missing
     assert {f"object {name}" for name in protocol_docs.OBJECTS} <= set(TABLES)
+
+
+def _is_heading(page: str, target: str) -> bool:
+    other, _, anchor = target.partition("#")
+    return anchor in anchors(PAGES[other.removesuffix(".md") or page])
 
 
 def test_every_state_of_a_hunk_is_explained() -> None:
@@ -76,16 +87,16 @@ def test_every_state_of_a_hunk_is_explained() -> None:
 
 def test_every_ability_that_is_negotiated_is_explained() -> None:
     rows = table(section(PAGE, "## Negotiation"), "field")
-    told = {word for row in rows for word in code_words(row[0])}
+    documented = {word for row in rows for word in code_words(row[0])}
 
-    assert told == {"version", "terminal", "workspaceTrusted", *GRANTED}
+    assert documented == {"version", "terminal", "workspaceTrusted", *GRANTED}
 
 
 def test_what_is_said_not_to_be_built_is_not_built() -> None:
-    missing = section(PAGE, "## Not built yet")
+    missing = section(PAGE, "## What it does not have")
     named = set(code_words(missing))
 
-    assert not named & set(PARAMS)
+    assert named and not named & set(PARAMS)
     assert not named & set(protocol_docs.EVENTS)
 
 
@@ -95,7 +106,9 @@ def test_what_is_said_not_to_be_built_is_not_built() -> None:
 def test_every_fenced_example_has_a_kind_that_is_checked() -> None:
     kinds = {block.tag.split()[0] if block.tag else "" for block in EXAMPLES}
 
-    assert kinds == {"initialize", "params", "result", "event", "access", "client_request", "error"}
+    assert kinds == {
+        "initialize", "params", "result", "event", "moved", "access", "client_request", "error"
+    }  # fmt: skip
 
 
 def examples(kind: str) -> pytest.MarkDecorator:
@@ -122,6 +135,14 @@ def test_an_example_of_a_result_is_one_that_the_server_gives(block: Block) -> No
     assert result.model_validate(value).model_dump(mode="json", by_alias=True, exclude_none=True) == value
     for event in value.get("events", ()):
         assert_is_event(event)
+
+
+@examples("moved")
+def test_an_example_of_moved_hunks_is_as_the_server_sends_it(block: Block) -> None:
+    value = loaded(block)
+
+    sent = protocol.FileHunks.model_validate(value)
+    assert sent.model_dump(mode="json", by_alias=True, exclude_none=True) == value
 
 
 @examples("event")
@@ -173,7 +194,7 @@ def test_an_example_of_a_client_request_is_of_a_kind_that_is_listed(block: Block
 
 
 def test_the_client_requests_that_are_listed_are_those_that_are_sent() -> None:
-    source = read("agent_ls/server/client_requests.py") + read("agent_ls/server/language.py")
+    source = read("agent_ls/server/editor/client_requests.py") + read("agent_ls/server/editor/language.py")
 
     assert {f"`{what}`" for what in re.findall(r'\b_?(?:ask|places)\(\s*"(\w+)"', source)} == {
         row[0] for row in table(PAGE, "`what`")

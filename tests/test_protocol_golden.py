@@ -1,4 +1,4 @@
-"""The golden messages that every client's tests read are messages of this server."""
+"""The golden messages in the clients' tests are messages of this server."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, get_args
 
 import pytest
 
-from agent_ls.loop.event_codec import DELTA_KINDS, decode, encode
-from agent_ls.loop.events import RecordedEvent
-from agent_ls.server import protocol, to_wire
+from agent_ls.loop.events.codec import DELTA_KINDS, decode, encode
+from agent_ls.loop.events.types import RecordedEvent
+from agent_ls.server import protocol
+from agent_ls.server.rpc import to_wire
 
 GOLDEN = Path(__file__).parent / "golden" / "protocol"
 
@@ -54,6 +55,8 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/clientAnswer": protocol.Empty,
     "agent/setCredential": protocol.CredentialResult,
     "agent/models": protocol.ModelsResult,
+    "agent/mcpServers": protocol.McpServersResult,
+    "agent/mcpSwitch": protocol.Empty,
     "agent/commands": protocol.CommandsResult,
     "agent/complete": protocol.CompleteResult,
 }
@@ -70,7 +73,7 @@ PARAMS = {cls.method: cls for cls in protocol.Params.__subclasses__()}
 
 
 def without_uris(value: Any) -> Any:
-    """What the codec sees: the server adds the uris to what it sends."""
+    """Return the message as the codec has it: the server adds the URIs when it sends it."""
     if isinstance(value, dict):
         return {key: without_uris(inner) for key, inner in value.items() if key != "uri"}
     return [without_uris(inner) for inner in value] if isinstance(value, list) else value
@@ -98,7 +101,7 @@ def test_every_request_has_a_golden_example() -> None:
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize("example", REQUESTS, ids=lambda e: e["method"])
-def test_a_golden_request_is_one_that_the_server_understands_whole(example: dict[str, Any]) -> None:
+def test_a_golden_request_is_fully_understood_by_the_server(example: dict[str, Any]) -> None:
     params = PARAMS[example["method"]].model_validate(example["params"])
 
     assert params.model_dump(mode="json", by_alias=True, exclude_unset=True) == example["params"]
@@ -107,7 +110,7 @@ def test_a_golden_request_is_one_that_the_server_understands_whole(example: dict
 @pytest.mark.parametrize(
     "example", [e for e in REQUESTS if e["result"] is not None], ids=lambda e: e["method"]
 )
-def test_a_golden_result_is_one_that_the_server_gives(example: dict[str, Any]) -> None:
+def test_a_golden_result_is_valid_for_the_server(example: dict[str, Any]) -> None:
     result = RESULTS[example["method"]].model_validate(example["result"])
 
     assert json.loads(to_wire.encoded(result)) == example["result"]
@@ -122,7 +125,7 @@ def test_a_golden_result_is_one_that_the_server_gives(example: dict[str, Any]) -
         ("rename", protocol.RenameEdits),
     ],
 )
-def test_a_golden_answer_about_code_is_one_that_the_server_understands_whole(
+def test_a_golden_answer_about_code_is_fully_understood_by_the_server(
     what: str, cls: type[protocol.Wire]
 ) -> None:
     told = read("language.json")["answers"][what]
@@ -132,7 +135,7 @@ def test_a_golden_answer_about_code_is_one_that_the_server_understands_whole(
 
 @pytest.mark.req("H3")
 @pytest.mark.parametrize("case", read("folds.json")["cases"], ids=lambda c: c["name"])
-def test_the_messages_of_a_golden_fold_are_messages_of_the_server(case: dict[str, Any]) -> None:
+def test_messages_of_a_golden_fold_are_messages_of_the_server(case: dict[str, Any]) -> None:
     for step in case["steps"]:
         if "subscribed" in step:
             protocol.SubscribeResult.model_validate(step["subscribed"])

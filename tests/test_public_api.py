@@ -1,4 +1,4 @@
-"""What `import agent_ls` gives. It is thin on purpose: what is named here has to be kept."""
+"""Names that `import agent_ls` exports. They are few on purpose, because each one must be kept."""
 
 from __future__ import annotations
 
@@ -12,23 +12,39 @@ import agent_ls
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_the_public_names_are_these() -> None:
+def test_the_public_names_are_listed() -> None:
     assert agent_ls.__all__ == [
         "AgentSession",
         "Answer",
+        "Answerer",
         "AppError",
         "ApprovalRequested",
         "Approver",
+        "BlockingSession",
+        "ChangeReviewer",
         "Event",
         "ExecutionEnvironment",
         "ForwardingEnvironment",
+        "Hunk",
+        "LimitExtender",
         "LocalEnvironment",
+        "LoggingEnvironment",
         "MemoryEnvironment",
+        "ProviderAdapter",
+        "ProviderProfile",
+        "QuestionAsked",
+        "ReadOnlyEnvironment",
         "Tool",
+        "ToolRegistry",
         "__version__",
+        "create_profile",
         "generate",
         "generate_object",
+        "iterate_sync",
         "open_session",
+        "open_session_sync",
+        "retry",
+        "run_sync",
         "stream",
         "stream_object",
         "tool",
@@ -37,7 +53,7 @@ def test_the_public_names_are_these() -> None:
     assert not hasattr(agent_ls, "no_such_name")
 
 
-def test_the_package_has_the_version_that_it_says() -> None:
+def test_the_package_has_its_installed_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "agent_ls._version.__version__"}
@@ -47,8 +63,8 @@ def test_the_package_has_the_version_that_it_says() -> None:
     assert newest.split()[1] == agent_ls.__version__
 
 
-def test_importing_the_package_loads_nothing_but_itself() -> None:
-    """The server answers its editor before anything heavy is loaded."""
+def test_importing_the_package_loads_only_itself() -> None:
+    """The server answers its editor before it imports anything heavy."""
     program = (
         "import sys; before = set(sys.modules); import agent_ls; print(*sorted(set(sys.modules) - before))"
     )
@@ -60,9 +76,14 @@ def test_importing_the_package_loads_nothing_but_itself() -> None:
     assert set(done.stdout.split()) <= {"__future__", "agent_ls", "agent_ls._version"}
 
 
-def test_the_command_line_says_the_version() -> None:
+def test_the_command_line_prints_the_version() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "agent_ls", "--version"], cwd=ROOT, capture_output=True, text=True, check=True
     )
 
     assert done.stdout.split() == ["agent-ls", agent_ls.__version__]
+
+
+def test_each_public_name_can_be_loaded() -> None:
+    for name in agent_ls.__all__:
+        assert getattr(agent_ls, name) is not None, name

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.text import TextLines, as_printed, decode, encode, exact, line_count, split_lines
+from agent_ls.text import (
+    NotEncodableError,
+    TextLines,
+    count_lines,
+    decode,
+    encode,
+    encode_changed,
+    render_terminal_output,
+    reveal_controls,
+    split_lines,
+)
 
 TEXTS = st.text(st.sampled_from("ab\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029\U0001f600"), max_size=20)
 LF_TEXTS = st.text(st.sampled_from("ab\n\n\x0c\u2028"), max_size=20)
@@ -21,7 +31,7 @@ def test_lines_end_at_the_three_line_ends_and_nowhere_else(text: str) -> None:
 
 @given(TEXTS | LF_TEXTS)
 def test_lines_are_counted_as_they_are_split(text: str) -> None:
-    assert line_count(text) == len(split_lines(text))
+    assert count_lines(text) == len(split_lines(text))
 
 
 @given(TEXTS | LF_TEXTS, st.lists(st.slices(8) | st.integers(-8, 8), min_size=1, max_size=6))
@@ -50,7 +60,8 @@ def test_few_lines_of_a_long_text_are_right_wherever_they_stand() -> None:
     [
         (b"plain", True),
         ("é😀".encode(), True),
-        (b"a\xffb", False),
+        (b"a\xffb", True),
+        (b"a\xff\x01b", False),
         (b"\xff\xfea\0", True),
         (b"\xed\xa0\x80", False),
     ],
@@ -87,15 +98,83 @@ def test_bytes_that_are_no_text_are_noticed_and_kept(data: bytes, is_valid: bool
     ],
 )
 def test_what_a_program_wrote_over_is_left_out_and_all_else_stays(printed: str, left: str) -> None:
-    assert as_printed(printed) == left
+    assert render_terminal_output(printed) == left
 
 
 @pytest.mark.req("H7")
 def test_what_somebody_is_to_allow_is_whole_and_does_nothing_to_his_screen() -> None:
     hidden = "ls \x1b];rm -r build;\x07\r\t\u202e\x9b\n"
 
-    assert exact(hidden) == "ls \u241b];rm -r build;\u2407\u240d\t\ufffd\ufffd\n"
+    assert reveal_controls(hidden) == "ls \u241b];rm -r build;\u2407\u240d\t\ufffd\ufffd\n"
 
 
 def test_one_line_of_a_million_states_is_read_in_one_go() -> None:
-    assert as_printed("".join(f"{n}%\r" for n in range(100_000)) + "done     \n") == "done     \n"
+    assert render_terminal_output("".join(f"{n}%\r" for n in range(100_000)) + "done     \n") == "done     \n"
+
+
+@pytest.mark.req("T2")
+@pytest.mark.parametrize(
+    ("data", "text", "encoding", "is_guessed"),
+    [
+        (b"caf\xe9\n", "café\n", "cp1252", True),
+        (b"\x93quoted\x94 \x80\n", "“quoted” €\n", "cp1252", True),
+        (b"\x81\xe9\n", "\x81é\n", "latin-1", True),
+        (
+            b"# -*- coding: latin-1 -*-\nx = '\xe9'\n",
+            "# -*- coding: latin-1 -*-\nx = 'é'\n",
+            "iso8859-1",
+            False,
+        ),
+        (b"#!/usr/bin/python\n# vim: set fileencoding=koi8-r :\n\xc1\n", None, "koi8-r", False),
+        (b'<?xml version="1.0" encoding="ISO-8859-15"?>\n<a>\xa4</a>\n', None, "iso8859-15", False),
+        (b"<html><head><meta charset=shift_jis></head>\x82\xa0\n", None, "shift_jis", False),
+        (
+            b'<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">\xc0',
+            None,
+            "cp1251",
+            False,
+        ),
+        (b'@charset "iso-8859-2";\n/* \xb3 */\n', None, "iso8859-2", False),
+        (b"# coding: latin-1\nplain\n", None, "iso8859-1", False),
+        ("# coding: latin-1\né\n".encode(), "# coding: latin-1\né\n", "utf-8", False),
+        (b"# coding: no-such-codec\n\xe9\n", "# coding: no-such-codec\né\n", "cp1252", True),
+        (b"# coding: rot13\n\xe9\n", "# coding: rot13\né\n", "cp1252", True),
+        (b'<?xml version="1.0" encoding="UTF-16"?>\n<a/>\n', None, "utf-8", False),
+        (b"# coding: shift_jis\n\xff\xe9\n", "# coding: shift_jis\nÿé\n", "cp1252", True),
+        ("naïve ".encode() + b"\xe9", "naïve \udce9", "utf-8", False),
+        (b"\xe9\x01\x02", "\udce9\x01\x02", "utf-8", False),
+    ],
+)
+def test_file_of_another_encoding_is_read_and_written_in_it(
+    data: bytes, text: str | None, encoding: str, is_guessed: bool
+) -> None:
+    decoded = decode(data)
+    assert (decoded.encoding, decoded.is_guessed) == (encoding, is_guessed)
+    assert text is None or decoded.text == text
+    assert encode(decoded) == data
+
+
+@given(st.binary(max_size=40) | st.binary(max_size=40).map(lambda data: b"# coding: shift_jis\n" + data))
+def test_any_bytes_are_written_back_as_they_were(data: bytes) -> None:
+    assert encode(decode(data)) == data
+
+
+@pytest.mark.req("T2")
+def test_character_that_the_encoding_lacks_is_named_with_its_line() -> None:
+    form = decode(b"# coding: latin-1\n\xe9\n")
+    with pytest.raises(NotEncodableError, match=r"line 3: '€' \(U\+20AC\) cannot be written in iso8859-1"):
+        encode_changed(form, form.text + "€\n")
+
+
+@pytest.mark.req("T2")
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        (b"# coding: latin-1\n\xe9\n", "# coding: utf-8\né€\n", "# coding: utf-8\né€\n".encode()),
+        (b"# coding: latin-1\n\xe9\n", "é\n", "é\n".encode()),
+        (b"caf\xe9\n", "café, né\n", b"caf\xe9, n\xe9\n"),
+        (b"", "# coding: cp1251\nя\n", b"# coding: cp1251\n\xff\n"),
+    ],
+)
+def test_changed_declaration_changes_the_encoding(before: bytes, text: str, after: bytes) -> None:
+    assert encode_changed(decode(before), text) == after

@@ -1,4 +1,4 @@
-"""House rules that a reader can hold us to; each failure says what to do."""
+"""Rules of the house that a program can check; each failure says what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from tests.docs.pages import ROOT, anchors, blocks, code_words, links, read, repository_files
+from tests.docs.pages import (
+    ROOT,
+    anchors,
+    blocks,
+    code_words,
+    links,
+    parse,
+    prose_lines,
+    read,
+    repository_files,
+    tables,
+)
+from tests.tools import plain_words
 
 FILES = repository_files()
 SAMPLE = "agent_ls/app/sample_project/"
@@ -49,11 +61,11 @@ def text_of(name: str) -> str | None:
 # --- modules --------------------------------------------------------------------------------------------------
 
 
-def test_a_module_says_in_its_first_line_what_it_is() -> None:
+def test_module_begins_with_a_sentence_about_itself() -> None:
     silent = []
     for name in MODULES:
-        said = ast.get_docstring(ast.parse(read(name))) or ""
-        if not said.split("\n")[0].endswith((".", "?", "!", ":")):
+        said = ast.get_docstring(parse(name)) or ""
+        if not said.split("\n\n")[0].endswith((".", "?", "!", ":")):
             silent.append(name)
 
     assert not silent, f"begin with one sentence of what the module is, or refuses to know: {silent}"
@@ -63,7 +75,7 @@ def test_no_import_is_relative() -> None:
     relative = [
         f"{name}:{node.lineno}"
         for name in (*MODULES, *TESTS)
-        for node in ast.walk(ast.parse(read(name)))
+        for node in ast.walk(parse(name))
         if isinstance(node, ast.ImportFrom) and node.level
     ]
 
@@ -74,7 +86,7 @@ def test_a_long_file_says_why() -> None:
     long = []
     for names, limit in ((MODULES, MAX_LINES), (TESTS, MAX_TEST_LINES)):
         for name in names:
-            said = ast.get_docstring(ast.parse(read(name))) or ""
+            said = ast.get_docstring(parse(name)) or ""
             if read(name).count("\n") > limit and LONG not in said:
                 long.append(f"{name} has more than {limit} lines")
 
@@ -122,6 +134,58 @@ def test_no_file_names_a_place_of_the_machine_that_it_was_written_on() -> None:
     ]
 
     assert not found, "\n".join(found)
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+
+def test_new_text_uses_plain_words() -> None:
+    listed = set(plain_words.read_exceptions())
+    found = [
+        str(finding)
+        for name in plain_words.checked_files()
+        if name not in listed
+        for finding in plain_words.findings(name)
+    ]
+
+    assert not found, "say it in plain technical English (CONTRIBUTING.md, Style):\n" + "\n".join(found[:40])
+
+
+def test_list_of_files_to_rewrite_names_only_files_that_need_it() -> None:
+    there = set(plain_words.checked_files())
+    clean = [
+        name for name in plain_words.read_exceptions() if name not in there or not plain_words.is_dirty(name)
+    ]
+
+    assert not clean, f"well done: shorten {plain_words.EXCEPTIONS} with `{plain_words.COMMAND}`: {clean}"
+
+
+# --- folders --------------------------------------------------------------------------------------------------
+
+LOOSE_FILES = {
+    "agent_ls/app": {"__init__", "clock", "errors", "sample", "store_errors"},
+    "agent_ls/server": {
+        "__init__",
+        "assembly",
+        "backend",
+        "seams",
+        "server",
+        "start",
+        "start_time",
+        "session_manager",
+    },
+}
+
+
+def test_every_module_of_app_and_server_is_in_a_folder() -> None:
+    loose = [
+        name
+        for name in MODULES
+        for folder, known in LOOSE_FILES.items()
+        if str(PurePosixPath(name).parent) == folder and PurePosixPath(name).stem not in known
+    ]
+
+    assert not loose, f"move these into the folder that they belong to (docs/architecture.md): {loose}"
 
 
 # --- packaging ------------------------------------------------------------------------------------------------
@@ -172,7 +236,7 @@ def test_every_data_file_that_the_code_loads_is_there() -> None:
         f"{name}: {node.value}"
         for name in MODULES
         if "importlib.resources" in read(name)
-        for node in ast.walk(ast.parse(read(name)))
+        for node in ast.walk(parse(name))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if re.fullmatch(r"[\w-]+\.(?:md|json|txt)", node.value) and node.value not in there
     ]
@@ -181,6 +245,33 @@ def test_every_data_file_that_the_code_loads_is_there() -> None:
 
 
 # --- pages ----------------------------------------------------------------------------------------------------
+
+
+MAX_LINE_CHARS, MAX_CELL_CHARS = 120, 200
+
+
+def test_lines_of_pages_are_short() -> None:
+    long = [
+        f"{name}:{number} has {len(line)} characters"
+        for name in PAGES
+        for number, line in prose_lines(read(name))
+        if len(line) > MAX_LINE_CHARS and not line.startswith(("|", "!["))
+    ]
+
+    assert not long, f"wrap these lines at {MAX_LINE_CHARS} characters:\n" + "\n".join(long)
+
+
+def test_cells_of_tables_are_short() -> None:
+    long = [
+        f"{name}: {len(cell)} characters: {cell[:60]}…"
+        for name in PAGES
+        for rows in tables(read(name))
+        for row in rows
+        for cell in row
+        if len(cell) > MAX_CELL_CHARS
+    ]
+
+    assert not long, f"at most {MAX_CELL_CHARS}; put the rest below the table:\n" + "\n".join(long)
 
 
 def test_every_link_of_a_page_leads_somewhere() -> None:
@@ -209,7 +300,7 @@ def test_every_file_that_a_page_names_exists() -> None:
         f"{name}: {word}"
         for name in PAGES
         for word in code_words(read(name))
-        # What the example of a page would be called here is said to be so where it stands.
+        # `count_lines` is the example of a page, which says that it is not in the repository.
         if _NAMED.fullmatch(word) and "count_lines" not in word and not (ROOT / word).exists()
     ]
 

@@ -1,4 +1,4 @@
-"""What the clients' tests hold their types of messages against is what the code is."""
+"""The types in the clients' tests match the types of the code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.tools import wire_lua, wire_types
 @pytest.mark.parametrize(
     ("path", "text"), list(wire_types.files()), ids=lambda it: it.name if isinstance(it, Path) else ""
 )
-def test_the_file_is_what_the_code_is(path: Path, text: str) -> None:
+def test_the_generated_file_matches_the_code(path: Path, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text, f"run `{wire_types.COMMAND}`"
 
 
 @pytest.mark.req("H10")
-def test_every_type_of_a_message_that_the_neovim_plugin_names_is_there() -> None:
+def test_every_message_type_in_the_neovim_plugin_exists() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in wire_types.LUA.parent.rglob("*.lua")}
     every = "".join(texts.values())
     known = set(re.findall(rf"^---@(?:class|alias) {wire_lua.PREFIX}(\S+)", every, re.MULTILINE))
@@ -31,7 +31,7 @@ def test_every_type_of_a_message_that_the_neovim_plugin_names_is_there() -> None
 
 
 @pytest.mark.req("H10")
-def test_what_the_neovim_plugin_reads_of_its_parameters_they_can_have() -> None:
+def test_every_parameter_field_read_by_the_neovim_plugin_exists() -> None:
     types = read_types(wire_types.LUA)
     read = [fields_read(path, types) for path in sorted(wire_types.LUA.parent.rglob("*.lua"))]
 

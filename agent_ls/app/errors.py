@@ -1,19 +1,19 @@
-"""What the faces can be asked in vain, in words for the user.
+"""Errors of requests that cannot be fulfilled, with messages for the user.
 
 AppError
     UnknownSessionError       no such session, live or stored
     SessionBusyError          another process owns the session
-    OwnerSilentError          that process was asked to let go of it, and does not answer
+    OwnerSilentError          that process was asked to release it and does not answer
     BadChoiceError            a provider, model, mode or folder that does not exist
-    SessionHasHunksError      it cannot be deleted while changes of its own wait for a verdict
-    NotRunningError           agent-ls is ending, or has not begun
+    SessionHasHunksError      it cannot be deleted while its changes are not reviewed
+    NotRunningError           agent-ls is stopping or has not started
 """
 
 from __future__ import annotations
 
 
 class AppError(Exception):
-    """`hint` says what to do next; `is_usage`: the caller's words are off, nothing was tried."""
+    """`hint` says what to do next. `is_usage`: the input was wrong and nothing was attempted."""
 
     kind = "app"
     is_usage = False
@@ -40,7 +40,7 @@ class SessionBusyError(AppError):
         who = f" ({owner})" if owner else ""
         super().__init__(
             f"session {session_id} is open in another process{who}: it can be read here, not changed",
-            "take it over (agentLs.takeOver), or go on with it there",
+            "continue there, or take the session over in an editor",
         )
 
 
@@ -50,8 +50,8 @@ class OwnerSilentError(AppError):
     def __init__(self, session_id: str, owner: str) -> None:
         super().__init__(
             f"the process that owns session {session_id} ({owner}) was asked to hand it over, and does not answer",
-            "look whether that editor still works; with `force` the session is taken from it, and what it does "
-            "meanwhile is lost",
+            "check whether that editor still responds. If you take the session by force, what it does until then "
+            "is lost",
         )
 
 
@@ -65,11 +65,13 @@ class SessionHasHunksError(AppError):
 
     def __init__(self, session_id: str, count: int) -> None:
         super().__init__(
-            f"{count} changes of session {session_id} wait for a verdict",
-            "keep or undo them first, or delete with force: the files are then left as they are",
+            f"{count} changes of session {session_id} wait for your decision",
+            "keep or undo them first, or delete the session with force: the files then stay as they are",
         )
 
 
 class NotRunningError(AppError):
     def __init__(self) -> None:
-        super().__init__("agent-ls is not running sessions now", "start it again")
+        super().__init__(
+            "agent-ls is shutting down or has not started yet", "start it again, then repeat what you did"
+        )

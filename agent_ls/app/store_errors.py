@@ -1,4 +1,4 @@
-"""What goes wrong in the store, in words for the user."""
+"""Translate errors of the session store into messages for the user."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from agent_ls.store.errors import (
     UnknownOutputError,
     UnknownTurnError,
 )
+from agent_ls.system import describe_out_of_files, is_out_of_files
 
 if TYPE_CHECKING:
     from agent_ls.store.sessions import OpenSession
@@ -36,16 +37,18 @@ def store_errors(session_id: str) -> Iterator[None]:
     except StoreError as error:
         raise UnknownSessionError(session_id, str(error)) from None
     except OSError as error:
+        if is_out_of_files(error):
+            raise AppError(*describe_out_of_files()) from error
         where = f": {error.filename}" if error.filename else ""
         raise AppError(
-            f"the session cannot be kept on disk: {error.strerror or error}{where}",
+            f"the session cannot be stored on disk: {error.strerror or error}{where}",
             f"make that place writable, or set {STATE_VARIABLE} to another",
         ) from error
 
 
 @contextmanager
 def closed_on_failure(opened: OpenSession) -> Iterator[None]:
-    """A session that could not be made live must not stay locked."""
+    """Close the session if the block raises, so that it does not stay locked."""
     try:
         yield
     except BaseException:

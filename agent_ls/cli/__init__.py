@@ -1,1 +1,1 @@
-"""One file per command: arguments only, no logic."""
+"""One file per command, with its arguments only; the logic is in other packages."""

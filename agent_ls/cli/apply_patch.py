@@ -1,4 +1,4 @@
-"""agent-ls apply-patch: arguments only."""
+"""agent-ls apply-patch: apply a v4a patch to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="-",
         metavar="FILE",
-        help='a file that holds the patch, or the text of the patch itself; without it, or "-", standard input',
+        help='a file that holds the patch, or the text of the patch itself; without it, or with "-", standard input',
     )
     parser.add_argument(
         "--folder", type=Path, default=Path(), metavar="FOLDER", help="change files below this folder"
@@ -43,12 +43,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _patch(named: str) -> bytes:
-    """
+    """Return the patch from an argument, a file or standard input.
+
     Raises:
         OSError: the file or standard input cannot be read.
     """
     if named == "-":
         return sys.stdin.buffer.read()
-    if "\n" in named:  # the reference program takes the patch itself as its argument
+    if "\n" in named:  # the reference program accepts the patch itself as its argument
         return named.encode("utf-8", "surrogateescape")
     return Path(named).read_bytes()

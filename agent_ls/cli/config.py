@@ -1,4 +1,4 @@
-"""agent-ls config: what an editor can complete and check settings with."""
+"""agent-ls config: print the settings schema, for editors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.settings_schema import settings_schema
+    from agent_ls.app.settings.schema import settings_schema
 
     print(json.dumps(settings_schema(), indent=2))
     return 0

@@ -1,4 +1,4 @@
-"""agent-ls demo: a copy of the sample project, in Neovim where there is a terminal, else as a transcript."""
+"""agent-ls demo: open a copy of the sample project in Neovim, or print a session as a transcript."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from agent_ls.cli.nvim_path import find_plugin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +29,12 @@ def run(options: argparse.Namespace) -> int:
     try:
         folder = copy_sample_project(target.absolute())
     except FileExistsError:
-        print(f"agent-ls demo: {target} is there already; name a folder that is not", file=sys.stderr)
+        print(f"agent-ls demo: {target} already exists; name a new folder", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"agent-ls demo: {target} cannot be made: {error.strerror or error}", file=sys.stderr)
         return 2
-    # Its sessions go with the demo; a server that is still settling must not stop that.
+    # Sessions are deleted with the demo; a server that is still shutting down must not prevent that.
     with tempfile.TemporaryDirectory(prefix="agent-ls-demo-state-", ignore_cleanup_errors=True) as state:
         nvim, why = _maybe_neovim(options)
         code = _open_neovim(*nvim, folder, Path(state)) if nvim else _transcript(why, folder, Path(state))
@@ -41,16 +43,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _maybe_neovim(options: argparse.Namespace) -> tuple[tuple[str, Path] | None, str]:
-    """Neovim and our plugin, or why it is not opened."""
+    """Return Neovim and our plugin, or the reason why it is not opened."""
     if options.headless:
         return None, "as a transcript; without --headless it opens in Neovim"
     if not sys.stdin.isatty() or not sys.stdout.isatty() or "CI" in os.environ:
-        return None, "as a transcript, for there is no terminal; in one it opens in Neovim"
-    nvim, plugin = _neovim(), _plugin()
+        return None, "as a transcript, because there is no terminal; in a terminal it opens in Neovim"
+    nvim, plugin = _neovim(), find_plugin()
     if plugin is None:
-        return None, "as a transcript, for the Neovim plugin is not beside this package"
+        return None, "as a transcript, because the Neovim plugin is not installed with this package"
     if not nvim:
-        return None, "as a transcript, for Neovim 0.11 or newer is not on PATH"
+        return None, "as a transcript, because Neovim 0.11 or newer is not on PATH"
     return (nvim, plugin), ""
 
 
@@ -77,7 +79,7 @@ def _farewell(folder: Path) -> str:
 
 
 def _command() -> str:
-    """How this program is called from here."""
+    """Return the command that starts this program from the current folder."""
     if shutil.which("agent-ls"):
         return "agent-ls"
     program = Path(sys.argv[0])
@@ -90,9 +92,9 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
     environ = {
         **os.environ,
         "AGENT_LS_STATE_DIR": str(state),
-        "AGENT_LS_TRUSTED_FOLDERS": str(folder),  # it is our own
+        "AGENT_LS_TRUSTED_FOLDERS": str(folder),  # this project is our own
         "AGENT_LS_COMMAND": sys.executable,
-        # The demo must not touch, or be changed by, the user's own configuration and history.
+        # The demo must not touch, or be affected by, the user's own configuration and history.
         **{f"XDG_{kind}_HOME": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},
     }
     start = "lua require('agent_ls.demo').start()"
@@ -101,15 +103,10 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
 
 
 def _neovim() -> str:
-    """The first nvim on PATH that is new enough, "" when there is none."""
+    """Return the first nvim on PATH if it is new enough, else ""."""
     found = shutil.which("nvim")
     if not found:
         return ""
     version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
     match = re.match(r"NVIM v(\d+)\.(\d+)", version)
     return found if match and (int(match[1]), int(match[2])) >= (0, 11) else ""
-
-
-def _plugin() -> Path | None:
-    plugin = Path(__file__).resolve().parents[2] / "editors" / "nvim"
-    return plugin if plugin.is_dir() else None

@@ -1,42 +1,59 @@
-"""agent-ls doctor: what is there, what is missing, and what to do about it."""
+"""agent-ls doctor: check keys, providers, programs and folders, and say how to fix problems."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.app.settings import Settings
+    from agent_ls.app.settings.model import Settings
+    from agent_ls.environments.far.place import Place
 
 MARKS = {"good": "✓", "note": "·", "bad": "✗"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--offline", action="store_true", help="ask no provider")
+    parser.add_argument("--offline", action="store_true", help="do not contact providers")
     parser.add_argument("--json", action="store_true", help="print a list of objects, for programs")
     parser.add_argument(
-        "--settings", default="", metavar="FILE", help="look at these settings of an editor too (JSON)"
+        "--settings", default="", metavar="FILE", help="also check these editor settings (a JSON file)"
+    )
+
+    parser.add_argument(
+        "--on",
+        default="",
+        metavar="PLACE",
+        help="check a place for `exec --on` instead, such as ssh:HOST:/path",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.doctor import Finding, examine
+    from agent_ls.app.diagnostics.doctor import Finding, examine
+    from agent_ls.app.errors import AppError
 
     try:
         settings, problems = _settings(options.settings)
-    except (OSError, ValueError) as error:
-        print(f"agent-ls: {options.settings} is no JSON object: {error}", file=sys.stderr)
+        place = _place(options.on, settings) if options.on else None
+    except AppError as error:
+        print(f"agent-ls: {error}", file=sys.stderr)
         return 2
 
-    async def found() -> list[Finding]:
+    async def found() -> Sequence[Finding]:
+        if place:
+            from agent_ls.app.diagnostics.places import examine_place
+
+            return await examine_place(place)
         return await examine(asks_providers=not options.offline, settings=settings)
 
-    hint = "mend it in the settings of your editor; `agent-ls config --schema` has what is allowed"
+    hint = "correct it there; `agent-ls config --schema` lists what is allowed"
     findings = [*(Finding("settings", "bad", problem, hint) for problem in problems), *anyio.run(found)]
     if options.json:
         names = ("subject", "grade", "text", "hint")
@@ -44,23 +61,32 @@ def run(options: argparse.Namespace) -> int:
     else:
         width = max(len(finding.subject) for finding in findings)
         for finding in findings:
-            print(f"{MARKS[finding.grade]} {finding.subject:{width}}  {finding.text}")
+            print(to_single_row(f"{MARKS[finding.grade]} {finding.subject:{width}}  {finding.text}"))
             if finding.hint:
-                print(f"  {'':{width}}  → {finding.hint}")
+                print(to_single_row(f"  {'':{width}}  → {finding.hint}"))
     return 1 if any(finding.grade == "bad" for finding in findings) else 0
 
 
-def _settings(file: str) -> tuple[Settings | None, list[str]]:
-    """
-    Raises:
-        OSError, ValueError: it cannot be read.
-    """
-    if not file:
-        return None, []
-    from agent_ls.app.settings import parse_settings
+def _place(on: str, settings: Settings) -> Place:
+    """Return the place to check, with what the settings know of the same machine.
 
-    given: Any = json.loads(Path(file).read_text(encoding="utf-8"))
-    if not isinstance(given, dict):
-        raise ValueError("it holds something else")
-    section = given.get("agentLs", given)
-    return parse_settings(section if isinstance(section, dict) else {})
+    Raises:
+        BadChoiceError: it is not the name of a place.
+    """
+    from agent_ls.app.sessions.far_sites import chosen_place
+
+    return chosen_place(on, settings)
+
+
+def _settings(file: str) -> tuple[Settings, list[str]]:
+    """Return the user's own settings with `file` merged over them, and the problems in either.
+
+    Raises:
+        BadChoiceError: `file` cannot be read, or is not JSON.
+    """
+    from agent_ls.app.settings.layers import layered, read_settings, user_layer
+    from agent_ls.app.settings.model import parse_settings
+
+    of_user, wrong = user_layer()
+    settings, problems = parse_settings(layered(of_user, read_settings(Path(file)) if file else {}))
+    return settings, [*wrong, *problems]

@@ -1,4 +1,4 @@
-"""agent-ls exec: arguments only."""
+"""agent-ls exec: run one prompt without an editor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_ls.app.settings import Settings
+    from agent_ls.app.settings.model import Settings
 
+BY_APPROVE = {
+    "mode": "--approve says what is allowed without asking",
+    "review": "without an editor changes are made at once; `agent-ls sessions` and an editor review them afterwards",
+}
+"""Settings that exec does not accept, and what to use instead."""
+
+HERE = "here"
+PLACE_HINT = "docs/remote.md has an example for each kind of place"
 BELLS = ("off", "asked", "done")
 APPROVALS = ("never", "ask", "edits", "all")
+LIMITS = {
+    "--max-tokens": ("limits.tokensPerInput", "stop after this many tokens, sent and received"),
+    "--max-cost": ("limits.costUsdPerInput", "stop after this many US dollars, where prices are known"),
+    "--max-seconds": ("limits.secondsPerInput", "stop after this many seconds"),
+    "--max-rounds": ("maxToolRoundsPerInput", "stop after this many rounds of tools"),
+}
+"""Options for the settings that scripts need most: the setting, and the help text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,55 +40,88 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", default="", help="low, medium, high, or what the provider adds")
     parser.add_argument("--json", action="store_true", help="one event per line on standard output")
     parser.add_argument(
+        "--findings",
+        choices=("json", "sarif"),
+        help="print what a review has found (`/review`) as one document; the transcript goes to standard error",
+    )
+    parser.add_argument(
         "--approve",
         choices=APPROVALS,
         default="never",
         help="never: refuse what is not allowed (default); ask on the terminal; edits: allow edits in the folder; "
-        "all: allow commands too, but for the never-silent list",
+        "all: also allow commands, except those that always need approval",
     )
     parser.add_argument(
         "--bell",
         choices=BELLS,
         default="asked",
-        help="when a terminal's bell is rung: when something is asked (default), at the end too (done), or never (off)",
+        help="when to ring the bell; asked: when input is needed (default), done: also at the end, off: never",
     )
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="trust the folder, for this once; `agent-ls trust add` does from now on. Without: nothing is changed or "
+        help="trust the folder for this run; `agent-ls trust add` trusts it permanently. Nothing is changed or "
         "run in a folder that is not trusted",
     )
     parser.add_argument(
         "--sandbox",
         choices=("off", "on", "network"),
-        default="off",
         help="on: commands write below the folder only and have no network; network: they have it. Needs bubblewrap or "
-        "Landlock on Linux; where there is none every command is asked about",
+        "Landlock on Linux; without either, every command needs approval",
     )
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="WHAT",
-        help="allow this in this run besides: a tool of yours by its name, commands by their first words "
-        "('npm test'), or pages of a site (https://HOST); may be given several times",
+        help="also allow this in this run: a tool by its name, commands by their first words ('npm test'), paths "
+        "(write:GLOB, read:GLOB), or pages of a site (https://HOST); may be given several times",
     )
+    parser.add_argument(
+        "--settings", type=Path, metavar="FILE", help="settings in JSON, over those of your own settings file"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="one setting, such as limits.tokensPerSession=100000 or webFetch=true; `agent-ls config --schema` lists "
+        "them; may be given several times",
+    )
+    parser.add_argument(
+        "--tools",
+        default="",
+        metavar="PRESET[,PACK...]",
+        help="offer more tools: a preset (minimal, standard, full, ...), packs such as git or rust, and `detected` for "
+        "packs that fit the folder; `agent-ls tools --packs` lists them",
+    )
+    for option, (_, meaning) in LIMITS.items():
+        parser.add_argument(option, metavar="N", help=meaning)
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
+    parser.add_argument(
+        "--on",
+        default="",
+        metavar="PLACE",
+        help="work on another machine or in a container: ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, "
+        "kubectl:NAMESPACE/POD:/path, devcontainer:/folder, 'command:/path:PROGRAM …'; here: not even where your "
+        "settings name a place",
+    )
     parser.add_argument(
         "--add-dir",
         type=Path,
         action="append",
         default=[],
         metavar="FOLDER",
-        help="work in this folder besides; may be given several times. It is to be trusted as the first one",
+        help="also work in this folder; may be given several times. It needs trust like the first one",
     )
-    parser.add_argument("--resume", default="", metavar="ID", help="go on with a stored session")
+    parser.add_argument("--resume", default="", metavar="ID", help="continue a stored session")
     parser.add_argument(
         "--record",
         type=Path,
         metavar="FILE",
-        help="write all that the session is told to a new file, for `replay`",
+        help="record the session's whole input in a new file, for `agent-ls replay`",
     )
+    parser.set_defaults(middleware=None)  # `agent-ls batch` limits the requests of its processes together
 
 
 def run(options: argparse.Namespace) -> int:
@@ -84,18 +132,23 @@ def run(options: argparse.Namespace) -> int:
     problem = ""
     if not prompt.strip():
         problem = "the prompt is empty: say what to do"
+    elif options.on and (options.cd != Path() or options.add_dir):
+        problem = "--on does not go with --cd or --add-dir: the last part of the place is its folder"
     elif not options.cd.is_dir():
         problem = f"no such folder: {options.cd}"
     elif missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
         problem = f"no such folder: {missing}"
     elif options.record and options.resume:
-        problem = "--record is for a new session: what went before would be missing in it"
+        problem = "--record needs a new session: a recording of this one would lack its earlier part"
     elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
         problem = "--approve ask needs a terminal on standard input"
+    elif options.findings and options.json:
+        problem = "--findings and --json both print to standard output: choose one"
     if problem:
         print(f"agent-ls exec: {problem}", file=sys.stderr)
         return face.USAGE
     try:
+        settings, own_settings = _settings(options)
         return face.main(
             face.ExecOptions(
                 prompt=prompt,
@@ -105,13 +158,17 @@ def run(options: argparse.Namespace) -> int:
                 effort=options.effort,
                 approve=options.approve,
                 as_json=options.json,
+                findings=options.findings,
                 resume=options.resume,
                 trust=options.trust,
-                settings=_settings(options.sandbox),
+                settings=settings,
+                own_settings=own_settings,
+                on=_place(options.on, options.cd, settings),
                 allow=options.allow,
                 beside=[folder.resolve() for folder in options.add_dir],
                 record=options.record.absolute() if options.record else None,
                 bell=options.bell,
+                middleware=options.middleware,
             )
         )
     except AppError as error:
@@ -121,7 +178,50 @@ def run(options: argparse.Namespace) -> int:
         return face.USAGE if error.is_usage else face.FAILED
 
 
-def _settings(sandbox: str) -> Settings:
-    from agent_ls.app.settings import SandboxSettings, Settings
+def _place(on: str, folder: Path, settings: Settings) -> str:
+    """Return the name of the place to work in, "" for this machine. `--on` and `--cd` win over the settings.
 
-    return Settings(sandbox=SandboxSettings(enabled=sandbox != "off", network=sandbox == "network"))
+    Raises:
+        BadChoiceError: it is not the name of a place.
+    """
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.environments.far.place import PlaceNameError, parse_place
+
+    if on == HERE or (not on and (folder != Path() or not settings.place)):
+        return ""
+    try:
+        if on:
+            parse_place(on)
+            return on
+        place = settings.place.place() if settings.place else None
+    except PlaceNameError as error:
+        raise BadChoiceError(f"{'--on' if on else 'the setting place'}: {error}", PLACE_HINT) from error
+    return place.key(place.path) if place else ""
+
+
+def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
+    """Merge the user's own settings, the file of this run, `--set` and other options; later ones win.
+
+    Returns all of them, and those without the user's own.
+
+    Raises:
+        BadChoiceError: a file cannot be read, or a setting is unknown or invalid.
+    """
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.app.settings.layers import chosen_settings, read_settings, read_user_settings
+    from agent_ls.app.settings.tool_packs import pack_settings
+
+    for word in options.set:
+        if (name := word.partition("=")[0].strip()) in BY_APPROVE:
+            raise BadChoiceError(f"--set {name}: exec does not accept this setting", BY_APPROVE[name])
+    users = ("your settings file", read_user_settings())
+    files = [(str(options.settings), read_settings(options.settings))] if options.settings else []
+    words = list(options.set)
+    for option, (setting, _) in LIMITS.items():
+        if value := getattr(options, option.removeprefix("--").replace("-", "_")):
+            words.append(f"{setting}={value}")
+    words += pack_settings(options.tools, "--tools")
+    if options.sandbox:
+        is_on, has_network = options.sandbox != "off", options.sandbox == "network"
+        words += [f"sandbox.enabled={is_on}".lower(), f"sandbox.network={has_network}".lower()]
+    return chosen_settings([users, *files], words), chosen_settings(files, words)

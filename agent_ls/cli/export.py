@@ -1,11 +1,9 @@
-"""agent-ls export: a recording made fit to be shown to others."""
+"""agent-ls export: redact a recording so that it can be shared."""
 
 from __future__ import annotations
 
 import argparse
-import getpass
 import os
-import socket
 import sys
 from pathlib import Path
 
@@ -16,16 +14,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--redact",
         action="store_true",
         required=True,
-        help="take out keys, addresses, and names of this machine",
+        help="remove keys, addresses and names of this machine",
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
 
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
-    from agent_ls.app.keys import load_credentials
-    from agent_ls.app.recording.replay import read_recording
-    from agent_ls.app.recording.sharing import shareable
+    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.app.recording.sharing import redaction_of_this_machine
+    from agent_ls.replay.session import read_recording
 
     try:
         read_recording(options.recording)
@@ -34,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     text = options.recording.read_text("utf-8", "backslashreplace")
     known = load_credentials().known_secrets()
-    text = shareable(text, home=str(Path.home()), user=_user(), host=socket.gethostname(), known=known)
+    text = redaction_of_this_machine(known).recording(text)
     if options.output is None:
         print(text, end="")
         return 0
@@ -42,17 +40,10 @@ def run(options: argparse.Namespace) -> int:
         descriptor = os.open(options.output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         print(
-            f"agent-ls export: {options.output}: {error.strerror}; name a file that is not there",
+            f"agent-ls export: {options.output}: {error.strerror}; name a file that does not exist yet",
             file=sys.stderr,
         )
         return 2
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     return 0
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""

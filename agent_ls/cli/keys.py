@@ -1,4 +1,4 @@
-"""agent-ls keys: API keys kept between starts; shown by provider and place, never themselves."""
+"""agent-ls keys: store, list and remove API keys. Keys themselves are never displayed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import sys
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     keep = actions.add_parser(
-        "set", help="keep a provider's key; it is asked for, or read from standard input"
+        "set", help="store a provider's key, typed at a prompt or read from standard input"
     )
     keep.add_argument("provider", metavar="PROVIDER")
-    actions.add_parser("list", help="which providers have a key, and where it is")
-    drop = actions.add_parser("remove", help="forget a provider's key")
+    actions.add_parser("list", help="list the providers with a key, and where it is stored")
+    drop = actions.add_parser("remove", help="remove a provider's stored key")
     drop.add_argument("provider", metavar="PROVIDER")
 
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 def _set(options: argparse.Namespace) -> int:
     from getpass import getpass
 
-    from agent_ls.app.keys import KeyStore, open_ring
+    from agent_ls.app.models.key_store import KeyStore, open_ring
 
     is_typed = sys.stdin.isatty()
     secret = getpass(f"Key of {options.provider}: ") if is_typed else sys.stdin.readline()
@@ -40,7 +40,7 @@ def _set(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from agent_ls.app.keys import KeyStore
+    from agent_ls.app.models.key_store import KeyStore
     from agent_ls.llm.credentials import Credentials, key_variable
 
     del options
@@ -50,19 +50,21 @@ def _list(options: argparse.Namespace) -> int:
     for provider, place in rows:
         print(f"{provider:12}  {place}")
     if not rows:
-        print("no keys: `agent-ls keys set PROVIDER` keeps one, or set the provider's variable")
+        print(
+            "no keys: store one with `agent-ls keys set PROVIDER`, or set the provider's environment variable"
+        )
     return 0
 
 
 def _place(place: str, is_hidden: bool) -> str:
-    return f"{place}; not used, the environment goes before it" if is_hidden else place
+    return f"{place}; not used: the environment variable takes precedence" if is_hidden else place
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from agent_ls.app.keys import KeyStore, open_ring
+    from agent_ls.app.models.key_store import KeyStore, open_ring
 
     if not KeyStore(ring=open_ring()).remove(options.provider):
-        print(f"no key of {options.provider} was kept", file=sys.stderr)
+        print(f"no key of {options.provider} is stored", file=sys.stderr)
         return 1
-    print(f"The key of {options.provider} is forgotten.")
+    print(f"The key of {options.provider} was removed.")
     return 0

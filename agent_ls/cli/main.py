@@ -1,19 +1,19 @@
-"""The command line: finds the command, imports its face, and turns its errors into one line and an exit code."""
+"""The command line: import the module of a command, run it, and turn errors into one line and an exit code."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from agent_ls._version import __version__
-from agent_ls.system import speak_plainly
+from agent_ls.system import INTERRUPTED, configure_output_encoding, exit_on_termination, raise_files_limit
 
 
-class Command(Protocol):
-    """A module of this package."""
+class CommandModule(Protocol):
+    """A module of this package with one command."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
@@ -22,7 +22,9 @@ class Command(Protocol):
 
 COMMANDS = (
     "serve",
+    "acp",
     "exec",
+    "batch",
     "demo",
     "sessions",
     "models",
@@ -30,6 +32,10 @@ COMMANDS = (
     "policy",
     "trust",
     "tools",
+    "skills",
+    "hooks",
+    "mcp",
+    "nvim-path",
     "apply-patch",
     "protocol",
     "config",
@@ -39,8 +45,17 @@ COMMANDS = (
 )
 
 
-_OWN_OUTPUT = ("serve", "exec")
-"""Their output is read by programs, or is of the kind that an option says."""
+_SERVERS = ("serve", "acp")
+"""They start before anything else of the command line is imported."""
+
+_OWN_OUTPUT = ("serve", "acp", "exec")
+"""Their output is read by programs, or an option selects its format."""
+
+_OWN_STYLE = ("exec", "batch", "demo")
+"""They colour their output, and clean it themselves."""
+
+_JSON = ("protocol", "config", "export")
+"""They always print JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,36 +68,73 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = next((word for word in arguments if not word.startswith("-")), "")
     for name in COMMANDS:
         sub = commands.add_parser(name, help=_HELP[name], description=_HELP[name])
-        # Only the command that was asked for is imported: starting the server must not load the others.
+        # Only the module of the given command is imported, so that starting the server loads no others.
         if name == wanted:
-            _module(name).add_arguments(sub)
+            _import_command(name).add_arguments(sub)
     if wanted not in _OWN_OUTPUT:
-        speak_plainly()
+        configure_output_encoding()
+    if wanted in _SERVERS and "--login" not in arguments:
+        if sys.stdout is None or sys.stdin is None:
+            name = "input" if sys.stdin is None else "output"
+            print(f"agent-ls {wanted}: standard {name} is closed; start it from an editor", file=sys.stderr)
+            return 1
+        return _run(parser, arguments)
+    from agent_ls.cli.output import run_checked
+
+    exit_on_termination()
+    try:
+        return run_checked(lambda: _run(parser, arguments), _output_cleaner(wanted, arguments))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
-    return _module(options.command).run(options)
+    if options.command in ("serve", "exec", "batch"):
+        raise_files_limit()
+    return _import_command(options.command).run(options)
+
+
+def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], str]:
+    """Return the function that cleans a command's output: text loses control characters, JSON escapes them."""
+    if wanted in _OWN_STYLE:
+        return str
+    if wanted in _JSON or "--json" in arguments or any(word in arguments for word in ("jsonl", "calls")):
+        from agent_ls.cli.output import escaped_json
+
+        return escaped_json
+    from agent_ls.headless.style import plain
+
+    return plain
 
 
 _HELP = {
     "serve": "the language server, over stdio, TCP or WebSocket",
-    "exec": "work off one input in this folder, without an editor",
-    "demo": "a whole session on a sample project, with no API key",
+    "acp": "the agent for clients of the Agent Client Protocol (Zed, JetBrains, …), over stdio",
+    "exec": "run one prompt in this folder, without an editor",
+    "batch": "run many tasks of a file, several at a time, and continue where a run was stopped",
+    "demo": "a complete session on a sample project; needs no API key",
     "sessions": "stored sessions: list, show, export, delete",
-    "models": "which models can be used now, and why the others cannot",
-    "keys": "keep, list and forget API keys",
-    "policy": "what becomes of a command, and the rules that you stored",
+    "models": "list usable models, and why others are not",
+    "keys": "store, list and remove API keys",
+    "policy": "explain how a command is judged; list and remove your stored rules",
     "trust": "which folders you trust: list, add, restrict, forget",
     "tools": "the tools that you defined in YAML, and what is wrong with them",
-    "replay": "a recorded session again, without network; says what differs",
-    "export": "a recording made fit to be shown to others",
+    "skills": "list the skills and commands in files, and what is wrong with them",
+    "hooks": "list your hooks and those of this project, and confirm the latter",
+    "mcp": "servers of the Model Context Protocol: list, add, remove, import, login, test",
+    "nvim-path": "print the folder of the Neovim plugin, for 'runtimepath' or a plugin manager",
+    "replay": "replay a recorded session without network, and report differences",
+    "export": "redact a recording so that it can be shared",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
-    "doctor": "what is there and what is missing: keys, providers, programs, folders",
-    "config": "the settings of an editor's section agentLs, for programs",
+    "doctor": "check keys, providers, programs and folders",
+    "config": "the schema of the agentLs settings, for programs",
     "protocol": "the messages between editors and agent-ls, for programs",
 }
 
 
-def _module(name: str) -> Command:
-    return cast("Command", importlib.import_module(f"agent_ls.cli.{name.replace('-', '_')}"))
+def _import_command(name: str) -> CommandModule:
+    return cast("CommandModule", importlib.import_module(f"agent_ls.cli.{name.replace('-', '_')}"))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
-"""agent-ls models: what can be used now and why the rest cannot, and a choice that is remembered."""
+"""agent-ls models: list usable models and why others are not, and set the default model."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from agent_ls.cli.output import to_single_row
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("provider", nargs="?", default="", metavar="PROVIDER", help="all models of this one")
-    parser.add_argument("--use", metavar="PROVIDER/MODEL", help="remember it as the one for new sessions")
-    parser.add_argument("--forget", action="store_true", help="forget what was remembered")
+    parser.add_argument(
+        "provider", nargs="?", default="", metavar="PROVIDER", help="list all models of this provider"
+    )
+    parser.add_argument("--use", metavar="PROVIDER/MODEL", help="use this model for new sessions")
+    parser.add_argument("--forget", action="store_true", help="remove the default set by --use")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,29 +30,32 @@ def run(options: argparse.Namespace) -> int:
         return 1
 
 
-SHOWN = 5  # models of each provider; naming it shows all
+SHOWN = 5  # models listed for each provider; naming a provider lists all
 
 
 async def _show(provider: str) -> int:
-    from agent_ls.app.choice import remembered
-    from agent_ls.app.keys import load_credentials
-    from agent_ls.app.models import provider_title
-    from agent_ls.app.reachable import reach_all
+    from agent_ls.app.models.default_model import remembered
+    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.app.models.probe import reach_all
+    from agent_ls.app.models.service import provider_title, server_title
+    from agent_ls.app.settings.layers import user_endpoints
 
-    reached = [r for r in await reach_all(load_credentials()) if provider in ("", r.provider)]
+    reached = [
+        r for r in await reach_all(load_credentials(), user_endpoints()) if provider in ("", r.provider)
+    ]
     if not reached:
         print(f"agent-ls: no provider is named {provider!r}", file=sys.stderr)
         return 1
     for one in reached:
         title = f"{one.provider} · {provider_title(one.provider)}"
         if one.problem:
-            print(f"✗ {title} · {one.problem}" + (f". {one.hint}" if one.hint else ""))
+            print(to_single_row(f"✗ {title} · {one.problem}" + (f". {one.hint}" if one.hint else "")))
             continue
-        print(f"✓ {title} · {one.address}")
+        print(to_single_row(f"✓ {one.provider} · {server_title(one)} · {one.address}"))
         shown = one.models if provider else one.models[:SHOWN]
         for model in shown:
             size = f"  {model.context_window_tokens:,} tokens" if model.context_window_tokens else ""
-            print(f"    {one.provider}/{model.id}{size}")
+            print(to_single_row(f"    {one.provider}/{model.id}{size}"))
         if len(one.models) > len(shown):
             print(f"    … {len(one.models) - len(shown)} more: agent-ls models {one.provider}")
     choice = remembered()
@@ -57,22 +64,25 @@ async def _show(provider: str) -> int:
             f"New sessions use {choice.provider}/{choice.model} where nothing else is set (--forget undoes it)."
         )
     else:
-        print("`agent-ls models --use PROVIDER/MODEL` remembers one for new sessions.")
+        print("`agent-ls models --use PROVIDER/MODEL` sets the default for new sessions.")
     return 0
 
 
 async def _use(name: str) -> int:
-    from agent_ls.app.choice import Choice, remember
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.keys import load_credentials
-    from agent_ls.app.models import make_profile
-    from agent_ls.app.reachable import reach_all
+    from agent_ls.app.models.default_model import Choice, remember
+    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.app.models.probe import reach_all
+    from agent_ls.app.models.service import make_profile
+    from agent_ls.app.settings.layers import user_endpoints
 
     provider, _, model = name.partition("/")
     if not model:
-        raise BadChoiceError("name both, as ollama/qwen3", "`agent-ls models` lists what is there")
+        raise BadChoiceError(
+            "give provider and model, for example ollama/qwen3", "`agent-ls models` lists what is there"
+        )
     make_profile(provider, model)
-    reached = {one.provider: one for one in await reach_all(load_credentials())}
+    reached = {one.provider: one for one in await reach_all(load_credentials(), user_endpoints())}
     listed = reached[provider].models if provider in reached else ()
     known = next((m for m in listed if m.id == model), None)
     remember(Choice(provider, model, (known and known.context_window_tokens) or 0))
@@ -84,7 +94,7 @@ async def _use(name: str) -> int:
 
 
 def _forget() -> int:
-    from agent_ls.app.choice import forget
+    from agent_ls.app.models.default_model import forget
 
     forget()
     print("Forgotten: new sessions use the settings, or the first provider with a key.")

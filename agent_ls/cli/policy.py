@@ -1,9 +1,11 @@
-"""agent-ls policy: what becomes of a command and why, and the rules that the user stored."""
+"""agent-ls policy: explain how a command is judged, and list or remove the user's stored rules."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+
+from agent_ls.cli.output import to_single_row
 
 MODES = ("plan", "ask", "edits", "full")
 
@@ -11,15 +13,15 @@ MODES = ("plan", "ask", "edits", "full")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     explain = verbs.add_parser(
-        "explain", help="what becomes of a command in this folder, and why; nothing is run"
+        "explain", help="explain how a command is judged in this folder; nothing is run"
     )
     explain.add_argument("line", metavar="COMMAND", help="the command line, in quotes")
     explain.add_argument("--mode", choices=MODES, help="in this mode only (default: in each)")
     listing = verbs.add_parser(
-        "list", help="the rules that hold in this folder, with how often each was used"
+        "list", help="list the rules that apply in this folder, and how often each was used"
     )
     listing.add_argument("--all", action="store_true", help="of every folder")
-    remove = verbs.add_parser("remove", help="take a rule back")
+    remove = verbs.add_parser("remove", help="remove a rule")
     remove.add_argument(
         "rule", metavar="NUMBER", help="as `agent-ls policy list --all` shows it, or the rule's id"
     )
@@ -32,15 +34,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(line: str, mode: str | None) -> int:
-    from agent_ls.app.explain import explained
+    from agent_ls.app.permissions.explain import explained
 
     for said in explained(line, str(Path().resolve()), (mode,) if mode else MODES):
-        print(said)
+        print(to_single_row(said))
     return 0
 
 
 def _list(*, show_all: bool) -> int:
-    from agent_ls.app.state_folder import state_folder
+    from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.store.rules import RuleStore
 
     store = RuleStore(state_folder())
@@ -48,14 +50,15 @@ def _list(*, show_all: bool) -> int:
     numbers = {rule: number for number, rule in enumerate(store.rules(), 1)}
     for rule in here:
         place = rule.workspace or "all projects"
-        print(f"{numbers[rule]:3}  used {rule.hits} times  {rule.id}  ({place}, since {rule.created})")
+        row = f"{numbers[rule]:3}  used {rule.hits} times  {rule.id}  ({place}, since {rule.created})"
+        print(to_single_row(row))
     if not here:
         print("no rules are stored" + ("" if show_all else " for this folder (--all lists every folder's)"))
     return 0
 
 
 def _remove(named: str) -> int:
-    from agent_ls.app.state_folder import state_folder
+    from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.store.rules import RuleStore
 
     store = RuleStore(state_folder())
@@ -63,7 +66,7 @@ def _remove(named: str) -> int:
     wanted = rules[int(named) - 1] if named.isdigit() and 0 < int(named) <= len(rules) else None
     removed = store.remove(wanted.id, wanted.workspace) if wanted else store.remove(named)
     for rule in removed:
-        print(f"removed: {rule.label}")
+        print(to_single_row(f"removed: {rule.label}"))
     if not removed:
         print(f"no rule {named}; `agent-ls policy list --all` shows them with their numbers")
     return 0 if removed else 1

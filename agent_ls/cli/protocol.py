@@ -1,4 +1,4 @@
-"""agent-ls protocol: what a client can be made from."""
+"""agent-ls protocol: print the protocol schema, for authors of clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.server.schema import protocol_schema
+    from agent_ls.acp.extension_types import extension_schema
+    from agent_ls.server.schema.messages import protocol_schema
 
-    print(json.dumps(protocol_schema(), indent=2))
+    print(json.dumps({**protocol_schema(), "acp": extension_schema()}, indent=2))
     return 0

@@ -1,4 +1,4 @@
-"""agent-ls replay: a recording played again, with no network and no file touched; what differs is told."""
+"""agent-ls replay: replay a recording without network or file changes, and report differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", type=Path, metavar="LOG", help="a file of `agent-ls exec --record`")
     parser.add_argument(
-        "--write", type=Path, metavar="FOLDER", help="put the files as they came out into a new folder"
+        "--write", type=Path, metavar="FOLDER", help="write the resulting files to a new folder"
     )
 
 
@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     import anyio
 
     from agent_ls.app.errors import AppError
-    from agent_ls.app.recording.replay import read_recording, replay
+    from agent_ls.replay.session import read_recording, replay
 
     try:
         recording = read_recording(options.recording)
@@ -44,7 +44,7 @@ def _write(folder: Path, root: str, files: dict[str, bytes | None]) -> None:
         folder.mkdir(parents=True)
         for name, content in files.items():
             if content is not None:
-                # Never above the folder, whatever a recording says.
+                # Write only below the folder, whatever paths the recording contains.
                 parts = [
                     part for part in Path(name.removeprefix(root)).parts if part not in ("/", "..", "\\")
                 ]
@@ -53,5 +53,5 @@ def _write(folder: Path, root: str, files: dict[str, bytes | None]) -> None:
                 target.write_bytes(content)
     except OSError as error:
         raise BadChoiceError(
-            f"{folder}: {error.strerror or error}", "name a folder that is not there yet"
+            f"{folder}: {error.strerror or error}", "name a folder that does not exist yet"
         ) from None

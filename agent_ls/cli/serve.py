@@ -1,4 +1,4 @@
-"""agent-ls serve: arguments only."""
+"""agent-ls serve: run the language server over stdio, TCP or WebSocket."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--token-file",
         default="",
         metavar="FILE",
-        help="a client must know what is in it; made when not there",
+        help="clients have to send its content; created if missing",
     )
 
 
@@ -46,15 +46,15 @@ def _listen(address: str, options: argparse.Namespace) -> int:
 
     import anyio
 
-    from agent_ls.server.listen import ListenError, parse_address, read_token
+    from agent_ls.server.transport.tcp import ListenError, parse_address, read_token
 
     try:
         if not options.token_file:
-            raise ListenError("name a file for the token: --token-file FILE; it is made when it is not there")
+            raise ListenError("name a file for the token: --token-file FILE; it is created if it is missing")
         path = Path(options.token_file).absolute()
         where = parse_address(address)
         read_token(path)
-        return anyio.run(_way(options, where, path))
+        return anyio.run(_listener(options, where, path))
     except ListenError as error:
         print(f"agent-ls: {error}", file=sys.stderr)
     except OSError as error:
@@ -62,15 +62,15 @@ def _listen(address: str, options: argparse.Namespace) -> int:
     return 1
 
 
-def _way(
+def _listener(
     options: argparse.Namespace, where: tuple[str, int], token_file: Path
 ) -> Callable[[], Awaitable[int]]:
     if options.ws is None:
-        from agent_ls.server.listen import ListenError, listen
+        from agent_ls.server.transport.tcp import ListenError, listen
 
         if options.origin:
             raise ListenError("--origin is for --ws: by TCP no web page can connect")
         return partial(listen, where, token_file)
-    from agent_ls.server.websocket import Door, listen_websocket, parse_origin
+    from agent_ls.server.transport.websocket import Door, listen_websocket, parse_origin
 
     return partial(listen_websocket, where, Door(token_file, [*map(parse_origin, options.origin)]))

@@ -1,4 +1,4 @@
-"""agent-ls sessions: what is stored; listed, shown, exported, deleted, and found again after a folder was moved."""
+"""agent-ls sessions: list, show, export and delete stored sessions, and relink those of a moved folder."""
 
 from __future__ import annotations
 
@@ -8,37 +8,46 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_ls.cli.output import to_single_row
+
 if TYPE_CHECKING:
-    from agent_ls.app.kept_sessions import KeptSessions
+    from agent_ls.app.sessions.stored_queries import KeptSessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _list_arguments(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", description="without one: list")
     _list_arguments(actions.add_parser("list", help="of this folder, newest first"))
-    show = actions.add_parser("show", help="what one is, and how it went, for people")
+    show = actions.add_parser("show", help="show a session's details and transcript")
     show.add_argument("id", metavar="ID")
-    show.add_argument("--json", action="store_true", dest="as_json", help="what it is, as one JSON object")
-    show.add_argument("--figures", action="store_true", help="what each model call, round and tool took")
-    export = actions.add_parser("export", help="one as Markdown, or its events or tool calls as JSON lines")
-    export.add_argument("id", metavar="ID")
-    export.add_argument("--format", choices=("markdown", "jsonl", "calls"), default="markdown")
-    export.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
-    delete = actions.add_parser(
-        "delete", help="remove them from the disk; files of projects stay as they are"
+    show.add_argument(
+        "--json", action="store_true", dest="as_json", help="print the details as one JSON object"
     )
+    show.add_argument(
+        "--figures", action="store_true", help="time and tokens of each model call, round and tool"
+    )
+    export = actions.add_parser(
+        "export", help="export a session as Markdown or as a web page, or its events or calls as JSON lines"
+    )
+    export.add_argument("id", metavar="ID")
+    export.add_argument("--format", choices=("markdown", "html", "jsonl", "calls"), default="markdown")
+    export.add_argument(
+        "--redact",
+        action="store_true",
+        help="without keys, mail addresses, home folders and names of this machine (markdown, html)",
+    )
+    export.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
+    delete = actions.add_parser("delete", help="delete sessions from the disk; project files are not touched")
     delete.add_argument("ids", nargs="*", metavar="ID")
     delete.add_argument("--everything", action="store_true", help="every session of every folder")
-    delete.add_argument(
-        "--force", action="store_true", help="also while changes of its own wait for a verdict"
-    )
-    relink = actions.add_parser("relink", help="sessions of a folder that was moved belong to its new place")
+    delete.add_argument("--force", action="store_true", help="also if its changes still await a decision")
+    relink = actions.add_parser("relink", help="assign the sessions of a moved folder to its new location")
     relink.add_argument("old", metavar="OLD", help="where the folder was")
     relink.add_argument("new", metavar="NEW", nargs="?", default=".", help="where it is (default: here)")
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
-    # SUPPRESS: the defaults of an action must not undo what was said before its name.
+    # SUPPRESS, because the defaults of a subcommand must not override options given before its name.
     parser.add_argument("--all", action="store_true", default=argparse.SUPPRESS, help="of every folder")
     parser.add_argument(
         "--limit", type=int, default=argparse.SUPPRESS, metavar="N", help="at most N (default 20)"
@@ -54,7 +63,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
-    from agent_ls.app.kept_sessions import KeptSessions
+    from agent_ls.app.sessions.stored_queries import KeptSessions
 
     try:
         return _ACTIONS[options.action or "list"](KeptSessions(), options)
@@ -74,11 +83,15 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
         return 0
     for it in found[:limit]:
         owner = f"  [open in {it.owner}]" if it.owner else ""
-        print(f"{it.id}  {it.updated}  {it.provider}/{it.model}  {it.title}{owner}")
+        print(to_single_row(f"{it.id}  {it.updated}  {it.provider}/{it.model}  {it.title}{owner}"))
     if not found:
         print("no stored sessions" + ("" if is_all else " for this folder (--all lists every folder's)"))
         for path in () if is_all else kept.moved_to(Path().resolve()):
-            print(f"sessions of {path}, which is not there any more: `agent-ls sessions relink {path}`")
+            print(
+                to_single_row(
+                    f"sessions of {path}, which is not there any more: `agent-ls sessions relink {path}`"
+                )
+            )
     if len(found) > limit:
         print(f"(more: --limit {limit * 2})")
     return 0
@@ -92,14 +105,14 @@ def _show(kept: KeptSessions, options: argparse.Namespace) -> int:
         print(json.dumps(found.facts, ensure_ascii=False))
         return 0
     for name, value in found.facts.items():
-        print(f"{name + ':':17} {value}")
+        print(to_single_row(f"{name + ':':17} {value}"))
     print()
     print(kept.transcript(options.id), end="")
     return 0
 
 
 def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
-    from agent_ls.app.figures_text import as_json, as_text
+    from agent_ls.app.sessions.stats import as_json, as_text
 
     figures = kept.figures(options.id)
     print(json.dumps(as_json(figures)) if options.as_json else as_text(figures))
@@ -109,7 +122,7 @@ def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
 def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
 
-    text = kept.export(options.id, options.format)
+    text = kept.export(options.id, options.format, redact=options.redact)
     if options.output is None:
         print(text, end="")
         return 0
@@ -117,7 +130,7 @@ def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
         with options.output.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
     except FileExistsError:
-        raise BadChoiceError(f"{options.output} is there already", "name a file that is not") from None
+        raise BadChoiceError(f"{options.output} already exists", "name a new file") from None
     except OSError as error:
         raise BadChoiceError(f"{options.output} cannot be written: {error.strerror or error}") from None
     print(f"{options.output}: {len(text):,} characters")

@@ -1,37 +1,194 @@
-"""agent-ls tools: the tools that the user defined in YAML, and what is wrong with a definition."""
+"""agent-ls tools: list your own tools and the tool packs, check what a preset needs, and install programs for it."""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_ls.cli.output import to_single_row
+
+if TYPE_CHECKING:
+    from agent_ls.app.tools.packs.load import SessionPacks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cd", type=Path, default=Path(), metavar="FOLDER", help="with those of the project in this folder"
+        "--cd",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="include the tools of the project in this folder",
+    )
+    parser.add_argument("--packs", action="store_true", help="list presets and tool packs with their tools")
+    parser.add_argument(
+        "--check",
+        metavar="PRESET[,PACK...]",
+        nargs="?",
+        const="",
+        help="check which tools of a preset can be used here; without a name, those of your settings",
+    )
+    parser.add_argument(
+        "--install",
+        metavar="PRESET[,PACK...]",
+        nargs="?",
+        const="",
+        help="like --check, and install missing programs after you confirm each command",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.cli_tools import has_project_tools, load_cli_tools
+    from agent_ls.app.errors import AppError
+
+    try:
+        if options.packs:
+            return _list_packs()
+        if options.install is not None:
+            return _install(_loaded(options.install, options.cd))
+        if options.check is not None:
+            return _check(_loaded(options.check, options.cd))
+    except AppError as error:
+        print(f"agent-ls tools: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
+        return 2
+    return _list_own(options.cd.resolve())
+
+
+def _list_own(folder: Path) -> int:
     from agent_ls.app.clock import SystemClock
-    from agent_ls.app.state_folder import state_folder
-    from agent_ls.app.trust import WorkspaceTrust
+    from agent_ls.app.permissions.trust import WorkspaceTrust
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.app.tools.yaml_tools import has_project_tools, load_cli_tools
     from agent_ls.store.trust import TrustStore
 
-    folder = options.cd.resolve()
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
     is_trusted = trust.standing(str(folder)) == "trusted"
     found = load_cli_tools(state_folder(), folder, trusted=is_trusted)
     for tool in found.tools:
-        print(f"{tool.name}  ({tool.category})  {tool.description}")
-        print(f"    {tool.usage}")
+        print(to_single_row(f"{tool.name}  ({tool.category})  {tool.description}"))
+        print(to_single_row(f"    {tool.usage}"))
         print(f"    {tool.source}")
     for problem in found.problems:
         print(f"✗ {problem}", file=sys.stderr)
     if not found.tools and not found.problems:
         print(f"no tools are defined: write {state_folder() / 'tools.yaml'} (docs/adding-a-tool.md)")
     if not is_trusted and has_project_tools(folder):
-        print("the project in this folder brings tools of its own: they are left out until you trust it")
+        print("the project in this folder has tools of its own; they are ignored until you trust the folder")
+    print("`agent-ls tools --packs` lists further tools that can be turned on")
     return 1 if found.problems else 0
+
+
+def _list_packs() -> int:
+    from agent_ls.app.tools.packs.catalog import PACKS, PRESETS
+    from agent_ls.app.tools.packs.load import pack_tools
+
+    for preset, packs in PRESETS.items():
+        print(f"{preset:10} {' '.join(packs) or 'no further tools (default)'}")
+    for pack in PACKS.values():
+        print(f"\n{pack.name}: {pack.about}")
+        if pack.own:
+            print(f"  offered anyway, where the model has them: {', '.join(pack.own)}")
+        for tool in pack_tools(pack.name):
+            needs = f"  [{', '.join(tool.programs)}]" if tool.programs else ""
+            print(to_single_row(f"  {tool.name}  ({tool.definition.category})  {tool.summary}{needs}"))
+    return 0
+
+
+def _loaded(text: str, folder: Path) -> SessionPacks:
+    """Load the packs that `text` names, or those of the user's settings for "".
+
+    Raises:
+        BadChoiceError: a name is unknown, the settings are invalid, or no pack is chosen.
+    """
+    import os
+
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.app.settings.layers import chosen_settings, read_user_settings
+    from agent_ls.app.settings.tool_packs import pack_settings
+    from agent_ls.app.tools.packs.load import PackChoice, load_packs, permissions_of
+
+    files = [] if text else [("your settings file", read_user_settings())]
+    settings = chosen_settings(files, [*pack_settings(text, "the list of packs")])
+    chosen = settings.tool_packs
+    choice = PackChoice(chosen.preset, tuple(chosen.packs), chosen.detect)
+    if choice.is_empty:
+        raise BadChoiceError(
+            "no tool packs are chosen in your settings",
+            "name a preset, such as `agent-ls tools --check standard`, or choose one in the settings",
+        )
+    place = str(folder.resolve())
+    has_network = not settings.sandbox.enabled or settings.sandbox.network
+    return load_packs(
+        choice,
+        place,
+        path=os.environ.get("PATH"),
+        permissions=permissions_of(place, is_restricted=_is_restricted(place), has_network=has_network),
+    )
+
+
+def _is_restricted(folder: str) -> bool:
+    from agent_ls.app.clock import SystemClock
+    from agent_ls.app.permissions.trust import WorkspaceTrust
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.store.trust import TrustStore
+
+    return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(folder) == "restricted"
+
+
+def _check(packs: SessionPacks) -> int:
+    """Print the report. Returns 0 if nothing is missing, else 1."""
+    report = packs.report
+    print(f"{report.usable} of {report.total} tools can be used here ({report.coverage_percent}%)")
+    print(f"packs: {', '.join(report.packs)}")
+    if report.left_out:
+        print(f"not chosen: {', '.join(report.left_out)}")
+    for pack in report.empty:
+        print(f"✗ {pack}: none of its tools can be used")
+    for missing in report.missing:
+        print(to_single_row(f"✗ {missing.name} is missing, for {', '.join(missing.tools)}"))
+        print(to_single_row(f"  → {missing.hint}"))
+    for problem in report.problems:
+        print(f"✗ {problem}")
+    for pack, marker in report.suggested:
+        print(f"· this folder has {marker}: the pack {pack} would fit")
+    return 0 if report.is_complete else 1
+
+
+def _install(packs: SessionPacks) -> int:
+    """Install missing programs, each after a yes on the terminal. Returns 0 if none is missing afterwards."""
+    missing = packs.report.missing
+    if not missing:
+        print("no program is missing")
+        return 0
+    if not sys.stdin.isatty():
+        print("agent-ls tools: --install asks before each command: run it in a terminal", file=sys.stderr)
+        return 2
+    failed = 0
+    for one in missing:
+        print(to_single_row(f"{one.name} is missing, for {', '.join(one.tools)}"))
+        if not one.program.command:
+            print(f"  {one.hint}; agent-ls does not do that for you")
+            failed += 1
+            continue
+        try:
+            answer = input(f"  run `{one.hint}`? [y/N] ")
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes") or not _has_run(one.program.command):
+            failed += 1
+    return 1 if failed else 0
+
+
+def _has_run(command: tuple[str, ...]) -> bool:
+    """Run an installation. Returns whether it succeeded; reports a program that cannot be started."""
+    try:
+        done = subprocess.run(command, check=False)
+    except OSError as error:
+        print(f"  {command[0]} cannot be started: {error.strerror}", file=sys.stderr)
+        return False
+    if done.returncode:
+        print(f"  it failed with exit code {done.returncode}", file=sys.stderr)
+    return not done.returncode

@@ -1,4 +1,4 @@
-"""agent-ls trust: the folders whose files may speak for their user, and taking that back."""
+"""agent-ls trust: list, add and remove trusted folders."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
+from agent_ls.cli.output import to_single_row
+
 VERBS = {
     "add": ("trusted", "trust a folder: its files are yours, or of somebody you know"),
     "restrict": ("restricted", "do not trust a folder, and do not ask about it any more"),
-    "forget": (None, "be asked about a folder again"),
+    "forget": (None, "ask about a folder again"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="all that you decided")
+    verbs.add_parser("list", help="list all decisions")
     for verb, (_, words) in VERBS.items():
         one = verbs.add_parser(verb, help=words)
         one.add_argument("folder", nargs="?", type=Path, default=Path(), help="(default: this one)")
@@ -23,18 +25,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.clock import SystemClock
-    from agent_ls.app.state_folder import state_folder
-    from agent_ls.app.trust import trusted_by_variable
+    from agent_ls.app.permissions.trust import trusted_by_variable
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.environments.far.place import is_place_name
     from agent_ls.store.trust import TrustStore
 
     store = TrustStore(state_folder())
     if options.verb == "list":
         for known in store.folders():
-            print(f"{known.trust:10}  {known.path}  (since {known.decided})")
+            print(to_single_row(f"{known.trust:10}  {known.path}  (since {known.decided})"))
         for place in trusted_by_variable():
-            print(f"{'trusted':10}  {place} and below  (AGENT_LS_TRUSTED_FOLDERS)")
+            print(to_single_row(f"{'trusted':10}  {place} and below  (AGENT_LS_TRUSTED_FOLDERS)"))
         return 0
-    folder, (trust, _) = str(options.folder.absolute()), VERBS[options.verb]
+    named, (trust, _) = str(options.folder), VERBS[options.verb]
+    folder = named if is_place_name(named) else str(options.folder.absolute())
     try:
         if trust is None:
             was_known = store.forget(folder)

@@ -1,1 +1,1 @@
-"""Where tools act: one seam, and the places behind it (memory, this machine, an editor)."""
+"""Environments: the interface to the place where tools act, and its implementations."""

@@ -1,12 +1,12 @@
-"""SEAM ExecutionEnvironment: the place where tools act (000 section 4.1, REQUIREMENTS X1).
+"""Interface ExecutionEnvironment: the place where tools act.
 
-The contract stands in the docstrings here; implementations have none of their own. The suite in
-`agent_ls/testing/environment.py` asks every promise of an implementation.
+The docstrings here are the contract; implementations do not repeat them. The test suite in
+`agent_ls/testing/environment.py` checks every part of the contract.
 
 Paths given to an environment are absolute or relative to `working_directory()`, with `/` or the platform's
-separator. Everything here is async, may be cancelled at any await, and never blocks the event loop.
-A cancelled `exec_command` ends the command's processes before it lets the cancellation through; a cancelled
-`commit` is either done or not begun.
+separator. All async methods may be cancelled at any await, and never block the event loop. A cancelled
+`exec_command` ends the command's processes before it raises; a cancelled `commit` is either completed or
+not begun.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from agent_ls.recent import Recent
+from agent_ls.confinement.wanted import Confinement
+from agent_ls.memo import Memo
 
 READ_LIMIT_BYTES = 50 * 1024 * 1024
-"""Default limit of one read: larger files are refused, not cut."""
+"""Default limit of one read. Larger files are refused, not truncated."""
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 OutputSink: TypeAlias = Callable[[Stream, str], None]
-"""Called with each decoded piece of output as it comes. Must not raise and must not block."""
+"""Called with each decoded piece of output as it arrives. Must not raise and must not block."""
 
 
 def sha256(data: bytes) -> str:
-    """The hex digest that identifies a file's content everywhere in agent-ls.
+    """Return the hex digest that identifies a file's content everywhere in agent-ls.
 
-    One edit asks for that of the same content many times, in several threads and of copies that were read anew.
+    Memoised, because one edit needs the digest of the same content many times, in several threads and for
+    copies.
     """
     return _digest(data)
 
@@ -38,16 +40,16 @@ def _hashed(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-_digest = Recent(_hashed, least=16 * 1024, most=8 * 1024 * 1024)
+_digest = Memo(_hashed, least=16 * 1024, most=8 * 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """What a command did. `output` is stdout and stderr in the order in which they came.
+    """Result of a command. `output` is stdout and stderr in the order of arrival.
 
-    `exit_code` is the code from wait, or -N when signal N ended it. `timed_out`: ended by us at the limit;
-    the output is what there was. `note` is empty, or one sentence about what a reader must know
-    (a process that could not be ended, output that was cut).
+    `exit_code` is the code from wait, or -N when signal N ended it. `timed_out`: agent-ls ended it at the time
+    limit; the output is incomplete. `note` is empty, or one sentence for the reader (a process that could not
+    be ended, truncated output).
     """
 
     stdout: str
@@ -61,7 +63,10 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class DirEntry:
-    """`name` is relative to the listed folder, with `/`; `size_bytes` is None for folders."""
+    """An entry of a folder.
+
+    `name` is relative to the listed folder, with `/`; `size_bytes` is None for folders.
+    """
 
     name: str
     is_dir: bool
@@ -70,24 +75,28 @@ class DirEntry:
 
 @dataclass(frozen=True, slots=True)
 class GrepOptions:
-    """`glob_filter` as in `*.py`, `!*.min.js` or both (`*.js !*.min.js`); `literal`: the pattern is no regex.
+    """Options of a search. `literal`: the pattern is plain text, not a regular expression.
 
-    Context is in lines before and after a match.
+    `glob_filter` is like `*.py`, `!*.min.js` or both (`*.js !*.min.js`). `names` is a second such filter, which
+    a file has to pass too. Context is in lines before and after a match. `multiline`: a match may span lines,
+    and `.` also matches a line end; each of its lines counts as a match.
     """
 
     glob_filter: str = ""
+    names: str = ""
     case_insensitive: bool = False
     literal: bool = False
     max_results: int = 100
     before_lines: int = 0
     after_lines: int = 0
+    multiline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GrepLine:
-    """One line found. `path` is relative to the working directory where it lies below it. `line` counts from 1.
+    """One line of a result. `path` is relative to the working directory if it is below it. `line` counts from 1.
 
-    `text` is without its ending; a line of over 2,000 characters is cut around its first match.
+    `text` is without its line ending; a line of over 2,000 characters is truncated around its first match.
     """
 
     path: str
@@ -104,13 +113,13 @@ class GrepResult:
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """One file's part in a commit.
+    """The change of one file in a commit.
 
-    `content` None deletes the file. `base` is the bytes that the change was computed against, None for a file
-    that must not exist yet; an environment compares it with what is there (the editor environment may rebase
-    the change over what the user typed meanwhile, all others refuse).
-    `mode_from` names the file whose permission bits the written one takes (a move; SEMANTICS D6); "" keeps those
-    of an existing file and gives a new one the default. Equal `content` and `base` leave the file untouched (D7).
+    `content` None deletes the file. `base` is the content that the change was computed from, None for a file
+    that must not exist; an environment compares it with the current content (the editor environment may rebase
+    the change over what the user typed in between, all others refuse). `mode_from` names the file whose
+    permission bits the written one takes (a move); "" keeps those of an existing file and gives a new one the
+    default. If `content` equals `base`, the file is not touched.
     """
 
     path: str
@@ -121,20 +130,25 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file before and after a commit; None is "did not exist". `path` is absolute.
+    """A file before and after a commit; None means that it did not exist. `path` is absolute.
 
-    `note` is what a person decided who saw the change before it was made, for the model; "" when nothing is to be said.
+    `note` informs the model about the user's decisions if the change was reviewed first; else "". `moved_on`:
+    the user has typed since, so the file differs from `after`. `moved_from` is the file that was moved here,
+    `created_folders` are new parent folders; tools set both.
     """
 
     path: str
     before: bytes | None
     after: bytes | None
     note: str = ""
+    moved_on: bool = False
+    moved_from: str = ""
+    created_folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Whose change it is: the ledger and the editor's undo label need to know."""
+    """Author of a change, for the ledger and the editor's undo label."""
 
     session_id: str = ""
     turn_id: str = ""
@@ -146,7 +160,7 @@ class Attribution:
 class ProcessInfo:
     """A background process. `exit_code` None: still running. `started_ms` is Unix time.
 
-    `is_waiting`: seen to wait for input; of one with pipes that is not known.
+    `is_waiting`: it waits for input; known only for processes in a terminal.
     """
 
     id: str
@@ -158,36 +172,39 @@ class ProcessInfo:
 
 
 class CommandTerminal(Protocol):
-    """The terminal that a command runs in. Once it has ended, both do nothing."""
+    """The terminal that a command runs in. After its end, both methods do nothing."""
 
     async def write(self, data: str) -> None:
-        """As if it were typed."""
+        """Send input, as if it were typed."""
         ...
 
     async def resize(self, columns: int, rows: int) -> None:
-        """Of a terminal that the server keeps to itself; the editor's own has the size of its view."""
+        """Resize a terminal that the server owns; an editor's terminal has the size of its view."""
         ...
 
 
 class TerminalWatcher(Protocol):
-    """Who is told of a command's terminal, where it has one. Plain calls on the event loop; must not raise."""
+    """Receives events of a command's terminal, on the event loop's thread. Must not raise."""
 
     def opened(self, terminal: CommandTerminal) -> None: ...
 
     def waits(self, waiting: bool) -> None:
-        """The command waits for somebody to type, or does no more."""
+        """The command has begun to wait for input, or has stopped waiting."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
-    """`working_dir` "" is the environment's own; `env_vars` are added after filtering (X5).
+    """Options of a command. `working_dir` "" is the environment's own; `env_vars` are added after filtering.
 
-    `attribution` is whose call it is: what the command does to files can be filed under it, and only a call's command
-    is shown in a terminal. While it waits there for its user to type, its time limit stands still (for some minutes).
-    `shown` is what people are shown in place of the command, "" for the command itself.
-    `argv` is a program with its words, started in place of a shell: the command then says the same, quoted as a POSIX
-    shell takes it. `inherit` minimal: of the environment's variables only the nine of 004 section 6.4.
+    - `attribution`: the call that runs the command, to which its changes of files are attributed. Only a call's
+      command is displayed in a terminal; while it waits there for input, its time limit is paused for some
+      minutes.
+    - `shown`: text displayed instead of the command, "" for the command itself.
+    - `argv`: a program with its arguments, started without a shell; the command is then the same text, quoted
+      for a POSIX shell.
+    - `inherit` "minimal": only the nine variables of `MINIMAL_NAMES` in environments/local/environ.py.
+    - `confinement`: enforced by whatever starts the command; if that is impossible, the command is not started.
     """
 
     timeout_ms: int = 10_000
@@ -197,6 +214,7 @@ class CommandOptions:
     terminal: TerminalWatcher | None = None
     shown: str = ""
     argv: tuple[str, ...] = ()
+    confinement: Confinement | None = None
     inherit: Literal["", "minimal"] = ""
 
 
@@ -204,33 +222,37 @@ class ExecutionEnvironment(Protocol):
     async def initialize(self) -> None: ...
 
     async def cleanup(self) -> None:
-        """Ends all that was started here and still runs, also what commands left behind. May be called twice."""
+        """End all processes that were started here, including those that commands left running.
+
+        May be called twice.
+        """
         ...
 
     def working_directory(self) -> str:
-        """Absolute."""
+        """Return the absolute path of the working directory."""
         ...
 
     def platform(self) -> str:
-        """`linux`, `darwin`, `windows`, or `wasm`."""
+        """Return `linux`, `darwin`, `windows`, or `wasm`."""
         ...
 
     def os_version(self) -> str: ...
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        """The whole content as the user sees it (an editor's unsaved text included).
+        """Return the whole content as the user sees it (including an editor's unsaved text).
 
         Raises:
-            PathNotFoundError, NotAFileError (folders, devices, pipes), AccessDeniedError, FileTooLargeError.
+            PathNotFoundError, NotAFileError (folders, devices, pipes), AccessDeniedError,
+            FileTooLargeError.
         """
         ...
 
     async def file_exists(self, path: str) -> bool:
-        """True for a file or a folder. Never raises for a path that cannot be looked at: that is False."""
+        """Return True for a file or a folder. Never raises: a path that cannot be checked is False."""
         ...
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        """Entries sorted by name, folders of lower levels following their parent; links are not followed.
+        """Return entries sorted by name, contents of subfolders after their folder; links are not followed.
 
         Raises:
             PathNotFoundError, NotAFolderError, AccessDeniedError.
@@ -238,54 +260,55 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        """Writes all files, or none (SEMANTICS section 8): missing parents are created, deletions come last.
+        """Write all files or none (docs/editing.md, All or nothing): missing parents are created, deletions are last.
 
-        Each file is compared with `base` directly before it is written; existing permission bits, and
-        symlinks, are kept; deleting a symlink leaves what it names. Order of the answer is that of `writes`.
+        Each file is compared with `base` directly before it is written; existing permission bits and symbolic
+        links are kept; deleting a symbolic link keeps its target. The result has the order of `writes`.
 
         Raises:
-            StaleFileError: a file is not what was expected; nothing was written.
-            EditRefusedError: the editor would not take it (editor environment); nothing was written.
+            StaleFileError: a file does not have the expected content; nothing was written.
+            EditRefusedError: the editor refused the edit (editor environment); nothing was written.
             NotAFileError: a path names a folder or a device.
             NotAFolderError: a parent is a file.
             AccessDeniedError: also for a file without any write permission bit.
-            CommitError: the system failed, or one file is named twice.
+            CommitError: the system failed, or a file is named twice.
         """
         ...
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        """Runs a shell command, or a program without a shell (`options.argv`), and waits for it. It has no input, or a
-        terminal that its user can type into.
+        """Run a shell command, or a program without a shell (`options.argv`), and wait for it.
 
-        At the time limit, and on cancellation, everything that the command started is ended: its process
-        group and what left the group, TERM, 2 s, KILL; but not background processes. A non-zero exit is a
-        result, not an error. What a command leaves running when it ends by itself (`server &`) is left alone
-        until `cleanup`, and not waited for even if it holds the output open: then `note` says so.
+        It has no input, or a terminal into which the user can type. At the time limit, and on cancellation,
+        everything that the command started is ended, except background processes: its process group and
+        processes that left the group, with SIGTERM, two seconds, SIGKILL. A non-zero exit is a result, not an
+        error. Processes that a command leaves running when it ends by itself (`server &`) run until `cleanup`;
+        they are not waited for even if they hold the output open, and `note` says so.
 
         Raises:
-            PathNotFoundError, NotAFolderError: no such working directory. ProcessStartError. UnsupportedError.
+            PathNotFoundError, NotAFolderError: no such working directory. ProcessStartError.
+            UnsupportedError.
         """
         ...
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        """Starts a background process, which lives until it ends, `kill_process` or `cleanup`.
+        """Start a background process, which runs until it ends, `kill_process` or `cleanup`.
 
-        `timeout_ms` has no meaning here.
+        `timeout_ms` is ignored.
 
         Raises:
-            PathNotFoundError, NotAFolderError, ProcessStartError, UnsupportedError. ProcessLimitError: as many as may
-            run at once do.
+            PathNotFoundError, NotAFolderError, ProcessStartError, UnsupportedError.
+            ProcessLimitError: the maximum number of processes is running.
         """
         ...
 
     async def list_processes(self) -> Sequence[ProcessInfo]: ...
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        """Output (stdout and stderr together) from character `offset` on, and the offset to go on from.
+        """Return output (stdout and stderr together) from character `offset` on, and the offset to continue from.
 
-        Only the end of a long output is kept; a first line tells how many characters are gone.
+        Only the end of a long output is kept; a first line then says how many characters are missing.
 
         Raises:
             PathNotFoundError: no such process id.
@@ -293,7 +316,7 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        """Returns when it has ended, by itself or by others; at once when it has already.
+        """Wait until the process has ended, for whatever reason.
 
         Raises:
             PathNotFoundError: no such process id.
@@ -301,18 +324,18 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        """Gives a background process input, as it is; `close` closes its input behind it.
+        """Send input to a background process unchanged; `close` closes its input afterwards.
 
         Returns when the process can read all of it.
 
         Raises:
-            PathNotFoundError: no such process id. InputRefusedError: it has ended, its input was closed, or it
-            reads nothing for long; part of the text may have been taken.
+            PathNotFoundError: no such process id. InputRefusedError: it has ended, its input was
+            closed, or it reads nothing for long; part of the text may have been sent.
         """
         ...
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        """Ends it (TERM, 2 s, KILL) with all it started.
+        """End a process (SIGTERM, two seconds, SIGKILL) with everything that it started.
 
         Raises:
             PathNotFoundError: no such process id.
@@ -320,9 +343,9 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        """Lines that match, by file and line; ignore files are respected, binary files and `.git` skipped.
+        """Return matching lines, by file and line; ignore files are respected, binary files and `.git` skipped.
 
-        A file or folder named by `path` is searched even if ignored.
+        A file or folder named by `path` is searched even if it is ignored.
 
         Raises:
             InvalidPatternError, PathNotFoundError, NotAFileError (a device or a pipe).
@@ -330,11 +353,11 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        """Paths of matching files, newest first; ignore files are respected, `.git` and links left out.
+        """Return the paths of matching files, newest first; ignored files, `.git` and symbolic links are left out.
 
-        The pattern is for the whole path below `path`: `*` stays in a folder, `**` crosses folders, `{a,b}` and
-        `[a-z]` as in shells. It may be absolute, but must not leave `path`.
-        Paths are relative to the working directory where they lie below it, else absolute.
+        The pattern applies to the whole path below `path`: `*` stays in a folder, `**` crosses folders, `{a,b}`
+        and `[a-z]` work as in shells. It may be absolute, but must not leave `path`. Paths are relative to the
+        working directory if they are below it, else absolute.
 
         Raises:
             InvalidPatternError, PathNotFoundError, NotAFolderError.

@@ -1,11 +1,12 @@
-"""An environment with an editor in front: what is open there is read and changed there, all else by `inner`.
+"""An environment in front of another one, `inner`: documents open in the editor are read and changed in the editor.
 
-It knows an EditorHost and no language server. An open document's text is the file, saved or not; it is UTF-8 here,
-whatever the disk has. Writes to it become line edits against exactly the text that the editor has, rebased over what
-the user typed since the change was computed; a change that does not fit any more is refused, never forced.
+It knows the interface EditorHost and no language server. The text of an open document counts as the file's
+content, saved or not, encoded as UTF-8 regardless of the encoding on disk. Writes become line edits against
+exactly the text that the editor has, rebased over what the user typed since the change was computed; a
+change that no longer fits is refused, never forced.
 
-Limits: documents that are open and not saved are searched with Python's regular expressions, not ripgrep's; a pattern
-that only ripgrep understands finds what is on disk. `glob` and `list_directory` tell what is on disk.
+Limits: unsaved documents are searched with Python's regular expressions, not ripgrep's; a pattern that only
+ripgrep understands matches only text on disk. `glob` and `list_directory` use the disk.
 """
 
 from __future__ import annotations
@@ -26,14 +27,13 @@ from agent_ls.environments.base import (
     ExecutionEnvironment,
     FileState,
     FileWrite,
-    GrepLine,
     GrepOptions,
     GrepResult,
     OutputSink,
     ProcessInfo,
     sha256,
 )
-from agent_ls.environments.editor_host import EditorHost, LineEdit, OpenDocument
+from agent_ls.environments.editor_host import AppliedEdit, EditorHost, LineEdit, OpenDocument
 from agent_ls.environments.errors import (
     CommitError,
     EditRefusedError,
@@ -41,36 +41,29 @@ from agent_ls.environments.errors import (
     InvalidPatternError,
     PathNotFoundError,
     StaleFileError,
+    UnsupportedError,
 )
+from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
-from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.rebase import Merged, rebase
-from agent_ls.text import BOM, decode, split_lines
+from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
-MAX_TRIES = 8  # a fast typist leaves a gap between two keys more often than that
+MAX_TRIES = 8  # the user may type between two tries
 
 _GLOB_SPECIAL = re.compile(r"([*?\[\]{},\\])")
 
 
 @dataclass(frozen=True, slots=True)
-class _Landed:
-    """An edit that is in a document: the text that it was made to, and that text with the edit."""
-
-    path: str
-    before: str
-    after: str
-
-    @property
-    def state(self) -> FileState:
-        return FileState(self.path, _encoded(self.before), _encoded(self.after))
-
-
-@dataclass(frozen=True, slots=True)
 class _Plan:
-    """The parts of a commit, by position in it: `edits` go to open documents, `rest` to the inner environment."""
+    """The parts of a commit, by position in it: `edits` change open documents, `rest` goes to the inner environment.
+
+    `closing` are the open documents of files that are deleted or moved.
+    """
 
     edits: Mapping[int, FileWrite]
     rest: Mapping[int, FileWrite]
+    closing: Mapping[int, OpenDocument]
 
 
 class EditorEnvironment(FrontingEnvironment):
@@ -84,29 +77,34 @@ class EditorEnvironment(FrontingEnvironment):
         return self._document(path) is not None
 
     async def in_front(self, path: str) -> bytes | None:
-        document = self._document(path)
-        return _encoded(document.text) if document else None
+        if document := self._document(path):
+            return _encoded(document.text)
+        if "\0" not in path and self._host.is_unknown(self._absolute(path)):
+            raise UnsupportedError(f"{path}: {self._host.blocked(self._absolute(path))}")
+        return None
 
     # --- writing
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         plan = await self._planned(writes)
-        # From here on it is done or taken back: half of a change in a user's documents helps nobody. The time is
-        # bounded by the host's limits.
+        # From here on the commit is completed or reverted, even if the call is cancelled, because half a
+        # change in the user's documents helps nobody. The host's time limits bound it.
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(plan, attribution)
         return [states[at] for at in range(len(writes))]
 
     async def _planned(self, writes: Sequence[FileWrite]) -> _Plan:
-        """Everything that can be known before anything is written."""
+        """Check everything that can be known before anything is written."""
         edits: dict[int, FileWrite] = {}
         rest: dict[int, FileWrite] = {}
+        closing: dict[int, OpenDocument] = {}
         for at, write in enumerate(writes):
             document = self._document(write.path)
             if document is None:
                 rest[at] = write
             elif write.content is None:
                 rest[at] = await self._deletion(document, write)
+                closing[at] = document
             else:
                 edits[at] = await self._edit(document, write)
         paths = [write.path for write in edits.values()]
@@ -115,12 +113,13 @@ class EditorEnvironment(FrontingEnvironment):
                 raise CommitError(path, "it is named twice in one commit")
         for write in rest.values():
             await self._demand_writable(write, is_checked_later=not edits)
-        return _Plan(edits, rest)
+        return _Plan(edits, rest, closing)
 
     async def _edit(self, document: OpenDocument, write: FileWrite) -> FileWrite:
         base = write.base
         if base is None:
-            # A buffer that was opened for a file to be made, and is still empty, is the place to make it.
+            # An empty document that was opened for a file that does not exist yet can be used to create the
+            # file.
             if document.text or await self.inner.file_exists(document.path):
                 raise StaleFileError(write.path, "it exists already")
             base = b""
@@ -129,7 +128,7 @@ class EditorEnvironment(FrontingEnvironment):
         return meant
 
     async def _deletion(self, document: OpenDocument, write: FileWrite) -> FileWrite:
-        """The deletion of an open file, which is one on disk: nothing that only the editor has may go with it."""
+        """Return the deletion of an open file. Refuses if the document has text that is not on disk."""
         if write.base != _encoded(document.text):
             raise StaleFileError(write.path)
         try:
@@ -147,7 +146,7 @@ class EditorEnvironment(FrontingEnvironment):
             raise EditRefusedError(write.path, reason)
         if is_checked_later:
             return
-        # Documents are edited before the inner environment looks at its files. Seen now, a stale one costs nothing.
+        # Documents are edited before the inner environment checks its files, so check them here first.
         try:
             found: bytes | None = await self.inner.read_bytes(write.path)
         except PathNotFoundError:
@@ -156,45 +155,105 @@ class EditorEnvironment(FrontingEnvironment):
             raise StaleFileError(write.path)
 
     async def _carried_out(self, plan: _Plan, attribution: Attribution) -> dict[int, FileState]:
-        landed: dict[int, _Landed] = {}
+        landed: dict[int, AppliedEdit] = {}
+        states: dict[int, FileState] = {}
         try:
             for at, write in plan.edits.items():
                 landed[at] = await self._land(write, attribution)
-            written = await self.inner.commit(list(plan.rest.values()), attribution) if plan.rest else ()
+            # An undo is done by the ledger, which knows files by path, so it changes files on disk.
+            for at, document in plan.closing.items() if attribution.call_id else ():
+                states |= await self._carried_out_by_editor(plan, at, document)
+            rest = {at: write for at, write in plan.rest.items() if at not in states}
+            written = await self.inner.commit(list(rest.values()), attribution) if rest else ()
         except EnvError as error:
+            await self._bring_back(list(states.values()), attribution, error)
             await self._take_back(list(landed.values()), attribution, error)
             raise
-        states = dict(zip(plan.rest, written, strict=True))
+        states |= dict(zip(rest, written, strict=True))
         if states:
             await self._host.files_changed([state.path for state in states.values()])
-        return states | {at: item.state for at, item in landed.items()}
+        return states | {at: _state(item) for at, item in landed.items()}
 
-    async def _land(self, write: FileWrite, attribution: Attribution) -> _Landed:
+    async def _carried_out_by_editor(
+        self, plan: _Plan, at: int, document: OpenDocument
+    ) -> dict[int, FileState]:
+        """Let the editor delete or move this file; return its result, or {} if it must be done on disk.
+
+        Raises:
+            StaleFileError: the user typed in the document, and the file was restored with that
+            text.
+        """
+        deletion = plan.rest[at]
+        path = document.path
+        target = self._move_of(plan, deletion)
+        if target is None:
+            last = await self._host.delete_file(document)
+            if await self._on_disk(path) is not None:
+                return {}
+            if last != document.text:
+                typed = encode(replace(decode(deletion.base or b""), text=last))
+                await self.inner.commit([FileWrite(path, typed, None)], Attribution())
+                raise StaleFileError(deletion.path, "the user typed in it")
+            return {at: FileState(path, deletion.base, None)}
+        to = self._absolute(plan.rest[target].path)
+        await self._host.rename_file(document, to)
+        if await self._on_disk(path) is not None or await self._on_disk(to) != deletion.base:
+            return {}
+        return {at: FileState(path, deletion.base, None), target: FileState(to, None, deletion.base)}
+
+    def _move_of(self, plan: _Plan, deletion: FileWrite) -> int | None:
+        """Return the position of the write that moves the deleted file, unchanged, to an unused path."""
+        source = self._absolute(deletion.path)
+        for at, write in plan.rest.items():
+            is_moved = bool(write.mode_from) and self._absolute(write.mode_from) == source
+            if is_moved and write.base is None and write.content == deletion.base:
+                return at
+        return None
+
+    async def _bring_back(
+        self, states: Sequence[FileState], attribution: Attribution, error: EnvError
+    ) -> None:
+        """Reverse on disk what the editor deleted or renamed; raise only if that fails."""
+        moved = {state.after: state.path for state in states if state.before is None}
+        back = [
+            FileWrite(state.path, state.before, state.after, moved.get(state.before, "")) for state in states
+        ]
+        try:
+            if back:
+                await self.inner.commit(back, attribution)
+        except EnvError:
+            raise CommitError(
+                back[0].path, str(error).removesuffix("."), tuple(it.path for it in back)
+            ) from error
+        await self._host.files_changed([write.path for write in back])
+
+    async def _land(self, write: FileWrite, attribution: Attribution) -> AppliedEdit:
         for _ in range(MAX_TRIES):
             document = self._host.open_document(write.path)
             if document is None:
-                raise EditRefusedError(write.path, "it was closed meanwhile")
+                raise EditRefusedError(write.path, "it was closed before the change was made")
             lines = split_lines(document.text)
             runs = line_hunks(lines, _rebased(document, write))
             if not runs:
-                return _Landed(document.path, document.text, document.text)
+                return AppliedEdit(document.text, document.text, document)
             edits = [LineEdit(run.base_start, run.base_end, "".join(run.added)) for run in runs]
             try:
-                await self._host.apply_edit(document, edits, attribution)
+                return await self._host.apply_edit(document, edits, attribution)
             except StaleFileError:
                 continue
-            return _Landed(document.path, document.text, _edited(lines, edits))
         raise StaleFileError(write.path, f"the user typed in it during each of {MAX_TRIES} tries")
 
-    async def _take_back(self, landed: Sequence[_Landed], attribution: Attribution, error: EnvError) -> None:
-        """Reverses what is in documents already; raises only when that fails."""
+    async def _take_back(
+        self, landed: Sequence[AppliedEdit], attribution: Attribution, error: EnvError
+    ) -> None:
+        """Reverse edits in documents; raise only if that fails."""
         unrestored = []
         for item in reversed(landed):
-            back = FileWrite(item.path, _encoded(item.before), _encoded(item.after))
+            back = FileWrite(item.document.path, _encoded(item.before), _encoded(item.after))
             try:
                 await self._land(back, attribution)
             except EnvError:
-                unrestored.append(item.path)
+                unrestored.append(item.document.path)
         if unrestored:
             path = getattr(error, "path", "") or unrestored[0]
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
@@ -225,7 +284,7 @@ class EditorEnvironment(FrontingEnvironment):
         }
 
     async def _tell_what_changed(self, before: Mapping[str, str]) -> None:
-        """A formatter or a checkout changes files that the editor shows: it is asked to look at those again."""
+        """Ask the editor to reload files that the command, such as a formatter or a checkout, has changed."""
         after = await self._digests_on_disk()
         changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
         if changed:
@@ -240,7 +299,7 @@ class EditorEnvironment(FrontingEnvironment):
         except PathNotFoundError:
             if self._document(path) is None:
                 raise
-            on_disk = GrepResult(())  # a file that is only in the editor yet
+            on_disk = GrepResult(())  # a file that exists only in the editor so far
         unsaved = [
             document
             for document in self._host.open_documents()
@@ -260,17 +319,20 @@ class EditorEnvironment(FrontingEnvironment):
             regex = search.compile_pattern(pattern, options)
         except InvalidPatternError:
             return on_disk
-        passes = search.path_filter(options.glob_filter)
+        passes = search.file_filter(options)
         root = self.working_directory()
         hidden = {search.shown_path(document.path, root) for document in documents}
         lines = [line for line in on_disk.lines if line.path not in hidden]
         listed = {line.path for line in on_disk.lines}
-        for document in documents:
-            shown = search.shown_path(document.path, root)
-            if not passes(shown, search.shown_path(document.path, top)):
-                continue
-            found = await _search(shown, document, regex, options)
-            if found and (shown in listed or await self._is_searched(document, top)):
+        wanted = {
+            shown: document
+            for document in documents
+            if passes(shown := search.shown_path(document.path, root), search.shown_path(document.path, top))
+        }
+        texts = [(shown, _encoded(document.text)) for shown, document in wanted.items()]
+        for found in await run_timed(pattern, options, grep_texts, texts, regex, options) if texts else ():
+            shown = found[0].path if found else ""
+            if found and (shown in listed or await self._is_searched(wanted[shown], top)):
                 lines += found
         findings = search.Findings(options, is_full=on_disk.truncated)
         for line in sorted(lines, key=lambda line: (search.path_order(line.path), line.line)):
@@ -279,7 +341,7 @@ class EditorEnvironment(FrontingEnvironment):
         return findings.result()
 
     async def _is_searched(self, document: OpenDocument, top: str) -> bool:
-        """False for a file that the search of the disk leaves out, because an ignore file says so."""
+        """Return whether a document is searched: False if its file on disk is ignored."""
         if document.path == top or await self._on_disk(document.path) is None:
             return True
         below = search.shown_path(document.path, top)
@@ -305,10 +367,10 @@ class EditorEnvironment(FrontingEnvironment):
 
 
 def _rebased(document: OpenDocument, write: FileWrite) -> Sequence[str]:
-    """The lines that the document is to have.
+    """Return the lines that the document will have.
 
     Raises:
-        StaleFileError: the user changed the same lines. EditRefusedError: the new content is no text.
+        StaleFileError: the user changed the same lines. EditRefusedError: the new content is binary.
     """
     base, proposed = _text(write, write.base, document), _text(write, write.content, document)
     if base == document.text:
@@ -324,29 +386,21 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
     try:
         text = (data or b"").decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        reason = "it is open in the editor, which takes only text, and this is no UTF-8; read it again"
-        raise EditRefusedError(write.path, reason) from None
-    # The change may have been computed from the disk, before the document was opened; editors leave out the BOM.
+        found = decode(data or b"")
+        if not found.is_valid or looks_binary(data or b""):
+            reason = "it is open in the editor as text, and the new content is not text; read it again"
+            raise EditRefusedError(write.path, reason) from None
+        text = found.text  # in the encoding that the file declares; the editor encodes it itself
+    # The change may have been computed from the disk before the document was opened; editors remove the BOM.
     return text if document.text.startswith(BOM) else text.removeprefix(BOM)
 
 
 def _encoded(text: str) -> bytes:
-    # Half a surrogate pair from a confused client is no UTF-8; it must come back as it came all the same.
+    # Half a surrogate pair from a client is not valid UTF-8, but must be returned unchanged.
     return text.encode("utf-8", "surrogatepass")
 
 
-def _edited(lines: Sequence[str], edits: Sequence[LineEdit]) -> str:
-    edited = list(lines)
-    for edit in reversed(edits):
-        edited[edit.start : edit.end] = [edit.text]
-    return "".join(edited)
-
-
-async def _search(
-    shown: str, document: OpenDocument, regex: re.Pattern[str], options: GrepOptions
-) -> list[GrepLine]:
-    data = _encoded(document.text)
-    # In a thread, because a pattern can make Python's engine think for very long.
-    return await anyio.to_thread.run_sync(
-        search.grep_text, shown, data, regex, options, abandon_on_cancel=True
-    )
+def _state(applied: AppliedEdit) -> FileState:
+    moved_on = applied.document.text != applied.after
+    path = applied.document.path
+    return FileState(path, _encoded(applied.before), _encoded(applied.after), moved_on=moved_on)

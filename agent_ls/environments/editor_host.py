@@ -1,4 +1,4 @@
-"""SEAM EditorHost: what the editor environment needs of an editor. No LSP word, no uri, no position encoding."""
+"""Interface EditorHost: access to an editor's documents, without LSP types, URIs or position encodings."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_ls.environments.base import Attribution
-from agent_ls.notebook.align import ShownCell
-from agent_ls.notebook.assemble import Wanted
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.notebook.notebook_text import TargetCell
 
 
 def not_told(paths: Sequence[str]) -> None:
-    """For who need not know which files an editor is asked to save."""
+    """Callback that ignores which files the editor is asked to save."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDocument:
-    """A document as the editor last told it. `path` is absolute; `version` grows with every change."""
+    """A document as the editor last reported it. `path` is absolute; `version` grows with every change."""
 
     path: str
     version: int
@@ -26,7 +26,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class LineEdit:
-    """Lines [start, end) of the old text give way to `text`. Lines count from 0 and keep their endings.
+    """Replaces lines [start, end) of the old text with `text`. Lines count from 0 and include their endings.
 
     `start == end` inserts before line `start`. Edits of one call are disjoint and sorted.
     """
@@ -37,31 +37,46 @@ class LineEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenNotebook:
-    """A notebook as the editor last told it. `version` grows with every change.
+class AppliedEdit:
+    """An applied edit: the text directly before and after it, and the document as last reported.
 
-    `problem` is why its cells are not known, "" when they are: then it is neither read here nor written.
+    The document's text differs from `after` by what the user typed since.
+    """
+
+    before: str
+    after: str
+    document: OpenDocument
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNotebook:
+    """A notebook as the editor last reported it. `version` grows with every change.
+
+    `problem` says why its cells are not known, or is "". With a problem, the notebook is neither read nor
+    written.
     """
 
     path: str
     version: int
-    cells: tuple[ShownCell, ...]
+    cells: tuple[EditorCell, ...]
     problem: str = ""
 
 
 class NotebookHost(Protocol):
     def open_notebook(self, path: str) -> OpenNotebook | None:
-        """The notebook at this absolute path as its editor has it, None when none tells that it has it open."""
+        """Return the notebook at this absolute path as the editor has it, or None if no editor reports it as open."""
         ...
 
-    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
-        """Has the editor change the notebook, and returns what it then told. Origins are places in its cells.
+    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> OpenNotebook:
+        """Make the editor change the notebook; return the state that it reports afterwards.
 
-        Believed only when a later state of the notebook shows it, never by the client's answer.
+        Origins in `wanted` are positions in the notebook's cells. The change counts only when a later state of
+        the notebook contains it; the client's answer is not trusted.
 
         Raises:
-            StaleFileError: it moved on, and was not changed. EditRefusedError: the editor cannot or would not, or
-            showed nothing within the time limit.
+            StaleFileError: the notebook has changed in between; it was not modified.
+            EditRefusedError: the editor refused, or did not report the change within the time
+            limit.
         """
         ...
 
@@ -69,51 +84,79 @@ class NotebookHost(Protocol):
 class EditorHost(Protocol):
     @property
     def notebooks(self) -> NotebookHost | None:
-        """Who knows the notebooks that are open, None where no editor tells of them."""
+        """Access to open notebooks; None if the editor does not report them."""
         ...
 
     @property
     def reloads(self) -> bool:
-        """Whether the editor, told that a file changed on disk, shows it anew when it has no unsaved changes."""
+        """Whether the editor reloads a document without unsaved changes when its file has changed on disk."""
         ...
 
     def open_document(self, path: str) -> OpenDocument | None:
-        """The synced document at this absolute path, None when the editor has not opened it here."""
+        """Return the synced document at this absolute path; None if the editor does not report it as open."""
         ...
 
     def open_documents(self) -> Sequence[OpenDocument]:
-        """All synced documents: a search must see what is unsaved in any of them."""
+        """Return all synced documents; a search includes their unsaved text."""
+        ...
+
+    def is_unknown(self, path: str) -> bool:
+        """Return whether the file is open with unknown text, which may differ from the disk."""
         ...
 
     def blocked(self, path: str) -> str:
-        """Why this file must not be written though it is not synced ("" when it may be).
+        """Return why a file that is not synced must not be written; "" if it may be written.
 
-        For example: the editor holds it with unsaved changes but does not sync it, or holds a lock file.
+        For example: the editor has unsaved changes of it but does not sync it, or holds a lock file.
         """
         ...
 
     async def apply_edit(
         self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
-    ) -> OpenDocument:
-        """Changes an open document, and returns what the editor then told.
+    ) -> AppliedEdit:
+        """Change an open document.
 
-        The edit is made against exactly `document.version`; it is believed only when a later text of the
-        document shows it (never by the client's answer).
+        The edit applies to exactly `document.version`. It counts only when a later text of the document
+        contains it; the client's answer is not trusted.
 
         Raises:
-            StaleFileError: the document moved on and the edit was not applied: re-read, rebase, retry.
-            EditRefusedError: the editor refused, closed the document, or showed nothing within the time limit.
+            StaleFileError: the document has changed and the edit was not applied: read again,
+            rebase, retry.
+            EditRefusedError: the editor refused, closed the document, or did not report the change
+            within the time limit.
+        """
+        ...
+
+    async def rename_file(self, document: OpenDocument, path: str) -> None:
+        """Ask the editor to rename the file of this document, so that its views follow.
+
+        Check the disk for the result. Must not raise.
+        """
+        ...
+
+    async def delete_file(self, document: OpenDocument) -> str:
+        """Ask the editor to delete the file of this document, unless the user has typed in it since.
+
+        Check the disk for the result. Returns the last text of the document. Must not raise.
         """
         ...
 
     async def files_changed(self, paths: Sequence[str]) -> None:
-        """Told after files were written on disk, so that the editor reloads those it shows. Must not raise."""
+        """Tell the editor that files were written on disk, so that it reloads them. Must not raise."""
         ...
 
     async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
-        """Asks the editor to save what a command could read (PROTOCOL, Edits: Before a command).
+        """Ask the editor to save the documents that a command could read.
 
-        `told` is called with the files, right before the editor is asked.
-        Returns "" or a sentence on what stayed unsaved. Must not raise.
+        The callback is called with the files, right before the editor is asked. Returns "" or a sentence about
+        unsaved files. Must not raise.
+        """
+        ...
+
+    async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
+        """Ask the editor to save documents in which changes were undone that their files still have.
+
+        A file that is not open is saved as it is. Returns the files that still differ, because they have other
+        unsaved changes or could not be saved. Must not raise.
         """
         ...

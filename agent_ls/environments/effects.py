@@ -1,7 +1,7 @@
-"""What a tool call is about to do to the world: the value that policy judges and that an approval names.
+"""Effects: what a tool call is about to do. The policy judges an effect, and an approval is given for one.
 
-A closed union. `digest` names the exact effect: an approval holds for an equal digest only (PROTOCOL,
-agent/approve). Paths are absolute.
+A closed union. `digest` identifies the exact effect: an approval is valid only for an equal digest. Paths
+are absolute.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ class ReadEffect:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWrite:
-    """One file of a WriteEffect. `diff` is a unified diff for people; `change_key` identifies what changes:
+    """One file of a WriteEffect. `diff` is a unified diff for people.
 
-    a hash over the removed and added lines, so that typing elsewhere in the file does not void an approval.
+    `change_key` is a hash of the removed and added lines, so that typing elsewhere in the file does not void an
+    approval.
     """
 
     path: str
@@ -58,8 +59,8 @@ class WriteEffect:
 class CommandEffect:
     """Runs a shell command in `working_dir` with `env_vars` added.
 
-    `input_of` is not empty where it is typed into a background process, whose id that is, instead. `outside_sandbox`:
-    where the others run in one.
+    `input_of` "": a new command; else the text is typed into the background process with this id.
+    `outside_sandbox`: runs without the sandbox that other commands have.
     """
 
     command: str
@@ -91,9 +92,9 @@ class ProcessEffect:
 
 @dataclass(frozen=True, slots=True)
 class TrustEffect:
-    """Lets what lies in a workspace speak for its user: no call of a model, but asked about like one.
+    """Trusts a folder. Not a call of the model, but it needs approval like one.
 
-    `owner` is whose the folder is, "" where files have no owners.
+    `owner` is the folder's owner, "" where files have no owners.
     """
 
     folder: str
@@ -106,8 +107,10 @@ class TrustEffect:
 
 @dataclass(frozen=True, slots=True)
 class FetchEffect:
-    """Asks a web server for a page. `private_address`: where in a private network the host leads, "" for a public one
-    and while that is not known; nothing is asked of a private one that is not named here.
+    """Fetches a web page.
+
+    `private_address` is the private network address that the host resolves to; "" if it is public or not known
+    yet. A private address that is not named here is never contacted.
     """
 
     url: str
@@ -120,12 +123,12 @@ class FetchEffect:
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """Calls a tool that was added to ours; what it does is known by its category, and by what it runs.
+    """Calls a tool of the host, the user or a server, judged by its category and the program that it runs.
 
-    `text` is what people are shown: the arguments, or the program with its words as a POSIX shell would take them.
-    `argv` is the program that it starts, without a shell, in `working_dir`; empty when that is not known (a function
-    of the host's, a tool of a server). `env_vars` are as they were declared, never what they stand for. `definition`
-    is a digest of how the tool was defined, "" where that cannot change under its name.
+    `text` is displayed: the arguments, or the program with its arguments quoted for a POSIX shell. `argv` is
+    the program that it starts in `working_dir` without a shell; empty if that is not known (a function of the
+    host, a tool of a server). `env_vars` are as declared, before substitution. `definition` is a digest of the
+    tool's definition, "" if it cannot change under its name.
     """
 
     tool: str
@@ -135,18 +138,48 @@ class CallEffect:
     argv: tuple[str, ...] = ()
     working_dir: str = ""
     env_vars: tuple[tuple[str, str], ...] = ()
+    server: str = ""
+    title: str = ""
+    about: str = ""
+    change: str = ""
+    annotated: Literal["", "read", "safe"] = ""
+    hosts: tuple[str, ...] = ()
+    reads_rule: str = ""
 
     @property
     def runs(self) -> CommandEffect | None:
-        """The command that it comes to, None when that is not known."""
+        """The equivalent command; None if it is not known."""
         return CommandEffect(self.text, self.working_dir, self.env_vars) if self.argv else None
 
     @property
     def digest(self) -> str:
         return _digest(
             "call", self.tool, self.text, self.category, self.definition, repr(self.argv), self.working_dir,
-            repr(self.env_vars),
+            repr(self.env_vars), *((self.server,) if self.server else ()),
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEffect:
+    """Starts an MCP server, or connects with one: no call of a model, but asked about like one.
+
+    `command` is the program with its arguments as a POSIX shell takes them, else `url` is an address. `variables` are
+    those that it gets: `NAME=TEXT` as its configuration says, or the name alone for a secret. `file` is where it is
+    configured, "" for the settings. `is_fetched`: the command downloads the program that it runs. `config` is a digest
+    of the configuration.
+    """
+
+    name: str
+    config: str
+    file: str = ""
+    command: str = ""
+    url: str = ""
+    variables: tuple[str, ...] = ()
+    is_fetched: bool = False
+
+    @property
+    def digest(self) -> str:
+        return _digest("server", self.name, self.config)
 
 
 Effect: TypeAlias = (
@@ -158,6 +191,7 @@ Effect: TypeAlias = (
     | TrustEffect
     | FetchEffect
     | CallEffect
+    | ServerEffect
 )
 
 

@@ -1,23 +1,24 @@
-"""What an environment refuses or fails at.
+"""Errors of environments.
 
 EnvError
-    PathNotFoundError         nothing is there
-    NotAFileError             a folder, a device, a pipe: no regular file
+    PathNotFoundError         the path does not exist
+    NotAFileError             a folder, a device or a pipe instead of a regular file
     NotAFolderError           a file where a folder is needed
-    AccessDeniedError         the operating system or a policy says no
-        OutsideBoundsError        a place that a person has to allow first
-            SecretFileError           one in the workspace, whose name says that it holds secrets
+    AccessDeniedError         refused by the operating system or a policy
+        OutsideBoundsError        a path that the user has to allow first
+            SecretFileError           a file in the workspace with a name for secrets
     FileTooLargeError         over the limit of the call
-    StaleFileError            the file is not what the change was computed against
-    EditRefusedError          the editor would not take the edit
+    StaleFileError            the file differs from what the change was computed from
+    EditRefusedError          the editor did not accept the edit
     InvalidPatternError       a search pattern that does not parse
     ProcessStartError         the command could not be started
-    ProcessLimitError         as many background processes as may run at once do
+    ProcessLimitError         the maximum number of background processes is running
     InputRefusedError         a process that takes no input
     UnsupportedError          this environment cannot do that
-    CommitError               a commit failed half way; tells what could not be put back
-    PageError                 a page of the web could not be fetched, or may not be
-    NoAnswerError             the editor's language tools could not tell
+    EnvironmentLostError      the connection to another machine or a container was lost, or cannot be made
+    CommitError               a commit failed half way; names files that could not be restored
+    PageError                 a web page could not be fetched, or must not be
+    NoAnswerError             the editor's language tools gave no answer
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ SHORT_CHARS = 60
 
 
 class EnvError(Exception):
-    """Base of all. `str()` is one sentence that a model or a user can act on."""
+    """Base of all. `str()` is one sentence that a model or a user can act on. `path` is the file concerned, or ""."""
 
     kind = "environment"
+    path: str = ""
 
 
 class PathNotFoundError(EnvError):
@@ -66,17 +68,17 @@ class AccessDeniedError(EnvError):
 
 
 class OutsideBoundsError(AccessDeniedError):
-    """`real` is where the path leads, links followed."""
+    """`real` is the path with links resolved."""
 
     def __init__(self, path: str, real: str) -> None:
-        where = "" if real == path else f" (it leads to {real})"
-        super().__init__(path, f"outside the workspace{where}, and nobody allowed it yet")
+        where = "" if real == path else f" (it resolves to {real})"
+        super().__init__(path, f"outside the workspace{where}, and not approved yet")
         self.real = real
 
 
 class SecretFileError(OutsideBoundsError):
     def __init__(self, path: str, real: str) -> None:
-        AccessDeniedError.__init__(self, path, "it holds secrets, by its name, and nobody allowed it yet")
+        AccessDeniedError.__init__(self, path, "it looks like a file with secrets, and is not approved yet")
         self.real = real
 
 
@@ -116,7 +118,7 @@ class ProcessStartError(EnvError):
 
 
 class ProcessLimitError(EnvError):
-    """`running` are those that run: id and command."""
+    """`running` are the running processes: id and command."""
 
     kind = "process_limit"
 
@@ -139,8 +141,19 @@ class UnsupportedError(EnvError):
     kind = "unsupported"
 
 
+class EnvironmentLostError(EnvError):
+    """The sentence names the place. `hint` says what the user can do, "" if nothing is known."""
+
+    kind = "lost"
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(f"{sentence} {hint}".rstrip())
+        self.sentence = sentence
+        self.hint = hint
+
+
 class CommitError(EnvError):
-    """A commit failed half way and was rolled back; `unrestored` lists paths that could not be put back."""
+    """A commit failed half way and was rolled back; `unrestored` lists paths that could not be restored."""
 
     kind = "commit"
 
@@ -156,7 +169,7 @@ class PageError(EnvError):
 
 
 class NoAnswerError(EnvError):
-    """Of an editor: it cannot tell, did not in time, or told what makes no sense."""
+    """The editor cannot answer, did not answer in time, or answered with invalid data."""
 
     kind = "no_answer"
 

@@ -1,7 +1,7 @@
-"""SEAM LanguageHost: what an editor's language tools know of the code. No LSP word, and no uri of a file.
+"""Interface LanguageHost: queries to an editor's language tools, without LSP types or file URIs.
 
-Lines and characters count from 0; characters are units of UTF-16, as editors count them: who has the text of a line
-turns them into code points (`code_points`), or back (`utf16_units`).
+Lines and characters count from 0; characters are UTF-16 units, as in editors. With the text of a line,
+`code_points` converts them to code points, and `utf16_units` back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LanguageQuery: TypeAlias = Literal["definition", "references", "symbols", "renam
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place to ask about. `path` is absolute."""
+    """A position for a query. `path` is absolute."""
 
     path: str
     line: int
@@ -26,7 +26,10 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`name` is an absolute path; where `is_file` is false, the uri of what is no file here."""
+    """A location in a result.
+
+    `name` is an absolute path or, if `is_file` is False, the URI of something else.
+    """
 
     name: str
     line: int
@@ -36,7 +39,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """`kind` is a word, such as `function`. `end_line` is the last one. `depth` counts the symbols around it."""
+    """A symbol.
+
+    `kind` is a word, such as `function`. `end_line` is its last line, `depth` its nesting level.
+    """
 
     name: str
     kind: str
@@ -48,7 +54,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """What stands from the start up to the end gives way to `text`."""
+    """Replaces the text from start to end with `text`."""
 
     start_line: int
     start_character: int
@@ -59,9 +65,10 @@ class TextChange:
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """Changes of one file, as the editor told them. `document` is the text that they are of, where it is open there;
+    """Changes of one file, as the editor reported them.
 
-    None: they are of the file on disk, as the language tools last read it.
+    `document` is the text that they apply to if the file is open; None: they apply to the file on disk, as the
+    language tools last read it.
     """
 
     path: str
@@ -71,7 +78,7 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """`severity` is a word: error, warning, information, hint. `by` names the tool and its code for it, "" for none."""
+    """A diagnostic. `severity` is error, warning, information or hint. `by` is the tool and its code, or ""."""
 
     line: int
     severity: str
@@ -81,7 +88,7 @@ class CodeProblem:
 
 @dataclass(frozen=True, slots=True)
 class FileProblems:
-    """`is_settled` false: the tools are still at work on the file."""
+    """Diagnostics of a file. `is_settled` False: the tools are still checking the file."""
 
     path: str
     problems: tuple[CodeProblem, ...]
@@ -90,7 +97,7 @@ class FileProblems:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`is_cut`: there were more than an editor hands on at once."""
+    """Locations. `is_cut`: there are more than an editor returns at once."""
 
     places: tuple[Place, ...]
     is_cut: bool = False
@@ -103,36 +110,36 @@ class FoundSymbols:
 
 
 class LanguageHost(Protocol):
-    """Each query raises NoAnswerError: the editor cannot tell, or did not in time. None changes anything."""
+    """Interface to language tools. Queries change nothing; each may raise NoAnswerError."""
 
     def answers(self) -> frozenset[LanguageQuery]:
-        """What can be asked."""
+        """Return the supported queries."""
         ...
 
     async def definition(self, spot: Spot) -> Found: ...
 
     async def references(self, spot: Spot) -> Found:
-        """With the definition itself."""
+        """Return references, including the definition."""
         ...
 
     async def symbols_of(self, path: str) -> FoundSymbols:
-        """Of one file, in its order."""
+        """Return the symbols of one file, in its order."""
         ...
 
     async def symbols_named(self, query: str) -> FoundSymbols:
-        """Of the whole workspace, those whose names resemble the query."""
+        """Return symbols of the whole workspace with names similar to the query."""
         ...
 
     async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
-        """What would have to be changed. The editor itself changes nothing.
+        """Return the changes for a rename. The editor itself changes nothing.
 
         Raises:
-            StaleFileError: the answer is about another text than the document's by now; ask again.
+            StaleFileError: the document has changed since the answer was computed; ask again.
         """
         ...
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
-        """Of one file, or of all where `path` is ""."""
+        """Return diagnostics of one file, or of all files if `path` is ""."""
         ...
 
 
@@ -141,7 +148,10 @@ def utf16_units(text: str) -> int:
 
 
 def code_points(content: str, character: int) -> int:
-    """Code points of a line before `character`. Behind the end is the end; in the middle of a pair, before it."""
+    """Return the number of code points of a line before `character`.
+
+    A position after the end is the end; one inside a surrogate pair is before the pair.
+    """
     if content.isascii():
         return min(character, len(content))
     units = content.encode("utf-16-le", "surrogatepass")[: character * 2]

@@ -1,4 +1,4 @@
-"""A complete environment in a dict: no disk, no processes, no clock."""
+"""A complete environment in memory: no disk, no processes, no clock."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
+from agent_ls.environments.timed_search import grep_texts, run_timed
 
 RunCommand: TypeAlias = Callable[[str, CommandOptions, OutputSink | None], Awaitable[ExecResult]]
-"""What `exec_command` does. It gets the working directory as an absolute path."""
+"""Implementation of `exec_command`. It receives the working directory as an absolute path."""
 
 DEFAULT_MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """`mtime` is the number of the commit that wrote the file: a clock that only counts."""
+    """A file. `mtime` is the number of the commit that wrote it, used as a modification time."""
 
     content: bytes
     mode: int = DEFAULT_MODE
@@ -68,7 +69,7 @@ class MemoryEnvironment:
             self.put(path, content)
 
     def put(self, path: str, content: str | bytes, mode: int = DEFAULT_MODE) -> None:
-        """Writes as somebody else would, without a commit; it counts as the newest file."""
+        """Write a file without a commit, as another program would; it becomes the newest file."""
         self._commits += 1
         data = content.encode() if isinstance(content, str) else content
         self._store(self.files, self.folders, self._resolve(path), MemoryFile(data, mode, self._commits))
@@ -143,7 +144,7 @@ class MemoryEnvironment:
         ]
 
     def _check(self, write: FileWrite, path: str, is_repeated: bool) -> bytes | None:
-        """The content before, when the write may be done."""
+        """Check a write; return the file's content before it."""
         if is_repeated:
             raise CommitError(write.path, "it is named twice in one commit")
         if path in self.folders:
@@ -204,16 +205,18 @@ class MemoryEnvironment:
     # --- search
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        regex, passes = search.compile_pattern(pattern, options), search.path_filter(options.glob_filter)
+        regex, passes = search.compile_pattern(pattern, options), search.file_filter(options)
         top = self._resolve(path)
         if top not in self.files and top not in self.folders:
             raise PathNotFoundError(path)
+        texts = [
+            (shown, self.files[file].content)
+            for file in ([top] if top in self.files else search.walk(self, top, self._root))
+            if passes(shown := search.shown_path(file, self._root), search.shown_path(file, top))
+        ]
         findings = search.Findings(options)
-        for file in [top] if top in self.files else search.walk(self, top, self._root):
-            shown = search.shown_path(file, self._root)
-            if not passes(shown, search.shown_path(file, top)):
-                continue
-            if not all(map(findings.add, search.grep_text(shown, self.files[file].content, regex, options))):
+        for lines in await run_timed(pattern, options, grep_texts, texts, regex, options):
+            if not all(map(findings.add, lines)):
                 break
         return findings.result()
 
@@ -230,7 +233,7 @@ class MemoryEnvironment:
         return [search.shown_path(file, self._root) for file in newest_first]
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
-        """Names directly in `folder`, True for folders (search.Tree)."""
+        """Return the names directly in `folder`, True for folders (search.Tree)."""
         return [
             (posixpath.basename(path), is_dir)
             for paths, is_dir in ((self.files, False), (self.folders, True))
@@ -239,7 +242,7 @@ class MemoryEnvironment:
         ]
 
     def text(self, path: str) -> str:
-        """An ignore file's text (search.Tree)."""
+        """Return an ignore file's text (search.Tree)."""
         return self.files[path].content.decode("utf-8", "replace")
 
     # --- paths

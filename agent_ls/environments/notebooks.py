@@ -1,7 +1,7 @@
-"""An environment with an editor's notebooks in front: they are read and changed by cell there, the rest by `inner`.
+"""An environment in front of another one, `inner`: notebooks open in the editor are read and changed by cells.
 
-To who reads it, an open notebook is the file with the editor's cells in place of its own. What is written to it becomes
-changes of cells; a notebook is never written on disk while an editor has it open.
+Reading an open notebook returns the file with the editor's cells instead of its own. Writing it changes
+cells; a notebook is never written on disk while an editor has it open.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from agent_ls.environments.errors import (
     EnvError,
     PathNotFoundError,
     StaleFileError,
+    UnsupportedError,
 )
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
-from agent_ls.notebook.align import ShownCell, aligned, shown_cells
-from agent_ls.notebook.assemble import NEW_NOTEBOOK, assemble
+from agent_ls.notebook.cell_alignment import EditorCell, align_cells, editor_cells
 from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
+from agent_ls.notebook.notebook_text import NEW_NOTEBOOK, build_notebook_text
 from agent_ls.text import DecodedText, decode, encode
 
 
@@ -50,7 +51,7 @@ class NotebookEnvironment(FrontingEnvironment):
             return await self.inner.commit(writes, attribution)
         for at, notebook in opened.items():
             await self._demand_fit(notebook, writes[at])
-        # As for documents: from here on it is done, or taken back.
+        # From here on the commit is completed or reverted, even if the call is cancelled, as for documents.
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(writes, opened, attribution)
         return states
@@ -76,16 +77,16 @@ class NotebookEnvironment(FrontingEnvironment):
         if notebook.problem:
             raise EditRefusedError(write.path, notebook.problem)
         if write.base != await self._as_shown(notebook):
-            raise StaleFileError(write.path, "its cells are others by now")
+            raise StaleFileError(write.path, "its cells have changed")
         _cells_of(write)
 
     async def _land(self, write: FileWrite) -> FileState:
         notebook = self._open(write.path)
         if notebook is None:
-            raise EditRefusedError(write.path, "it was closed meanwhile")
+            raise EditRefusedError(write.path, "it was closed before the change was made")
         await self._demand_fit(notebook, write)
         before = write.base or b""
-        changed = await self._host.change_cells(notebook, aligned(notebook.cells, _cells_of(write)))
+        changed = await self._host.change_cells(notebook, align_cells(notebook.cells, _cells_of(write)))
         return FileState(notebook.path, before, await self._as_shown(changed))
 
     async def _take_back(self, states: Sequence[FileState], error: EnvError) -> None:
@@ -100,7 +101,14 @@ class NotebookEnvironment(FrontingEnvironment):
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
 
     async def _as_shown(self, notebook: OpenNotebook) -> bytes:
-        """The file with the editor's cells. What cannot be read as a notebook is what is on disk."""
+        """Return the file with the editor's cells; if the file is not a notebook, its content on disk.
+
+        Raises:
+            UnsupportedError: the editor's cells are not known, so the content on disk may be
+            outdated.
+        """
+        if notebook.problem:
+            raise UnsupportedError(f"{notebook.path}: {notebook.problem}")
         try:
             data = await self.inner.read_bytes(notebook.path)
         except PathNotFoundError:
@@ -110,9 +118,7 @@ class NotebookEnvironment(FrontingEnvironment):
             of_file = parse_notebook(decoded.text)
         except NotebookError:
             return data
-        if notebook.problem:
-            return data
-        text = assemble(of_file, aligned(shown_cells(of_file), notebook.cells))
+        text = build_notebook_text(of_file, align_cells(editor_cells(of_file), notebook.cells))
         return encode(DecodedText(text, decoded.encoding, decoded.bom))
 
     def _open(self, path: str) -> OpenNotebook | None:
@@ -121,13 +127,14 @@ class NotebookEnvironment(FrontingEnvironment):
         return self._host.open_notebook(os.path.normpath(os.path.join(self.working_directory(), path)))
 
 
-def _cells_of(write: FileWrite) -> list[ShownCell]:
-    """
+def _cells_of(write: FileWrite) -> list[EditorCell]:
+    """Return the cells of the content to write.
+
     Raises:
-        EditRefusedError: what is to be written is no notebook.
+        EditRefusedError: the content is not a notebook.
     """
     try:
-        return shown_cells(parse_notebook(decode(write.content or b"").text))
+        return editor_cells(parse_notebook(decode(write.content or b"").text))
     except NotebookError as error:
         reason = f"it is open as a notebook in the editor, and what is to be written {error}"
         raise EditRefusedError(write.path, reason) from None

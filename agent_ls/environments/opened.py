@@ -1,7 +1,7 @@
-"""SEAM: what is opened is looked at once more, by its descriptor: between a look at a path and its use it may change.
+"""Check an opened file again by its descriptor, which closes the race between check and use of a path.
 
-Whoever bounds an environment sets the check; an environment that opens files of a disk calls it. The two may have
-others between them, which is why it is handed on by the context and not by a parameter. Threads get it too.
+A wrapper that limits an environment sets the check; an environment that opens files on disk calls it. The
+check is passed in a context variable, because other wrappers may be in between. Threads receive it too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from contextvars import ContextVar
 from typing import TypeAlias
 
 Check: TypeAlias = Callable[[str, os.stat_result], None]
-"""Gets the real path of what is open ("" where the system does not tell) and its facts. Raises EnvError to refuse."""
+"""Called with the real path of the open file ("" if the system does not tell) and its facts.
+
+Raises EnvError to refuse.
+"""
 
 _check: ContextVar[Check | None] = ContextVar("agent_ls_opened", default=None)
 
@@ -28,17 +31,23 @@ def checking(check: Check) -> Iterator[None]:
         _check.reset(token)
 
 
+def current_check() -> Check | None:
+    """Return the check in this context, for an environment whose files are opened elsewhere."""
+    return _check.get()
+
+
 def demand_opened(descriptor: int, facts: os.stat_result) -> None:
-    """
+    """Run the current check on an open file.
+
     Raises:
-        EnvError: what is open is not what may be.
+        EnvError: the opened file is not allowed.
     """
     if check := _check.get():
         check(real_path(descriptor), facts)
 
 
 def real_path(descriptor: int) -> str:
-    """Of what is open, at this moment. "" where the system does not tell it as other functions would."""
+    """Return the current real path of an open file; "" if the system does not provide it."""
     if sys.platform != "linux":
         return ""
     try:

@@ -1,7 +1,7 @@
-"""Which files a glob or an ignore file means, and which lines a pattern finds: pure rules, no disk, no ripgrep.
+"""Pure: the rules of search: which files a glob or an ignore file matches, and which lines match a pattern.
 
-`memory` is searched by these alone; `local` uses the glob and result rules with ripgrep, and all of them when
-there is no ripgrep. Where the two could differ, ripgrep's behaviour is the model.
+`memory` is searched only with these functions; `local` uses the glob and result rules with ripgrep, and all
+of them without ripgrep. Where results could differ, they follow ripgrep.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
@@ -20,13 +22,14 @@ from agent_ls.text import decode, looks_binary
 if TYPE_CHECKING:
     import pathspec
 
-MAX_LINE_CHARS = 2_000  # a line of minified code would fill a model's context alone
-IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")  # later ones win, as in ripgrep
+MAX_LINE_CHARS = 2_000  # one long line of minified code could fill a model's context
+IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")  # later ones take precedence, as in ripgrep
 NEVER_LISTED = ".git"
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
-"""Larger files are not searched: nobody could read what was found."""
+"""Larger files are not searched, because they could not be read afterwards."""
 
 _NEXT_EXCLUDED = re.compile(r"\s+(?=!)")
+_RIPGREP_ONLY = re.compile(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
 _WILDCARD = re.compile(r"[*?\[{\\]")
 
 
@@ -34,7 +37,7 @@ _WILDCARD = re.compile(r"[*?\[{\\]")
 
 
 def demand_passable(pattern: str) -> None:
-    """Refuses what cannot be an argument of a program, with or without one. Raises InvalidPatternError."""
+    """Check that a pattern can be an argument of a program. Raises InvalidPatternError."""
     try:
         is_passable = b"\0" not in pattern.encode()
     except UnicodeEncodeError:
@@ -44,19 +47,27 @@ def demand_passable(pattern: str) -> None:
 
 
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
-    """Raises InvalidPatternError."""
+    """Compile a search pattern. Raises InvalidPatternError."""
     demand_passable(pattern)
     source = re.escape(pattern) if options.literal else pattern
+    if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):
+        raise InvalidPatternError(
+            pattern, f"{only[0]} is understood by ripgrep only, and this search runs without it"
+        )
+    flags = re.MULTILINE | (re.DOTALL if options.multiline else 0)
+    flags |= re.IGNORECASE if options.case_insensitive else 0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # [[:alpha:]] means something else in Python
-            return re.compile(source, re.IGNORECASE if options.case_insensitive else 0)
+            warnings.simplefilter("ignore", FutureWarning)  # [[a]] means something else in Python
+            return re.compile(source, flags)
     except (re.error, OverflowError, RecursionError) as error:
         raise InvalidPatternError(pattern, str(error)) from error
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """A regex for whole paths with `/`: `*`, `?`, `[a-z]`, `{a,b}`, `\\x`, and `**` as a component.
+    """Compile a glob to a regular expression for whole paths with `/`.
+
+    Supports `*`, `?`, `[a-z]`, `{a,b}`, `\\x`, and `**` as a component.
 
     Raises:
         InvalidPatternError
@@ -68,19 +79,29 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def _translate(pattern: str) -> str:
+    """Translate a glob to a regular expression that does not backtrack between wildcards.
+
+    A wildcard that another one follows is matched only at its first position, in an atomic group (`(?>…)`),
+    which gives the same result. With backtracking, `*a*a*a*a*b` would take years on some names.
+    """
     out: list[str] = []
     braces = 0
+    in_folders = in_name = False  # whether such a group is open
     i = 0
     while i < len(pattern):
         char, starts_component = pattern[i], i == 0 or pattern[i - 1] in "/{,"
         i += 1
         if starts_component and pattern.startswith("**/", i - 1):
-            out.append("(?:[^/]+/)*")
             i += 2
+            out.append(")" if in_folders else "")
+            in_folders = not braces and _is_followed(pattern, i, folders=True)
+            out.append("(?>(?:[^/]+/)*?" if in_folders else "(?:[^/]+/)*")
         elif char == "*":
             end = i + len(pattern[i:]) - len(pattern[i:].lstrip("*"))
             crosses = starts_component and end - i == 1 and (end == len(pattern) or pattern[end] in ",}")
-            out.append(".+" if crosses else "[^/]*")
+            out.append(")" if in_name else "")
+            in_name = not crosses and not braces and _is_followed(pattern, end, folders=False)
+            out.append(".+" if crosses else "(?>[^/]*?" if in_name else "[^/]*")
             i = end
         elif char == "?":
             out.append("[^/]")
@@ -105,9 +126,23 @@ def _translate(pattern: str) -> str:
     return "".join(out)
 
 
+def _is_followed(pattern: str, start: int, *, folders: bool) -> bool:
+    """Return whether another `**/` (`folders`), or `*` in the same component, follows without braces in between."""
+    i = start
+    while i < len(pattern) and pattern[i] not in "{},":
+        if folders and pattern.startswith("**/", i) and pattern[i - 1] == "/":
+            return True
+        if not folders and pattern[i] in "*/":
+            return pattern[i] == "*"
+        if pattern[i] == "[":
+            i = _class_end(pattern, i + 1)
+        i += 2 if pattern[i] == "\\" else 1
+    return False
+
+
 def _class_end(pattern: str, start: int) -> int:
     first = start + (pattern[start : start + 1] in ("!", "^"))
-    end = pattern.find("]", first + 1)  # a ] in first place stands for itself
+    end = pattern.find("]", first + 1)  # a ] in the first position is literal
     if end < 0:
         raise InvalidPatternError(pattern, "a [ has no ]")
     return end
@@ -121,18 +156,18 @@ def _character_class(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GlobPlan:
-    """A glob split into the folder that its literal start names and the rest, to be matched below it."""
+    """A glob split into a folder, from its literal start, and the rest, which is matched below the folder."""
 
     folder: str
     rest: re.Pattern[str]
 
 
 def plan_glob(pattern: str, path: str) -> GlobPlan:
-    """`pattern` below the absolute folder `path`; an absolute pattern must name something below it too.
+    """Resolve `pattern` in the absolute folder `path`; an absolute pattern must be below `path` too.
 
     Raises:
-        InvalidPatternError: also for a pattern that can match no file, or that leaves `path`: a policy has
-            judged the path, not the pattern.
+        InvalidPatternError: also for a pattern that cannot match a file, or that leaves `path`, because
+        the policy has judged the path and not the pattern.
     """
     if not pattern:
         raise InvalidPatternError(pattern, "it is empty; ** finds all files")
@@ -147,11 +182,17 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
     return GlobPlan(folder, compile_glob("/".join(parts[literal:])))
 
 
-def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
-    """A test of two spellings of one path: true when one of them passes `glob_filter`.
+def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
+    """Return a predicate for two spellings of one path: whether a search reads the file."""
+    first, second = path_filter(options.glob_filter), path_filter(options.names)
+    return lambda one, other: first(one, other) and second(one, other)
 
-    Without a slash the glob is for the file's name, with one for the whole path; a leading `!` excludes, also behind
-    another glob (`*.js !*.min.js`). Raises InvalidPatternError.
+
+def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
+    """Return a predicate for two spellings of one path: true if one of them passes `glob_filter`.
+
+    Without a slash the glob applies to the file name, with one to the whole path; a leading `!` excludes, also
+    after another glob (`*.js !*.min.js`). Raises InvalidPatternError.
     """
     tests = [_one_filter(glob) for glob in _NEXT_EXCLUDED.split(glob_filter) if glob]
     return lambda one, other: all(passes(one, other) for passes in tests)
@@ -173,14 +214,14 @@ def _one_filter(glob_filter: str) -> Callable[[str, str], bool]:
 
 
 class Tree(Protocol):
-    """What a walk needs of a file system. Paths are absolute. Neither may raise: what cannot be read is empty."""
+    """A file system to walk. Paths are absolute. Must not raise: unreadable folders and files are empty."""
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
-        """Names of regular files (False) and folders (True); links and others are left out."""
+        """Return names of regular files (False) and folders (True), without links and other entries."""
         ...
 
     def text(self, path: str) -> str:
-        """An ignore file's text."""
+        """Return the text of an ignore file."""
         ...
 
 
@@ -195,10 +236,10 @@ class _Rules:
 
 
 def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
-    """Files below the folder `top` that are not ignored, in path order.
+    """Yield files below the folder `top` that are not ignored, in path order.
 
-    Ignore files count from `root` down when `top` lies below it. What a caller names is never ignored itself:
-    rules that would hide `top` are left out, as in ripgrep.
+    Ignore files apply from `root` down if `top` is below it. `top` itself is never ignored: rules that would
+    hide it are left out, as in ripgrep.
     """
     outer = [_rules(tree, folder, tree.entries(folder)) for folder in folders_between(root, top)]
     known = [r for r in outer if r and not r.verdict(top, True)]
@@ -232,13 +273,16 @@ def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rul
 
 
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
-    import pathspec  # where ripgrep is, nobody needs it
+    import pathspec  # not needed where ripgrep is installed
 
     return pathspec.GitIgnoreSpec.from_lines(lines)
 
 
 def _is_rule(line: str) -> bool:
-    """False also for a line that does not parse: one bad rule of the user's must not stop a search."""
+    """Return whether a line is a rule.
+
+    A line that does not parse is skipped, so that it does not stop a search.
+    """
     try:
         return bool(_spec([line]).patterns)
     except ValueError:
@@ -248,10 +292,10 @@ def _is_rule(line: str) -> bool:
 def hidden_entries(
     texts: Mapping[str, Sequence[str]], top: str, entries: Iterable[tuple[str, bool]]
 ) -> set[str]:
-    """Which entries of the folder `top` are ignored, or lie in a folder that is: relative names, True for folders.
+    """Return the ignored entries of the folder `top`, and entries in ignored folders, as relative names.
 
-    Folders stand before what they hold. `texts` has those of the ignore files of a folder, in the order of
-    IGNORE_FILES, for `top`, the folders above it (`folders_between`) and those in it.
+    `entries` are relative names, True for folders; a folder precedes its contents. `texts` has the ignore files
+    of each folder, in the order of IGNORE_FILES, for `top`, the folders above (`folders_between`) and below it.
     """
     made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
     rules = [r for base, r in made.items() if is_below(base, top) or not r.verdict(top, True)]
@@ -271,7 +315,7 @@ def _rule_lines(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[
 
 
 def folders_between(root: str, top: str) -> list[str]:
-    """`root` and the folders down to, but without, `top`; none when `top` lies elsewhere."""
+    """Return `root` and the folders down to `top`, without `top`; nothing if `top` is not below `root`."""
     if not is_below(top, root) or top == root:
         return []
     folders = [posixpath.dirname(top)]
@@ -285,12 +329,12 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def shown_path(path: str, root: str) -> str:
-    """Relative to `root` where `path` lies below it, else as it is."""
+    """Return the path relative to `root` if it is below it, else the path."""
     return posixpath.relpath(path, root) if is_below(path, root) else path
 
 
 def path_order(path: str) -> tuple[str, ...]:
-    """Sort key: by component, so that a folder's files stay together."""
+    """Sort key by component, so that a folder's files stay together."""
     return tuple(path.split("/"))
 
 
@@ -299,7 +343,7 @@ def path_order(path: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Findings:
-    """Collects lines in order, up to the limit of `options`."""
+    """Collects result lines in order, up to the limit of `options`."""
 
     options: GrepOptions
     lines: list[GrepLine] = field(default_factory=list)
@@ -307,7 +351,7 @@ class Findings:
     is_full: bool = False
 
     def add(self, line: GrepLine) -> bool:
-        """False: enough. The line was one match too many and is not kept."""
+        """Add a line. Returns False if the limit is reached; then the line is not added."""
         if line.is_match and self.matches >= self.options.max_results:
             self.is_full = True
             return False
@@ -319,7 +363,7 @@ class Findings:
         kept = self.lines
         if self.is_full:
             last = next((i for i in reversed(range(len(kept))) if kept[i].is_match), -1)
-            # What follows the last match may be the context before the one that was not kept.
+            # Lines after the last match may be context of the match that was not added.
             kept = kept[: last + 1] + [line for line in kept[last + 1 :] if self._belongs(line, kept[last])]
         return GrepResult(tuple(kept), truncated=self.is_full)
 
@@ -328,19 +372,18 @@ class Findings:
 
 
 def grep_text(shown: str, data: bytes, regex: re.Pattern[str], options: GrepOptions) -> list[GrepLine]:
-    """Matching lines of one file and their context; none for a binary one. At most max_results + 1 matches."""
+    """Return matching lines of one file with context; none for a binary file.
+
+    At most max_results + 1 matches.
+    """
     if looks_binary(data):
         return []
     readable = decode(data).text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     lines = [line.removesuffix("\r") for line in readable.split("\n")]
     if not lines[-1]:
         lines.pop()
-    starts: dict[int, int] = {}
-    for number, line in enumerate(lines):
-        if match := regex.search(line):
-            starts[number] = match.start()
-            if len(starts) > options.max_results:
-                break
+    found = _across_lines(lines, regex) if options.multiline else _within_lines(lines, regex)
+    starts = dict(islice(found, options.max_results + 1))
     wanted = {
         near
         for number in starts
@@ -353,8 +396,27 @@ def grep_text(shown: str, data: bytes, regex: re.Pattern[str], options: GrepOpti
     ]
 
 
+def _within_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield the index of each matching line, and the position of the match in it."""
+    for number, line in enumerate(lines):
+        if match := regex.search(line):
+            yield number, match.start()
+
+
+def _across_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield the same for matches that may span lines: each of their lines, once."""
+    begins = [0, *accumulate(len(line) + 1 for line in lines)]
+    last = -1
+    for match in regex.finditer("\n".join(lines)):
+        first = bisect_right(begins, match.start()) - 1
+        end = bisect_right(begins, max(match.start(), match.end() - 1)) - 1
+        for number in range(max(first, last + 1), min(end, len(lines) - 1) + 1):
+            yield number, max(0, match.start() - begins[number])
+        last = max(last, end)
+
+
 def clip(line: str, start: int) -> str:
-    """A line of more than MAX_LINE_CHARS characters is cut around its match at `start`; `…` stands for what is cut."""
+    """Truncate a line of more than MAX_LINE_CHARS characters around its match at `start`; `…` marks removed text."""
     if len(line) <= MAX_LINE_CHARS:
         return line
     first = max(0, min(start - MAX_LINE_CHARS // 4, len(line) - MAX_LINE_CHARS))

@@ -1,4 +1,4 @@
-"""SEAM TerminalHost: who opens terminals that a person sees, and runs our relay in them."""
+"""Interface TerminalHost: opens visible terminals in an editor, in which the relay runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class NewTerminal:
-    """`argv` is to run as it is given, in the folder `cwd`."""
+    """A terminal to open. `argv` is run unchanged in the folder `cwd`."""
 
     id: str
     argv: Sequence[str]
@@ -20,13 +20,16 @@ class NewTerminal:
 class TerminalHost(Protocol):
     @property
     def has_terminals(self) -> bool:
-        """False: not asked at all."""
+        """Whether terminals can be opened at all."""
         ...
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
-        """True when it says that it did; the relay's call is what counts. Must not raise."""
+        """Open a terminal.
+
+        Return whether the editor reports success; the relay's connection is the proof. Must not raise.
+        """
         ...
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
-        """The command of this call runs in that terminal now. Must not raise."""
+        """Report that the command of this call runs in that terminal now. Must not raise."""
         ...

@@ -1,60 +1,95 @@
-"""ENGINE: a command confined by the system, as text: which program is called how, so that few places can be written.
+"""Pure: how a command is confined: which program runs it, or what its starter enforces.
 
-Linux: bubblewrap, or Landlock by a program of ours. macOS: seatbelt (`sandbox-exec`) with a profile. Nothing is started
-here, and no file looked at.
+Linux: Landlock, which the starting process enforces on the command, or bubblewrap. macOS: seatbelt
+(`sandbox-exec`) with a profile. Nothing is started here, and no file is read.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
+
+from agent_ls.confinement.wanted import Confinement
+from agent_ls.environments.base import CommandOptions
 
 Kind: TypeAlias = Literal["bubblewrap", "landlock", "seatbelt"]
 
 
-LAST_SIGNAL = 31  # the usual ones
+LAST_SIGNAL = 31  # the highest standard signal
 REPLACED = ("/tmp", "/var/tmp")
 
 
 @dataclass(frozen=True, slots=True)
 class Walls:
-    """What a confined command may do. All paths are absolute, links followed, and there.
+    """Limits of a confined command. All paths are absolute, with links resolved, and exist.
 
-    `writable` are folders. `guarded` lie below them and are not written all the same. `hidden` folders are empty,
-    `hidden_files` too. `temporary` is a folder of the session's own, which stands in place of each of `replaced`.
+    - `writable`: folders that may be written. `only_looks`: nothing may be changed and there is no network;
+      then `writable` is empty, and `temporary` is read-only.
+    - `guarded`: paths in writable folders that must not be written. `pinned`: folders between, which must not
+      be renamed. `absent`: names that would be guarded if they existed.
+    - `hidden` folders and `hidden_files` appear empty.
+    - `temporary`: the session's own folder, which replaces each of `replaced`.
     """
 
     writable: tuple[str, ...]
-    temporary: str
+    temporary: str = ""
     guarded: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
     network: bool = False
     replaced: tuple[str, ...] = REPLACED
+    only_looks: bool = False
+    pinned: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What this machine confines with. `program` is the confining one, `shell` what runs commands.
+    """The confinement that this machine supports. `shell` runs commands; `program` confines them, "" for Landlock.
 
-    `env` is a program that can set how signals are taken (coreutils), "" when there is none: then a command that is
-    ended is killed at once, without the time to end by itself. `script` is what `program` (a Python) runs for Landlock.
+    `env` is a program that can set how signals are handled (coreutils), or "": then a confined command is
+    killed at once, without time to end by itself. `filters` are files with the system calls that bubblewrap
+    refuses: for a command without network, and for a read-only one. `is_root`: agent-ls runs as root, who may
+    write kernel settings in /proc.
     """
 
     kind: Kind
-    program: str
     shell: str
+    program: str = ""
     env: str = ""
-    script: str = ""
+    filters: tuple[str, str] = ("", "")
+    is_root: bool = False
 
     @property
     def guards(self) -> bool:
-        """Whether what is guarded below a writable place is. Landlock can only allow."""
+        """Whether it can protect paths inside a writable folder. Landlock can only allow."""
         return self.kind != "landlock"
+
+
+_required: ContextVar[bool] = ContextVar("agent_ls_confinement_required", default=False)
+
+
+@contextmanager
+def requiring_confinement() -> Iterator[None]:
+    """Require that commands started in this block are confined as read-only ones, or not started.
+
+    The requirement is passed in a context variable, so that no code in between can drop it.
+    """
+    token = _required.set(True)
+    try:
+        yield
+    finally:
+        _required.reset(token)
+
+
+def is_confinement_required() -> bool:
+    return _required.get()
 
 
 _FAILED_AT: dict[Kind, str] = {
@@ -69,18 +104,70 @@ _NO_NETWORK = (
 
 
 def failed_at(output: str, sandbox: Sandbox) -> str:
-    """The last words of a failed command that speak of walls, "" for none."""
+    """Return the last message in a failed command's output that the confinement may have caused; "" for none."""
     found = re.findall(_FAILED_AT[sandbox.kind] + _NO_NETWORK, output)
     return str(found[-1]) if found else ""
 
 
+LOOKING = MappingProxyType(
+    {
+        "GIT_OPTIONAL_LOCKS": "0",  # git status writes results into the index, if it can
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CARGO_NET_OFFLINE": "true",
+        "GOTOOLCHAIN": "local",  # else go.mod makes go fetch and run another version of itself
+        "RIPGREP_CONFIG_PATH": "",  # its options could show hidden files, which the policy does not expect
+        "npm_config_logs_max": "0",
+        "npm_config_update_notifier": "false",
+        "LESSHISTFILE": "-",
+    }
+)
+"""Variables of a read-only command: they keep common programs from trying what is not possible."""
+
+
+def within(
+    command: str, options: CommandOptions, sandbox: Sandbox, walls: Walls, folder: str
+) -> tuple[str, CommandOptions]:
+    """Return the command and options for running it confined.
+
+    A program without a shell (`argv`) becomes an equivalent command line if a confining program must be started
+    first.
+    """
+    options = replace(options, shown=options.shown or command)
+    if walls.only_looks:
+        options = replace(options, env_vars={**LOOKING, **options.env_vars})
+    if sandbox.kind == "landlock":
+        temporary = {"TMPDIR": walls.temporary} if walls.temporary else {}
+        return command, replace(
+            options, env_vars={**options.env_vars, **temporary}, confinement=confinement(walls)
+        )
+    return confined(command, sandbox, walls, folder), replace(options, argv=())
+
+
+def confinement(walls: Walls) -> Confinement:
+    """Return the limits in the form that Landlock and seccomp enforce."""
+    writable = () if walls.only_looks else (*walls.writable, walls.temporary)
+    return Confinement(writable, (*walls.hidden, *walls.hidden_files), walls.network, walls.only_looks)
+
+
 def confined(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> str:
-    """A command line that does the same within the walls. The shell that reads it is replaced: nothing stays beside."""
-    return f"exec {shlex.join(confined_argv(command, sandbox, walls, folder))}"
+    """Return a command line that runs the command confined. The shell that reads it is replaced (exec)."""
+    refused = sandbox.filters[walls.only_looks]
+    opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, walls) else ""
+    return f"{opened}exec {shlex.join(confined_argv(command, sandbox, walls, folder))}"
+
+
+_FILTER_AT = 9
+
+
+def _is_filtered(sandbox: Sandbox, walls: Walls) -> bool:
+    return bool(sandbox.filters[walls.only_looks]) and not walls.network
 
 
 def exit_code(code: int, sandbox: Sandbox) -> int:
-    """As without walls: negative for a signal. bubblewrap tells of one as shells do, by 128 and its number."""
+    """Return the exit code as without confinement: negative for a signal.
+
+    bubblewrap reports a signal as 128 plus its number.
+    """
     return 128 - code if sandbox.kind == "bubblewrap" and 128 < code <= 128 + LAST_SIGNAL else code
 
 
@@ -89,26 +176,16 @@ def confined_argv(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> 
         case "bubblewrap":
             return [*_bubblewrap(command, sandbox, walls, folder)]
         case "landlock":
-            wanted = {"writable": [*walls.writable, walls.temporary], "network": walls.network}
-            hidden = [*walls.hidden, *walls.hidden_files]
-            setting = [
-                "/usr/bin/env",
-                f"TMPDIR={walls.temporary}",
-                sandbox.program,
-                "-I",
-                "-S",
-                sandbox.script,
-            ]
-            return [*setting, json.dumps({**wanted, "hidden": hidden}), sandbox.shell, "-c", command]
+            raise ValueError("Landlock is enforced by the process that starts the command")
         case "seatbelt":
-            setting = ["/usr/bin/env", f"TMPDIR={walls.temporary}"]
+            setting = ["/usr/bin/env", f"TMPDIR={walls.temporary}"] if walls.temporary else []
             return [*setting, sandbox.program, "-p", seatbelt_profile(walls), sandbox.shell, "-c", command]
         case never:
             assert_never(never)
 
 
 def _bubblewrap(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> Iterator[str]:
-    # What confines stays until all inside has ended: it must not be the first that a signal to all of them ends.
+    # bubblewrap ignores SIGTERM, so that it outlives the processes inside it.
     if sandbox.env:
         yield from (sandbox.env, "--ignore-signal=TERM")
     yield from (sandbox.program, "--die-with-parent", "--cap-drop", "ALL")
@@ -116,16 +193,26 @@ def _bubblewrap(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> It
     if not walls.network:
         yield "--unshare-net"
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    # Sockets of other programs lie there: those of containers, of the desktop, of agents that hold keys.
+    if sandbox.is_root:  # kernel settings there belong to root, who may write them even without capabilities
+        for place in _KERNEL_SETTINGS:
+            yield from ("--ro-bind-try", place, place)
+    if _is_filtered(sandbox, walls):
+        yield from ("--seccomp", str(_FILTER_AT))
+    if walls.only_looks:
+        yield from ("--remount-ro", "/dev")
+    # This folder has sockets of other programs: of containers, the desktop, agents that hold keys.
     yield from ("--tmpfs", "/run")
     if walls.network:
         yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
-    for place in walls.replaced:
-        yield from ("--bind", walls.temporary, place)
-    yield from ("--setenv", "TMPDIR", walls.replaced[0])
-    for place in walls.writable:
+    if walls.temporary:
+        for place in walls.replaced:
+            yield from ("--ro-bind" if walls.only_looks else "--bind", walls.temporary, place)
+        yield from ("--setenv", "TMPDIR", walls.replaced[0])
+    for place in () if walls.only_looks else walls.writable:
         yield from ("--bind", place, place)
-    for place in walls.guarded:
+    for place in () if walls.only_looks else walls.pinned:  # mount points cannot be renamed
+        yield from ("--bind", place, place)
+    for place in () if walls.only_looks else walls.guarded:
         yield from ("--ro-bind", place, place)
     for place in walls.hidden:
         yield from ("--tmpfs", place)
@@ -137,12 +224,14 @@ def _bubblewrap(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> It
     yield from (sandbox.shell, "-c", command)
 
 
+_KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+
+
 def seatbelt_profile(walls: Walls) -> str:
-    """The last rule that fits holds."""
+    """Return the seatbelt profile. The last matching rule applies."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
-    lines += [
-        f"(allow file-write* (subpath {_quoted(place)}))" for place in (*walls.writable, walls.temporary)
-    ]
+    writable = () if walls.only_looks else (*walls.writable, walls.temporary)
+    lines += [f"(allow file-write* (subpath {_quoted(place)}))" for place in writable]
     lines += [
         f"(allow file-write* (literal {_quoted(place)}))"
         for place in ("/dev/null", "/dev/zero", "/dev/stdout", "/dev/stderr", "/dev/tty")
@@ -154,6 +243,10 @@ def seatbelt_profile(walls: Walls) -> str:
     ]
     if not walls.network:
         lines.append("(deny network*)")
+    if walls.only_looks:
+        lines += ["(deny signal)", "(allow signal (target same-sandbox))", "(deny mach-priv*)"]
+        lines += ["(deny process-info-pidinfo)", "(allow process-info-pidinfo (target same-sandbox))"]
+        lines += ["(deny ipc-posix-shm-write*)", "(deny ipc-sysv*)", "(deny appleevent-send)"]
     return "\n".join(lines)
 
 

@@ -1,1 +1,1 @@
-"""The loop without an editor: exec."""
+"""Front ends without an editor: exec, demo and apply-patch."""

@@ -1,13 +1,15 @@
-"""A v4a patch applied to the files below a folder, all or nothing: `agent-ls apply-patch`.
+"""Apply a v4a patch to the files below a folder, completely or not at all: `agent-ls apply-patch`.
 
-Output and exit codes are those of the reference program (SEMANTICS 4.7): the files on standard output and 0, or the
-reasons on standard error and 1. What it leaves half done is not done here at all.
+Output and exit codes are those of the reference program (docs/editing.md, Patches): the files on standard output
+and 0, or the errors on standard error and 1.
 """
 
 from __future__ import annotations
 
 import os.path
 import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import anyio
@@ -22,18 +24,15 @@ from agent_ls.patch.hunks import ChangeSet
 from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
 
 DONE, FAILED = 0, 1
-INTERRUPTED = 130
 
 
 def main(data: bytes, folder: Path, *, is_check: bool = False) -> int:
-    """The exit code. `folder` is absolute; `is_check` writes nothing."""
+    """Apply the patch and return the exit code. `folder` is absolute; `is_check` writes nothing."""
     try:
         change_set = anyio.run(_applied, data, str(folder), is_check)
     except (PatchError, EnvError) as error:
         print(plain(str(error)), file=sys.stderr)
         return FAILED
-    except KeyboardInterrupt:
-        return INTERRUPTED
     for note in change_set.notes():
         print(plain(f"Repaired: {note}"), file=sys.stderr)
     summary = change_set.summary()
@@ -56,26 +55,36 @@ async def _applied(data: bytes, folder: str, is_check: bool) -> ChangeSet:
 
 
 class _Folder:
-    """Bounds of one folder, links followed; blocks, as their protocol says."""
+    """The path policy of one folder, with links resolved. Its methods block."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._real = os.path.realpath(folder)
 
     def located(self, path: str) -> str:
-        """
+        """Return the absolute path of a file in the patch.
+
         Raises:
-            PatchError: PATH_OUTSIDE (deviation D8).
+            PatchError: PATH_OUTSIDE (deviation D8 in docs/deviations.md).
         """
         whole = os.path.normpath(os.path.join(self._folder, path))
         if "\0" in path:
             raise PatchError.of(
-                "IO", "The path holds a NUL character, which no file name can have.", path=path
+                "IO", "The path holds a NUL character, which file names cannot contain.", path=path
             )
         if not self._is_inside(whole):
             detail = f"Only files below {self._folder} are changed."
             raise PatchError.of("PATH_OUTSIDE", f"{path} is outside the folder", path=path, detail=detail)
         return whole
+
+    def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def stat(self, path: str) -> os.stat_result:
+        return os.stat(path)
 
     def demand_readable(self, path: str) -> str:
         if not self._is_inside(path):

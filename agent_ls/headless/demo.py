@@ -1,4 +1,4 @@
-"""The walkthrough as a transcript: a scripted model and a scripted user, the real loop between them.
+"""Print the walkthrough as a transcript: a scripted model, a scripted user, and the real loop between them.
 
 The user allows the first edit for the session and each command once, and steers after the first edit.
 """
@@ -12,24 +12,24 @@ from typing import TextIO
 
 import anyio
 
-from agent_ls.app.live_session import LiveSession
-from agent_ls.app.settings import Settings
-from agent_ls.app.workbench import Workbench
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.settings.model import Settings
 from agent_ls.headless.exec import Outcome
 from agent_ls.headless.style import COLOURED, PLAIN
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.providers.walkthrough.moves import script
-from agent_ls.loop.approval import Answer
-from agent_ls.loop.events import ApprovalRequested, Envelope, FileChange
+from agent_ls.llm.providers.walkthrough.script import load_script
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
 
 STEER = "Please also note the fix in CHANGES.md."
 PAUSE_MS = 15
-"""Between words on a terminal: fast to read along, slow enough to see that it streams."""
+"""Pause between words on a terminal: short enough to read along, long enough to see that the text streams."""
 
 
 class ScriptedUser:
-    """Answers as a newcomer might, and says so."""
+    """Answers as a new user might."""
 
     NAME = "the demo's user"
 
@@ -40,7 +40,7 @@ class ScriptedUser:
     def see(self, envelope: Envelope) -> None:
         match envelope.event:
             case ApprovalRequested() as request:
-                self._live.desk.answer(request.request_id, self.answer(request))
+                self._live.approver.answer(request.request_id, self.answer(request))
             case FileChange() if not self._steered:
                 self._steered = True
                 self._live.session.steer(STEER, client_key="demo-steer")
@@ -55,17 +55,19 @@ class ScriptedUser:
 async def play(
     folder: Path, state: Path, out: TextIO, user: Callable[[LiveSession], ScriptedUser] = ScriptedUser
 ) -> int:
-    """Plays the session in `folder`; the exit code is that of exec."""
+    """Run the session in `folder`. Returns the exit code, as exec does."""
     settings = Settings(walkthrough_pause_ms=PAUSE_MS if out.isatty() else 0)
-    bench = Workbench(settings=settings, credentials=Credentials(), state_dir=state, trusting="trusted")
+    manager = SessionManager(
+        settings=settings, credentials=Credentials(), state_dir=state, trusting="trusted"
+    )
     outcome = Outcome()
     async with anyio.create_task_group() as group:
-        await group.start(bench.run)
-        live = await bench.new_session(workspace_folder=str(folder), provider="walkthrough")
+        await group.start(manager.run)
+        live = await manager.new_session(workspace_folder=str(folder), provider="walkthrough")
         person = user(live)
         transcript = Transcript(COLOURED if out.isatty() else PLAIN)
         with live.session.subscribe() as events:
-            live.session.submit(script()["task"], client_key="demo")
+            live.session.submit(load_script()["task"], client_key="demo")
             async for item in events:
                 out.write(transcript.feed(item.envelope))
                 out.flush()

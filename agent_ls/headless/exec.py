@@ -1,4 +1,4 @@
-"""One input, worked off without an editor: `agent-ls exec`. Exit codes are its contract."""
+"""Run one input without an editor: `agent-ls exec`. Its exit codes are part of its interface."""
 
 from __future__ import annotations
 
@@ -11,19 +11,28 @@ from pathlib import Path
 from typing import TextIO
 
 import anyio
+import anyio.to_thread
 
+from agent_ls.app.diagnostics.logs import start_log
 from agent_ls.app.errors import AppError
-from agent_ls.app.keys import load_credentials
-from agent_ls.app.live_session import LiveSession
-from agent_ls.app.logs import start_log
-from agent_ls.app.settings import Settings
-from agent_ls.app.trust import Trusting
-from agent_ls.app.workbench import Workbench
-from agent_ls.headless.answerer import MODES, Approve, allow_listed, answerer
+from agent_ls.app.models.key_store import load_credentials, protect_keys
+from agent_ls.app.permissions.trust import Trusting
+from agent_ls.app.review.service import ReviewService
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.tool_limits import check_limits
+from agent_ls.app.settings.model import Settings
+from agent_ls.headless.allowed import allow_listed
+from agent_ls.headless.answerer import MODES, Approve, answerer
+from agent_ls.headless.findings import FindingsFormat, findings_text
 from agent_ls.headless.style import COLOURED, PLAIN, plain
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
-from agent_ls.loop.events import (
+from agent_ls.llm.middleware import Middleware
+from agent_ls.loop.calls.redaction import Known, none_known, without_known
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.subscription import Encoded
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     Envelope,
@@ -31,17 +40,29 @@ from agent_ls.loop.events import (
     ProcessingEnd,
     QuestionAsked,
     ToolCallEnd,
+    TurnLimit,
+    Warning,
 )
 from agent_ls.loop.ids import new_id
-from agent_ls.loop.redaction import Known, none_known, without_known
-from agent_ls.loop.subscription import Encoded
-from agent_ls.system import on_ending_signals, speak_plainly
+from agent_ls.system import (
+    INTERRUPTED,
+    configure_output_encoding,
+    handle_termination_signals,
+    use_pidfd_watcher,
+)
 
-DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, USAGE, REFUSED, LIMIT = 0, 1, 2, 3, 4
 
 
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
+    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on` names a place to work in
+    instead of `folder`.
+
+    `own_settings` are those of `settings` that were given for this run, and not in the user's settings file.
+    With `findings`, the findings of a review are the output, and the transcript goes to standard error.
+    """
+
     prompt: str
     folder: Path
     provider: str = ""
@@ -55,28 +76,36 @@ class ExecOptions:
     allow: Sequence[str] = ()
     beside: Sequence[Path] = ()
     settings: Settings = field(default_factory=Settings)
+    own_settings: Settings = field(default_factory=Settings)
     bell: Bell = "asked"
+    middleware: Middleware | None = None
+    findings: FindingsFormat | None = None
+    on: str = ""
 
 
 class Outcome:
-    """What the exit code is made of."""
+    """Collects from events what determines the exit code."""
 
     def __init__(self) -> None:
         self.failed = False
+        self.limit = ""
         self.refused = False
         self.interrupted = False
 
     def see(self, envelope: Envelope) -> bool:
-        """Takes an event in; True when the turn has ended."""
+        """Process an event. Returns True when the turn has ended."""
         match envelope.event:
             case Error():
                 self.failed = True
-            # Of every refusal, also one that nobody was asked about (a folder of credentials).
+            # Every refusal counts, also one without a question to the user (for example a folder of credentials).
             case ToolCallEnd(error_kind="permission_denied"):
                 self.refused = True
+            case TurnLimit(message=message):
+                self.limit = message
             case ProcessingEnd(reason=reason):
                 self.interrupted |= reason == "interrupted"
-                self.failed |= reason in ("error", "aborted", "limit")
+                self.failed |= reason in ("error", "aborted")
+                self.limit = (self.limit or "a limit was reached") if reason == "limit" else ""
                 return True
         return False
 
@@ -84,61 +113,77 @@ class Outcome:
     def exit_code(self) -> int:
         if self.interrupted:
             return INTERRUPTED
-        return FAILED if self.failed else REFUSED if self.refused else DONE
+        if self.failed:
+            return FAILED
+        return LIMIT if self.limit else REFUSED if self.refused else DONE
 
 
 async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines | None = None) -> int:
-    """0 done, 1 failed, 3 something was refused, 130 interrupted. `lines` None: answers come from the terminal.
+    """Run one input and return the exit code.
+
+    0 done, 1 failed, 3 something was refused, 4 a limit was reached, 130 interrupted. `lines` None: answers are
+    read from the terminal.
 
     Raises:
-        AppError: nothing was begun.
+        AppError: nothing was started.
     """
     credentials = load_credentials()
     start_log(options.settings.log_level, credentials.known_secrets)
-    # Without a person nobody is asked: what was not trusted before is not trusted now.
+    # Without `--approve ask` the user is not asked about trust; only earlier decisions count.
     trusting: Trusting = "trusted" if options.trust else "asked" if options.approve == "ask" else "kept"
-    bench = Workbench(
+    manager = SessionManager(
         settings=options.settings,
         credentials=credentials,
         record_to=options.record,
         trusting=trusting,
     )
-    bench.folders = lambda: [str(folder) for folder in options.beside]
+    if options.middleware:
+        manager.models.client.add_middleware(options.middleware)
+    manager.folders = lambda: [str(folder) for folder in options.beside]
     outcome = Outcome()
     refused: AppError | None = None
     async with anyio.create_task_group() as group:
-        await group.start(bench.run)
+        await group.start(manager.run)
         try:
-            live = await _open(bench, options)
-            allow_listed(live, options.allow)
+            live = await _open(manager, options)
+            check_limits(options.own_settings, live.session.profile.registry)
+            if options.findings:
+                live.offer_findings()
+            await allow_listed(live, options.allow, manager.models.child_environ)
             group.start_soon(_stop_on_signal, live, outcome, group.cancel_scope)
             await _Play(
                 live,
+                manager.review,
                 options,
                 outcome,
-                Output(out, err, bench.secrets),
+                Output(err if options.findings else out, err, manager.secrets),
                 lines or TerminalLines(err, bell=options.bell != "off"),
             ).run()
+            if options.findings:
+                found = manager.review.findings.of_session(live.id)
+                text = findings_text(found, live.summary().workspace_folder, options.findings)
+                out.write(without_known(text, manager.secrets()))
+                out.flush()
         except AppError as error:
             refused = error
-        except BrokenPipeError:  # who read our output is gone (`| head`): there is nobody to go on for
+        except BrokenPipeError:  # the reader of the output has closed it (`| head`)
             outcome.failed = True
             _let_go(out)
         group.cancel_scope.cancel()
-    if refused:  # raised out here: a task group would wrap it
+    if refused:  # raised here, because a task group would wrap it in an ExceptionGroup
         raise refused
     return outcome.exit_code
 
 
-async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
-    bench.owners.known_as("agent-ls exec")
+async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
+    manager.owners.known_as("agent-ls exec")
     if options.resume:
-        live = await bench.open_session(options.resume)
-        live.desk.mode = MODES[options.approve]
-        live.desk.review = "after"  # nobody is there to decide about hunks
+        live = await manager.open_session(options.resume)
+        live.approver.mode = MODES[options.approve]
+        live.approver.review = "after"  # hunks cannot be reviewed in the terminal
         return live
-    return await bench.new_session(
-        workspace_folder=str(options.folder),
+    return await manager.new_session(
+        workspace_folder=options.on or str(options.folder),
         provider=options.provider or None,
         model=options.model or None,
         effort=options.effort or None,
@@ -149,7 +194,10 @@ async def _open(bench: Workbench, options: ExecOptions) -> LiveSession:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`out` gets the transcript or the events, `err` what a person must see in any case; neither gets `secrets`."""
+    """The outputs of a run. `out` gets the transcript or the events, `err` messages for the user.
+
+    `secrets` are removed from both.
+    """
 
     out: TextIO
     err: TextIO
@@ -157,12 +205,19 @@ class Output:
 
 
 class _Play:
-    """One input, from its submission to its end."""
+    """One input, from submission to its end."""
 
     def __init__(
-        self, live: LiveSession, options: ExecOptions, outcome: Outcome, output: Output, lines: Lines
+        self,
+        live: LiveSession,
+        review: ReviewService,
+        options: ExecOptions,
+        outcome: Outcome,
+        output: Output,
+        lines: Lines,
     ) -> None:
         self._live = live
+        self._review = review
         self._options = options
         self._outcome = outcome
         self._output = output
@@ -173,23 +228,28 @@ class _Play:
         self._asking: dict[str, anyio.CancelScope] = {}
 
     async def run(self) -> None:
-        """
+        """Submit the input, and print events until the turn has ended.
+
         Raises:
-            BrokenPipeError: nobody reads the output any more.
+            BrokenPipeError: the output was closed by its reader.
         """
         session = self._live.session
         problem: BrokenPipeError | None = None
+        prompt = await self._live.skills.expand_message(self._options.prompt)
         with session.subscribe() as events:
-            session.submit(self._options.prompt, client_key=new_id("exec"))
-            # Answers are waited for beside the events: an interrupt must get through while a person thinks.
+            known = session.last_seq
+            session.submit(prompt, client_key=new_id("exec"))
+            for item in await self._earlier_warnings(known):
+                problem = self._tell(item)
+            # Await answers in separate tasks: an interrupt must take effect while the user thinks.
             async with anyio.create_task_group() as group:
-                for (
-                    request
-                ) in self._live.desk.pending():  # of a suspended turn, which goes on before our input
+                # From a suspended turn, which continues before the new input.
+                for request in self._live.approver.pending():
                     self._show_waiting(request)
                     group.start_soon(self._ask, request)
                 for question in session.questions.pending():
                     group.start_soon(self._reply, question)
+                group.start_soon(self._decide_proposals)
                 async for item in events:
                     problem = self._tell(item)
                     if isinstance(item.envelope.event, ApprovalRequested):
@@ -203,13 +263,24 @@ class _Play:
                     self._output.err.write("agent-ls exec: another process has taken this session over\n")
                 group.cancel_scope.cancel()
         if problem:
-            session.interrupt()  # what it asks is asked here only: nobody is to find it again
+            session.interrupt()  # close its questions: no other client will open this session to answer them
             raise problem
+        if self._outcome.limit:
+            words = f"To go on: agent-ls exec --resume {session.id}, with a higher limit"
+            self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json:
             self._output.err.write(f"session {session.id}\n")
 
+    async def _earlier_warnings(self, last: int) -> Sequence[Encoded]:
+        """Return the warnings that this process emitted while it opened the session, up to event number `last`."""
+        stored = self._live.stored.opened.stored
+        begun = stored.last_seq if stored else 0
+        lines = await anyio.to_thread.run_sync(self._live.events_since, begun, last)
+        decoded = [envelope for line in lines if (envelope := event_codec.decode(line))]
+        return [Encoded(envelope) for envelope in decoded if isinstance(envelope.event, Warning)]
+
     def _tell(self, item: Encoded) -> BrokenPipeError | None:
-        """Given back and not raised: a task group would wrap it."""
+        """Print an event. Returns an error instead of raising it, because a task group would wrap it."""
         event, out, err = item.envelope.event, self._output.out, self._output.err
         text = self._transcript.feed(item.envelope)
         try:
@@ -220,7 +291,7 @@ class _Play:
             return error
         is_on_terminal = out.isatty() and not self._options.as_json
         if self._options.approve == "ask" and not is_on_terminal and isinstance(event, ApprovalRequested):
-            err.write(_whole_question(event, text))  # nobody answers what he did not see
+            err.write(_whole_question(event, text))  # the user must see what they approve
         if self._options.bell == "done" and isinstance(event, ProcessingEnd) and err.isatty():
             err.write(BELL)
             err.flush()
@@ -229,7 +300,7 @@ class _Play:
         return None
 
     def _show_waiting(self, request: ApprovalRequested) -> None:
-        """What an earlier process asked; no event tells of it again."""
+        """Print a request of an earlier process; it has no new event."""
         session = self._live.session
         envelope = Envelope(session.id, session.last_seq, "", request, session.turn_id)
         self._output.err.write(_whole_question(request, self._transcript.feed(envelope)))
@@ -237,10 +308,35 @@ class _Play:
     async def _ask(self, request: ApprovalRequested) -> None:
         with anyio.CancelScope() as self._asking[request.request_id]:
             answer = await self._answer(request)
-            self._live.desk.answer(request.request_id, answer)
+            self._live.approver.answer(request.request_id, answer)
+
+    async def _decide_proposals(self) -> None:
+        """Decide about changes that a suspended turn proposed in an editor, because no other client is connected."""
+        by_file = self._review.open_hunks(session_id=self._live.id)
+        proposed = [hunk for hunks in by_file.values() for hunk in hunks if hunk.state == "proposed"]
+        # Proposals of calls that have ended are left for a later review.
+        awaited = [hunk for hunk in proposed if self._live.approver.is_reviewed_first(hunk.call_id)]
+        if not awaited:
+            return
+        keeps = self._options.approve in ("edits", "all")
+        if self._options.approve == "ask":
+            for hunk in awaited:
+                lines = (*(f"-{line}" for line in hunk.base_lines), *(f"+{line}" for line in hunk.lines))
+                shown = "".join(f"    {plain(line.rstrip())}\n" for line in lines)
+                self._output.err.write(f"  proposed earlier in {plain(hunk.path)}:\n{shown}")
+            line = await self._lines.ask("    make these changes? [y]es, [n]o: ")
+            keeps = line.strip().lower() in ("y", "yes")
+        await self._review.review(
+            verdict="keep" if keeps else "undo",
+            hunk_ids=[hunk.id for hunk in awaited],
+            comment=""
+            if self._options.approve == "ask"
+            else f"(decided by --approve {self._options.approve})",
+        )
+        self._outcome.refused |= not keeps
 
     async def _reply(self, question: QuestionAsked) -> None:
-        """On a terminal a line answers, an empty one declines; elsewhere nobody is there to be asked."""
+        """Answer a question: with a line from the terminal, where an empty line declines; otherwise decline."""
         text = ""
         if self._options.approve == "ask":
             with anyio.CancelScope() as self._asking[question.question_id]:
@@ -251,12 +347,12 @@ class _Play:
 
 
 def _whole_question(request: ApprovalRequested, text: str) -> str:
-    """With the line of the call, which stands elsewhere or nowhere."""
+    """Return the request with the line of its call, which was printed elsewhere or not at all."""
     return f"{plain(request.tool)} {plain(request.summary)}\n{text}"
 
 
 async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio.CancelScope) -> None:
-    """The first Ctrl-C ends the turn and what it started; one more, or one without a turn, ends the command."""
+    """The first Ctrl-C ends the turn and its commands; the second one, or one without a turn, ends this program."""
 
     def stop() -> None:
         if outcome.interrupted or not live.session.is_busy:
@@ -264,16 +360,18 @@ async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio
         outcome.interrupted = True
         live.session.interrupt()
 
-    with on_ending_signals(stop):
+    with handle_termination_signals(stop):
         await anyio.sleep_forever()
 
 
 def _let_go(out: TextIO) -> None:
-    """So that the interpreter's last flush does not complain either."""
+    """Redirect the closed output, so that the interpreter's final flush does not fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def main(options: ExecOptions) -> int:
-    speak_plainly(options.as_json)
+    configure_output_encoding(options.as_json)
+    protect_keys()
+    use_pidfd_watcher()
     return anyio.run(run_exec, options, sys.stdout, sys.stderr)

@@ -1,8 +1,8 @@
-"""Emphasis, and text made safe for a terminal. Pure.
+"""Pure: emphasis for terminals, and removal of unsafe characters.
 
-What a model, a file or a command says is untrusted: control characters are taken out, so that no output can move the
-cursor or retitle the terminal, and characters that turn the reading direction are shown, so that none can hide what
-is approved.
+Text from a model, a file or a command is untrusted. Control characters are removed, so that no output can move the
+cursor or retitle the terminal. Characters that change the text direction are made visible, so that they cannot
+hide what is approved.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_ls.text import without_escapes
+from agent_ls.text import strip_escapes
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:
-    """Without escape sequences and control characters, but for newline and tab."""
-    return _TURNING.sub("\ufffd", _CONTROL.sub("", without_escapes(text)))
+    """Return the text without escape sequences and control characters, except newline and tab."""
+    return _TURNING.sub("\ufffd", _CONTROL.sub("", strip_escapes(text)))
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Start and end of each kind of emphasis; all empty where the output is no terminal."""
+    """Start and end of each kind of emphasis; all empty if the output is not a terminal."""
 
     bold: str = ""
     dim: str = ""
@@ -44,9 +44,9 @@ def painted(text: str, colour: str, style: Style) -> str:
 
 
 def painted_diff(diff: str, style: Style) -> Iterator[str]:
-    """The lines of one file's unified diff but for its head, which names the file."""
+    """Yield the lines of one file's unified diff without its header, which names the file."""
     lines = plain(diff).rstrip("\n").split("\n")
-    # Only at the top: a removed line of SQL, `-- like this`, looks the same further down.
+    # Only at the start: a removed SQL comment, `-- like this`, has the same form further down.
     head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
     for line in lines[head:]:
         colour = style.green if line.startswith("+") else style.red if line.startswith("-") else style.dim
@@ -54,7 +54,7 @@ def painted_diff(diff: str, style: Style) -> Iterator[str]:
 
 
 def shortened(lines: Sequence[str], max_lines: int) -> list[str]:
-    """Head and tail, with a count between them."""
+    """Return head and tail, with the number of omitted lines between them."""
     if len(lines) <= max_lines:
         return list(lines)
     head, tail = max_lines // 2, max_lines - max_lines // 2 - 1
@@ -66,7 +66,7 @@ def indented(lines: Iterable[str], by: str) -> str:
 
 
 def seconds(duration_ms: float) -> str:
-    """A time for people: `0.3 s`, `12 s`, `3 min 20 s`."""
+    """Return a duration for display: `0.3 s`, `12 s`, `3 min 20 s`."""
     if duration_ms < 10_000:
         return f"{duration_ms / 1000:.1f} s"
     whole = round(duration_ms / 1000)

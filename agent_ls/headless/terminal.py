@@ -1,4 +1,4 @@
-"""The terminal as the place where a person answers: one line for each question, and nothing typed ahead counts."""
+"""Answers on the terminal: one line per question. Lines typed before the question are discarded."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 import anyio
 
 from agent_ls.headless.style import plain
-from agent_ls.loop.approval import Answer
-from agent_ls.loop.events import ApprovalRequested, RuleOffer
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 
 BELL = "\a"
 Bell: TypeAlias = Literal["off", "asked", "done"]
-"""When a terminal's bell is rung: never, when a person is asked, and besides when the run has ended."""
+"""When to ring the terminal's bell: never, when the user is asked, or in addition when the run has ended."""
 
 
 class Lines(Protocol):
-    """Where answers come from."""
+    """Interface to the source of answers."""
 
     async def ask(self, prompt: str) -> str:
-        """The line that is typed once the prompt is there, "" at the end of input."""
+        """Return the line that is typed after the prompt was displayed, "" at the end of input."""
         ...
 
 
 class TerminalLines:
-    """Standard input, read so that a cancelled wait takes no line away and keeps no process alive."""
+    """Standard input, read so that a cancelled wait consumes no line and keeps no process alive."""
 
     def __init__(self, err: TextIO, *, bell: bool = True) -> None:
         self._err = err
@@ -40,12 +40,15 @@ class TerminalLines:
         self._err.write(f"{self._bell}{prompt}")
         self._err.flush()
         await anyio.wait_readable(descriptor)
-        # A terminal gives one line at a time.
+        # A terminal delivers one line at a time.
         return os.read(descriptor, 4096).decode("utf-8", "replace").partition("\n")[0]
 
 
 async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
-    """Anything but a clear yes is a no, and its words are the reason. What is asked about was shown before."""
+    """Ask for approval.
+
+    Everything but a clear yes is a no, and the line is the reason. The effect was displayed before.
+    """
     line = (await lines.ask(_choices(request.rules))).strip()
     word = line.lower()
     if word in ("y", "yes"):
@@ -60,7 +63,7 @@ async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
 
 
 def _keyed(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:
-    """By the first letter of how long each holds; by numbers when that names two."""
+    """Return the rules by the first letter of their scope; by numbers if two have the same letter."""
     offered = list(rules)
     letters = {rule.scope[0]: rule for rule in offered}
     return letters if len(letters) == len(offered) else {str(n): rule for n, rule in enumerate(offered, 1)}
@@ -74,7 +77,7 @@ def _choices(rules: Iterable[RuleOffer]) -> str:
 
 
 def _forget_what_was_typed(descriptor: int) -> None:
-    """A key pressed before the question was there is no answer to it."""
+    """Discard typed input: a key pressed before the question was displayed is not an answer."""
     with suppress(ImportError, OSError):
         import termios
 

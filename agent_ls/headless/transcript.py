@@ -1,4 +1,4 @@
-"""Events as a transcript for people. Pure: an envelope in, text out."""
+"""Pure: format events as a transcript for a terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from agent_ls.headless.style import (
     shortened,
     tally,
 )
-from agent_ls.loop.editor_events import SaveRequested
-from agent_ls.loop.events import (
+from agent_ls.loop.events.editor import SaveRequested
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -51,11 +51,13 @@ from agent_ls.loop.events import (
     UserInput,
     Warning,
 )
-from agent_ls.text import exact
+from agent_ls.text import reveal_controls
 
-OUTPUT_LINES = 24  # of a command: enough to see what failed; the session has all of it
-DIFF_LINES = 80  # of a change that nobody is asked about
-SLOW_MS = 1_000  # from here on a call's time is worth a word
+OUTPUT_LINES = (
+    24  # lines of a command's output: enough to see what failed; the session has the complete output
+)
+DIFF_LINES = 80  # lines of a change that needs no approval
+SLOW_MS = 1_000  # shorter calls are printed without their duration
 
 _REMARKS = re.compile(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
 
@@ -73,7 +75,7 @@ _ENDS: dict[EndReason, str] = {
 _PLAN_MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
-# What a subagent says is for the agent that started it: only the main agent speaks here.
+# A subagent's text is for the agent that started it: only the main agent's text is printed.
 _FOR_ITS_PARENT = (
     Delta, AssistantTextStart, AssistantTextEnd, ReasoningEnd, PlanChanged, SteeringQueued, SteeringInjected
 )  # fmt: skip
@@ -81,7 +83,7 @@ _FOR_ITS_PARENT = (
 
 @dataclass(slots=True)
 class _Turn:
-    """What the closing line counts."""
+    """The figures of the closing line."""
 
     began: str = ""
     files: set[str] = field(default_factory=set)
@@ -92,13 +94,16 @@ class _Turn:
 
 
 class Transcript:
-    """Remembers where it stands in a line, and what it showed of running calls. `feed` gives the text to print."""
+    """Formats events one by one. It remembers the state of the current line and the calls that are running.
+
+    `feed` returns the text to print.
+    """
 
     def __init__(self, style: Style = PLAIN, *, show_output: bool = True) -> None:
         self._style = style
         self._show_output = show_output
         self._pieces: list[str] = []
-        self._newlines = 2  # at the end of what was printed: two make a blank line
+        self._newlines = 2  # at the end of the printed text: two make a blank line
         self._streamed: set[str] = set()
         self._folder = ""
         self._is_walkthrough = False
@@ -161,7 +166,7 @@ class Transcript:
                 self._says(text, "  (while it works)")
             case SteeringInjected(text=text):
                 self._fresh_line()
-                self._dim(f"\u21b3 told to the model: {' '.join(text.split())}")
+                self._dim(f"\u21b3 sent to the model: {' '.join(text.split())}")
             case PlanChanged(items=items):
                 self._fresh_line()
                 for item in items:
@@ -204,7 +209,7 @@ class Transcript:
             case _:
                 pass
 
-    # -- a session and who speaks in it
+    # -- sessions and messages
 
     def _session(self, start: SessionStart) -> None:
         self._folder = start.working_directory
@@ -241,7 +246,7 @@ class Transcript:
 
     def _call_start(self, start: ToolCallStart) -> None:
         if self._last_call in self._summaries and self._newlines == 1:
-            self._fresh_line()  # one more of the same answer
+            self._fresh_line()  # another call of the same answer
         else:
             self._gap()
         self._summaries[start.call_id] = start.summary
@@ -281,7 +286,7 @@ class Transcript:
     # -- approvals
 
     def _asks(self, request: ApprovalRequested) -> None:
-        """All of what is to happen is shown before the question, not after."""
+        """Print the complete effect before the question."""
         self._asked[request.request_id] = request
         self._fresh_line()
         self._write(indented(self._effect(request), "    "))
@@ -299,29 +304,50 @@ class Transcript:
                 for file in files:
                     self._shown_diffs.add((request.call_id, file["diff"]))
                     if len(files) > 1:
-                        yield f"{self._style.bold}{file['action']} {exact(self._name(file['path']))}{self._style.end}"
+                        name = reveal_controls(self._name(file["path"]))
+                        yield f"{self._style.bold}{file['action']} {name}{self._style.end}"
                     if file["diff"]:
-                        yield from painted_diff(exact(file["diff"].replace("\r\n", "\n")), self._style)
+                        yield from painted_diff(
+                            reveal_controls(file["diff"].replace("\r\n", "\n")), self._style
+                        )
             case "CommandEffect":
                 yield from self._command(effect, request.summary)
+            case "ServerEffect":
+                yield reveal_controls(effect["command"] or effect["url"])
+                yield from (f"with {reveal_controls(name)}" for name in effect["variables"])
+                if effect["file"]:
+                    yield f"as {reveal_controls(effect['file'])} says"
+                if effect["isFetched"]:
+                    yield "the command downloads the program that it runs"
+            case "CallEffect" if effect.get("server"):
+                yield from reveal_controls(effect["text"]).split("\n")
+                yield from (f"| {line}" for line in reveal_controls(effect.get("about", "")).split("\n"))
+                if change := effect.get("change"):
+                    yield "it has changed since you approved it:"
+                    yield from reveal_controls(change).split("\n")
             case "CallEffect":
-                yield from (f"$ {line}" for line in exact(effect["text"]).split("\n"))
-                yield from (f"with {exact(name)}={exact(value)}" for name, value in effect["envVars"])
+                yield from (f"$ {line}" for line in reveal_controls(effect["text"]).split("\n"))
+                yield from (
+                    f"with {reveal_controls(name)}={reveal_controls(value)}"
+                    for name, value in effect["envVars"]
+                )
             case _:
                 pass
 
     def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
-        """What the line of the call does not say already."""
+        """Yield what the line of the call does not contain already."""
         command: str = effect["command"]
         if process := effect.get("inputOf"):
-            yield from (f"> {line}" for line in exact(command).removesuffix("\n").split("\n"))
-            yield f"as input for the background process {exact(process)}"
+            yield from (f"> {line}" for line in reveal_controls(command).removesuffix("\n").split("\n"))
+            yield f"as input for the background process {reveal_controls(process)}"
             return
-        if command != summary or exact(command) != command:
-            yield from (f"$ {line}" for line in exact(command).split("\n"))
+        if command != summary or reveal_controls(command) != command:
+            yield from (f"$ {line}" for line in reveal_controls(command).split("\n"))
         if effect["workingDir"] != self._folder:
-            yield f"in {exact(self._name(effect['workingDir']))}"
-        yield from (f"with {exact(name)}={exact(value)}" for name, value in effect["envVars"])
+            yield f"in {reveal_controls(self._name(effect['workingDir']))}"
+        yield from (
+            f"with {reveal_controls(name)}={reveal_controls(value)}" for name, value in effect["envVars"]
+        )
         if effect["background"]:
             yield "in the background, until it is ended"
 
@@ -335,18 +361,19 @@ class Transcript:
         self._fresh_line()
         if resolved.decision == "allow":
             scope = _SCOPES.get(resolved.scope, "")
-            self._write(f"  {style.green}\u2713{style.end} allowed {scope}{by}{because}\n")
+            instead = f", and run instead: {plain(resolved.command)}" if resolved.command else ""
+            self._write(f"  {style.green}\u2713{style.end} allowed {scope}{by}{because}{instead}\n")
             return
         if request:
             self._refused.add(request.call_id)
         self._write(f"  {style.red}\u2717{style.end} not allowed{by}{because}\n")
 
     def _name(self, path: str) -> str:
-        """A path as a person names it: below the session's folder without the folder."""
+        """Return a path for display: relative to the session's folder if it is below it."""
         below = path.startswith(f"{self._folder}/") if self._folder else False
         return path[len(self._folder) + 1 :] if below else path
 
-    # -- where it stands
+    # -- the state of the current line
 
     def _write(self, text: str) -> None:
         if not text:
@@ -383,6 +410,10 @@ def _question(effect: dict[str, Any]) -> str:
             return "May it run this command?"
         case "FetchEffect":
             return f"May it fetch {plain(effect['url'])}?"
+        case "CallEffect" if effect.get("server"):
+            return f"May it call {plain(effect['title'])} of the MCP server {plain(effect['server'])}?"
+        case "ServerEffect":
+            return f"May it start the MCP server {plain(effect['name'])}?"
         case "CallEffect":
             return f"May it call {plain(effect['tool'])}?"
         case "ReadEffect":
@@ -401,5 +432,5 @@ def _of_agent(agent: SubagentChanged) -> str:
 
 
 def _between_ms(start: str, end: str) -> float:
-    """Milliseconds between two ISO 8601 times."""
+    """Return the milliseconds between two ISO 8601 times."""
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() * 1000

@@ -1,1 +1,4 @@
-"""The face for programs: `import agent_ls`, a session, its events. It knows no editor and no command line."""
+"""The front end for programs:
+
+`import agent_ls`, sessions and events. Independent of editors and of the command line.
+"""

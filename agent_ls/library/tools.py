@@ -1,4 +1,4 @@
-"""A function of yours as a tool: its parameters become the schema, its docstring the description (P6)."""
+"""Make a tool from a function of your program: parameters become the schema, the docstring the description."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, cast, get_type_hints, overload
 from pydantic import Field, create_model
 
 from agent_ls.environments.effects import CallEffect, NoEffect
+from agent_ls.llm.requests import check_tool_name
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolOutput
 
 Function: TypeAlias = Callable[..., Awaitable[object]]
@@ -29,15 +30,16 @@ def tool(*, category: Category = "read", name: str = "") -> Callable[[Function],
 def tool(
     function: Function | None = None, *, category: Category = "read", name: str = ""
 ) -> Tool[Any] | Callable[[Function], Tool[Any]]:
-    """Makes a Tool of an async function: `@tool`, or `@tool(category="admin")`.
+    """Make a Tool from an async function: `@tool`, or `@tool(category="admin")`.
 
-    Each parameter needs a type, and becomes one of the tool; `Annotated[int, "what it means"]` describes it. What the
-    function returns is told to the model as text, what it raises as an error. `category` read: it has no effect, so it
-    runs unasked, also beside other calls. `write` is asked about by mode and rules, as a command is, `admin` in every
-    mode.
+    Each parameter needs a type and becomes a parameter of the tool; `Annotated[int, "its meaning"]` describes it.
+    The return value is sent to the model as text, an exception as an error. `category`: `read` means no effects,
+    so the tool runs without approval and in parallel with other calls; `write` needs approval by mode and rules,
+    like a command; `admin` needs approval in every mode.
 
     Raises:
-        TypeError: it is not async, or a parameter has no type.
+        TypeError: the function is not async, or a parameter has no type.
+        ConfigurationError: no provider accepts its name.
     """
     if function is None:
         return lambda function: _tool(function, category, name or function.__name__)
@@ -45,6 +47,7 @@ def tool(
 
 
 def _tool(function: Function, category: Category, name: str) -> Tool[Any]:
+    check_tool_name(name)
     if not inspect.iscoroutinefunction(function):
         raise TypeError(f"the tool {name} has to be an async function")
     description = inspect.getdoc(function) or ""

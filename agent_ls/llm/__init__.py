@@ -1,1 +1,1 @@
-"""One client for several wire formats: types, engines without I/O, and one transport."""
+"""One client for several provider APIs: message types, pure codecs, and one HTTP transport."""

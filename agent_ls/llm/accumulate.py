@@ -1,4 +1,4 @@
-"""Folds the events of a stream to the Response that complete() gives; it does not know which wire they came from."""
+"""Combine the events of a stream into the Response that complete() would return, for any provider."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Open: TypeAlias = tuple[type[TextPart] | type[ReasoningPart], list[str]]
 
 
 class Accumulator:
-    """Feed it every event in order. `provider` and `model` stand where the stream does not name them."""
+    """Feed it every event in order. `provider` and `model` are defaults for streams that do not name them."""
 
     def __init__(self, provider: str = "", model: str = "") -> None:
         self._provider = provider
@@ -46,7 +46,9 @@ class Accumulator:
 
     def feed(self, event: StreamEvent) -> None:
         match event:
-            case TextDelta(index, text) | ReasoningDelta(index, text):  # first: nearly all events are these
+            case TextDelta(index, text) | ReasoningDelta(
+                index, text
+            ):  # first, because nearly all events are deltas
                 if index in self._open:
                     self._open[index][1].append(text)
             case StreamStart(response_id, model):
@@ -65,7 +67,7 @@ class Accumulator:
                 self._end(index, part)
             case StreamFinish():
                 self._finish = event
-            case _:  # tool call pieces come whole with their end; a provider's own events are not content
+            case _:  # deltas of tool calls are repeated by their end event; provider events are not content
                 pass
 
     @property
@@ -75,16 +77,16 @@ class Accumulator:
 
     @property
     def message(self) -> Message:
-        """The answer so far: ended parts, and the text and reasoning of open ones as plain parts.
+        """The answer so far: ended parts, and the text and reasoning of open parts.
 
-        Tool calls that have not ended are left out. This is what is kept of a stream that broke (R4).
+        Tool calls that have not ended are left out. This is what is kept of a stream that broke.
         """
         partial = {index: kind("".join(pieces)) for index, (kind, pieces) in self._open.items() if pieces}
         found: dict[int, ContentPart] = {**self._parts, **partial}
         return Message(Role.ASSISTANT, tuple(found[index] for index in sorted(found)))
 
     def response(self) -> Response:
-        """The whole answer.
+        """Return the complete answer.
 
         Raises:
             StreamError: StreamFinish was not fed.

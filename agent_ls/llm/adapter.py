@@ -1,4 +1,4 @@
-"""SEAM ProviderAdapter: what the client needs of a provider, whatever stands behind it."""
+"""Interface ProviderAdapter: what the client needs of a provider."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from agent_ls.llm.stream import StreamEvent
 
 
 class ProviderAdapter(Protocol):
-    """One provider, ready to be asked.
+    """One provider, ready for requests.
 
-    Both methods raise LlmError and nothing else for what goes wrong outside; neither retries (U8). Cancelling
-    the awaiting task, or closing the generator, closes the connection at once.
+    Both methods raise only LlmError for external failures; neither retries. Cancelling the awaiting task, or
+    closing the generator, closes the connection at once.
     """
 
     @property
@@ -24,7 +24,7 @@ class ProviderAdapter(Protocol):
     async def complete(self, request: Request) -> Response: ...
 
     def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        """Events of one answer, ending with StreamFinish.
+        """Yield the events of one answer, ending with StreamFinish.
 
         Raises:
             LlmError: before the first event (the request was refused) or later (the stream broke).

@@ -1,4 +1,4 @@
-"""Files as parts of a message. What a file is, its name tells; it is read here and nowhere else in this package."""
+"""Load files as message parts. The file name determines the type. Only this module of the package reads files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart
 
-MAX_BYTES = 32 * 1024 * 1024  # more than any provider takes in one request
+MAX_BYTES = 32 * 1024 * 1024  # more than any provider accepts in one request
 
 _TYPES: Mapping[str, str] = {
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
@@ -19,17 +19,17 @@ _TYPES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-async def attached(path: str | PathLike[str]) -> ImagePart | DocumentPart | AudioPart:
-    """The file at `path` as a part for a user's message.
+async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart | AudioPart:
+    """Return the file at `path` as a part for a user's message.
 
     Raises:
-        ConfigurationError: it cannot be read, is above MAX_BYTES, or its name tells no type that could be sent.
+        ConfigurationError: it cannot be read, is larger than MAX_BYTES, or its suffix is of no supported type.
     """
     file = anyio.Path(path)
     media_type = _TYPES.get(file.suffix.lower())
     if media_type is None:
         raise ConfigurationError(
-            f"{file.name} is of no type that can be attached",
+            f"{file.name} has a type that cannot be attached",
             hint=f"Its name ends in one of {', '.join(_TYPES)}.",
         )
     try:

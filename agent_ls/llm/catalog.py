@@ -1,8 +1,8 @@
-"""Known models, as data and advisory: names change monthly, so an unknown model gets its family's facts.
+"""Known models as data. The data is advisory: an unknown model gets the facts of its family.
 
-`catalog.json` holds the data. Rows of `families` give what holds for every name with their prefix; rows of `models`
-say what is known besides: name, aliases, knowledge cut-off, prices. Prices belong to a model, never to a family:
-what a new model costs is not guessed from its name.
+`catalog.json` holds the data. A row of `families` applies to every name with its prefix; a row of `models`
+adds name, aliases, knowledge cut-off and prices. Prices belong to a model, never to a family, because the
+price of a new model must not be guessed from its name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from agent_ls.llm.providers.base import FactsLookup, ModelFacts, Thinking
+from agent_ls.llm.providers.base import CapabilitiesLookup, ModelCapabilities, Thinking
 from agent_ls.llm.requests import Usage
 
 _MILLION = 1_000_000
@@ -22,7 +22,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens. Without a published rate for the cache, its tokens cost what input costs."""
+    """US dollars per million tokens. Without a published cache rate, cached tokens cost as much as input."""
 
     input: float
     output: float
@@ -31,7 +31,7 @@ class Price:
 
     @classmethod
     def of(cls, rates: list[float]) -> Price:
-        """From input, output and, as far as they are published, cache reads and cache writes."""
+        """Create a price from input, output and, if published, cache read and cache write rates."""
         read, write = (rates[at] if len(rates) > at else rates[0] for at in (2, 3))
         return cls(rates[0], rates[1], read, write)
 
@@ -43,12 +43,14 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """One model. `context_window_tokens` is input and output together; `knowledge_cutoff` is `YYYY-MM` or "".
+class CatalogEntry:
+    """One model. `context_window_tokens` is input plus output; `knowledge_cutoff` is `YYYY-MM` or "".
 
-    `efforts` are the levels to offer; the provider has the last word. `abilities` are of `tools`, `images`,
-    `documents`, `audio`, `schemas` (answers in a given JSON Schema) and `reasoning`. `price` None: not known.
-    `is_known` is False for a model that only its family is known of.
+    `efforts` are the reasoning levels to offer; the provider may accept others. `abilities` are among
+    `tools`, `images`, `documents`, `audio`, `schemas` (answers in a given JSON Schema), `reasoning` and
+    `custom_tools` (calls with free text instead of JSON). `price` None: unknown. `is_known` is False if only
+    the family is known, `has_known_family` is False if nothing is. `streams` and `calls_in_parallel` are
+    False only if the provider documents that the model cannot.
     """
 
     id: str
@@ -63,12 +65,21 @@ class ModelInfo:
     abilities: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     price: Price | None = None
+    has_known_family: bool = True
+    streams: bool = True
+    calls_in_parallel: bool = True
+
+    @property
+    def reasons(self) -> bool:
+        """Return whether the model accepts a reasoning effort. For an unknown family the server decides, so True."""
+        return "reasoning" in self.abilities or not self.has_known_family
 
 
 @dataclass(frozen=True, slots=True)
 class _Catalog:
-    """The file: rows of families, most specific prefix last in effect, and rows of models that only say what
-    differs from their family."""
+    """The catalogue file. Of the families whose prefix matches, the longest prefix applies; rows of models
+    contain only what differs from their family.
+    """
 
     defaults: dict[str, str]
     families: list[dict[str, Any]]
@@ -81,31 +92,32 @@ def _catalog() -> _Catalog:
     return _Catalog(**json.loads(text))
 
 
-def model_info(provider: str, model: str) -> ModelInfo:
-    """What is known of `model`. A dated name (`gpt-5-2025-08-07`) is its undated one; unknown names pass through
-    with the facts of the longest family prefix that fits."""
-    return _info(provider, model, _row(provider, model))
+def find_entry(provider: str, model: str) -> CatalogEntry:
+    """Return the entry of `model`. A dated name (`gpt-5-2025-08-07`) is treated as its undated one; an
+    unknown name gets the facts of the longest family prefix that matches.
+    """
+    return _build_entry(provider, model, _row(provider, model))
 
 
-def known_models(provider: str = "") -> tuple[ModelInfo, ...]:
-    """All models of the catalogue, newest first within a provider; of one provider when it is named."""
+def known_models(provider: str = "") -> tuple[CatalogEntry, ...]:
+    """Return all models of the catalogue, or of one provider, newest first within a provider."""
     rows = (row for row in _catalog().models if provider in ("", row["provider"]))
-    return tuple(_info(row["provider"], row["id"], row) for row in rows)
+    return tuple(_build_entry(row["provider"], row["id"], row) for row in rows)
 
 
 def latest_model(provider: str, ability: str = "") -> str:
-    """The newest known model of `provider` that has `ability` ("": any), "" when there is none."""
+    """Return the newest known model of `provider` that has `ability` ("": any), "" if there is none."""
     fitting = (m.id for m in known_models(provider) if not ability or ability in m.abilities)
     return next(fitting, "")
 
 
 def default_model(provider: str) -> str:
-    """The model used when none was chosen, "" for a provider without one."""
+    """Return the default model of a provider, "" if it has none."""
     return _catalog().defaults.get(provider, "")
 
 
 def resolve_alias(provider: str, model: str) -> str:
-    """The model that a short name (`opus`) stands for; any other name is itself."""
+    """Return the model for a short name (`opus`); any other name is returned unchanged."""
     named = (
         row["id"]
         for row in _catalog().models
@@ -115,53 +127,56 @@ def resolve_alias(provider: str, model: str) -> str:
 
 
 def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float | None:
-    """What one call cost, as the provider says or at the published standard rates; None when neither is known.
+    """Return the cost of one call: as reported by the provider, or at the published rates; None if neither is
+    known.
 
-    Give it the usage of one call, not a sum: some models cost more for a long input. `today` (`YYYY-MM-DD`, "" is
-    now) matters where a change of price is announced. Providers behind a proxy may bill otherwise.
+    Pass the usage of one call, not a sum: some models charge more for a long input. `today` (`YYYY-MM-DD`, ""
+    is now) selects the rate if a price change is announced. Providers behind a proxy may charge differently.
     """
     if usage.reported_cost_usd is not None:
         return usage.reported_cost_usd
     row = _row(provider, model)
     if row is None or "price" not in row:
         return None
-    return Price.of(_rates(row, usage.input_tokens, today)).cost_usd(usage)
+    return Price.of(_select_rates(row, usage.input_tokens, today)).cost_usd(usage)
 
 
-def facts_lookup(provider: str) -> FactsLookup:
-    """What a codec of `provider` asks."""
+def capabilities_lookup(provider: str) -> CapabilitiesLookup:
+    """Return the lookup that a codec of `provider` uses."""
 
-    def facts(model: str) -> ModelFacts:
-        info, told = model_info(provider, model), _told(provider, model, _row(provider, model))
-        return ModelFacts(
+    def facts(model: str) -> ModelCapabilities:
+        info, told = find_entry(provider, model), _merge_facts(provider, model, _row(provider, model))
+        return ModelCapabilities(
             info.max_output_tokens,
             info.thinking,
             forces_tools=told.get("forced_tools", True),
             efforts=info.efforts,
             calls_tools="tools" in info.abilities,
+            custom_tools="custom_tools" in info.abilities,
+            calls_in_parallel=info.calls_in_parallel,
         )
 
     return facts
 
 
 def _row(provider: str, model: str) -> dict[str, Any] | None:
-    """The row of a model that is known, by its name, an alias or a dated name."""
+    """Return the row of a known model, by its name, an alias or a dated name."""
     rows = (row for row in _catalog().models if row["provider"] == provider)
-    return next((row for row in rows if _is_named(model, row)), None)
+    return next((row for row in rows if _matches_name(model, row)), None)
 
 
-def _told(provider: str, model: str, row: dict[str, Any] | None) -> dict[str, Any]:
+def _merge_facts(provider: str, model: str, row: dict[str, Any] | None) -> dict[str, Any]:
     name = row["id"] if row and model in row.get("aliases", ()) else model
     fitting = [
         f for f in _catalog().families if f["provider"] in ("", provider) and name.startswith(f["prefix"])
     ]
     family = max(fitting, key=lambda f: (bool(f["provider"]), len(f["prefix"])))
-    return {**family, **(row or {})}
+    return {**family, "family_of": family["provider"], **(row or {})}
 
 
-def _info(provider: str, model: str, row: dict[str, Any] | None) -> ModelInfo:
-    told = _told(provider, model, row)
-    return ModelInfo(
+def _build_entry(provider: str, model: str, row: dict[str, Any] | None) -> CatalogEntry:
+    told = _merge_facts(provider, model, row)
+    return CatalogEntry(
         id=model,
         provider=provider,
         display_name=told.get("name", model),
@@ -173,11 +188,14 @@ def _info(provider: str, model: str, row: dict[str, Any] | None) -> ModelInfo:
         is_known=row is not None,
         abilities=frozenset(told["abilities"]),
         aliases=tuple(told.get("aliases", ())),
-        price=Price.of(_rates(told, 0, "")) if "price" in told else None,
+        price=Price.of(_select_rates(told, 0, "")) if "price" in told else None,
+        has_known_family=bool(told["family_of"]),
+        streams=told.get("streams", True),
+        calls_in_parallel=told.get("calls_in_parallel", True),
     )
 
 
-def _rates(row: dict[str, Any], input_tokens: int, today: str) -> list[float]:
+def _select_rates(row: dict[str, Any], input_tokens: int, today: str) -> list[float]:
     later, longer = row.get("later"), row.get("long")
     rates: list[float] = row["price"]
     if later and (today or datetime.now(UTC).date().isoformat()) >= later["from"]:
@@ -187,8 +205,8 @@ def _rates(row: dict[str, Any], input_tokens: int, today: str) -> list[float]:
     return rates
 
 
-def _is_named(model: str, row: dict[str, Any]) -> bool:
-    """True of the name itself, of its dated snapshots and of its aliases."""
+def _matches_name(model: str, row: dict[str, Any]) -> bool:
+    """Return True for the name itself, its dated snapshots and its aliases."""
     known = row["id"]
     if model == known or model in row.get("aliases", ()):
         return True

@@ -1,4 +1,4 @@
-"""The one reader of key variables: which provider has which secret and address. Values go to adapters only."""
+"""API keys and base URLs by provider, read from environment variables. Values are passed to adapters only."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Variables:
-    """The environment variables of one provider. The first of `keys` that is set holds; `headers` maps header
-    to variable. `needs_key` False: a server that mostly takes any key, as those on this machine do."""
+class ProviderVariables:
+    """The environment variables of one provider. The first of `keys` that is set is used; `headers` maps
+    header to variable.
+
+    `needs_key` False: the server mostly accepts any key, as servers on this machine do.
+    """
 
     keys: tuple[str, ...]
     base_url: str = ""
@@ -19,31 +22,31 @@ class Variables:
     needs_key: bool = True
 
 
-VARIABLES: Mapping[str, Variables] = {
-    "anthropic": Variables(("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL"),
-    "openai": Variables(
+VARIABLES: Mapping[str, ProviderVariables] = {
+    "anthropic": ProviderVariables(("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL"),
+    "openai": ProviderVariables(
         ("OPENAI_API_KEY",),
         "OPENAI_BASE_URL",
         {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
     ),
-    "gemini": Variables(("GEMINI_API_KEY", "GOOGLE_API_KEY"), "GEMINI_BASE_URL"),
-    "openrouter": Variables(("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL"),
-    "deepseek": Variables(("DEEPSEEK_API_KEY",), "DEEPSEEK_BASE_URL"),
-    "groq": Variables(("GROQ_API_KEY",), "GROQ_BASE_URL"),
-    "mistral": Variables(("MISTRAL_API_KEY",), "MISTRAL_BASE_URL"),
-    "xai": Variables(("XAI_API_KEY",), "XAI_BASE_URL"),
-    "together": Variables(("TOGETHER_API_KEY",), "TOGETHER_BASE_URL"),
-    "moonshot": Variables(("MOONSHOT_API_KEY",), "MOONSHOT_BASE_URL"),
-    "zai": Variables(("ZAI_API_KEY",), "ZAI_BASE_URL"),
-    "cerebras": Variables(("CEREBRAS_API_KEY",), "CEREBRAS_BASE_URL"),
-    # servers on this machine: a key is only for those that were told to want one
-    "ollama": Variables(("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", needs_key=False),
-    "lmstudio": Variables(("LMSTUDIO_API_KEY",), "LMSTUDIO_BASE_URL", needs_key=False),
-    "llamacpp": Variables(("LLAMACPP_API_KEY",), "LLAMACPP_BASE_URL", needs_key=False),
-    "vllm": Variables(("VLLM_API_KEY",), "VLLM_BASE_URL", needs_key=False),
-    "compatible": Variables(("COMPATIBLE_API_KEY",), "COMPATIBLE_BASE_URL", needs_key=False),
+    "gemini": ProviderVariables(("GEMINI_API_KEY", "GOOGLE_API_KEY"), "GEMINI_BASE_URL"),
+    "openrouter": ProviderVariables(("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL"),
+    "deepseek": ProviderVariables(("DEEPSEEK_API_KEY",), "DEEPSEEK_BASE_URL"),
+    "groq": ProviderVariables(("GROQ_API_KEY",), "GROQ_BASE_URL"),
+    "mistral": ProviderVariables(("MISTRAL_API_KEY",), "MISTRAL_BASE_URL"),
+    "xai": ProviderVariables(("XAI_API_KEY",), "XAI_BASE_URL"),
+    "together": ProviderVariables(("TOGETHER_API_KEY",), "TOGETHER_BASE_URL"),
+    "moonshot": ProviderVariables(("MOONSHOT_API_KEY",), "MOONSHOT_BASE_URL"),
+    "zai": ProviderVariables(("ZAI_API_KEY",), "ZAI_BASE_URL"),
+    "cerebras": ProviderVariables(("CEREBRAS_API_KEY",), "CEREBRAS_BASE_URL"),
+    # servers on this machine: a key is only needed if the server was configured to require one
+    "ollama": ProviderVariables(("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", needs_key=False),
+    "lmstudio": ProviderVariables(("LMSTUDIO_API_KEY",), "LMSTUDIO_BASE_URL", needs_key=False),
+    "llamacpp": ProviderVariables(("LLAMACPP_API_KEY",), "LLAMACPP_BASE_URL", needs_key=False),
+    "vllm": ProviderVariables(("VLLM_API_KEY",), "VLLM_BASE_URL", needs_key=False),
+    "compatible": ProviderVariables(("COMPATIBLE_API_KEY",), "COMPATIBLE_BASE_URL", needs_key=False),
 }
-"""In the order in which a provider becomes the default (C section 2.2)."""
+"""In the order in which a provider becomes the default."""
 
 
 _LIKE_A_KEY = re.compile(r"([A-Z]+?)_?(?:API|AUTH|SECRET)?_?(?:KEY|TOKEN)")
@@ -51,13 +54,13 @@ KEYLESS: tuple[str, ...] = tuple(name for name, row in VARIABLES.items() if not 
 
 
 def key_variable(provider: str) -> str:
-    """The variable to set for `provider`, "" when it has none."""
+    """Return the key variable of `provider`, "" if it has none."""
     variables = VARIABLES.get(provider)
     return variables.keys[0] if variables else ""
 
 
-def misnamed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Variables that look as if they were meant to hold a key, each with the one that would be read."""
+def find_misnamed_keys(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield variables that look like misspelt key variables, each with the variable that is read."""
     aliases = {**{name: name for name in VARIABLES}, "claude": "anthropic", "google": "gemini"}
     known = {key for row in VARIABLES.values() for key in row.keys}
     for name in names:
@@ -67,8 +70,21 @@ def misnamed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, variable
 
 
+_taken: dict[str, str] = {}
+
+
+def take_keys_from_environment() -> tuple[str, ...]:
+    """Store the keys of this process's environment for `Credentials.from_environment`.
+
+    Returns the names of their variables, which can then be removed.
+    """
+    names = tuple(key for row in VARIABLES.values() for key in row.keys if os.environ.get(key))
+    _taken.update({name: os.environ[name] for name in names})
+    return names
+
+
 class Credentials:
-    """Secrets by provider, in memory only: never logged, echoed or stored. `repr` names providers, no secret."""
+    """Secrets by provider, in memory only: never logged, sent back or stored. `repr` shows provider names only."""
 
     def __init__(
         self,
@@ -83,9 +99,12 @@ class Credentials:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Credentials:
-        """What `environ` (None: this process's environment) holds. Blank values are unset; white space around
-        a value, as a copied line end, is dropped."""
-        values = {name: value.strip() for name, value in (os.environ if environ is None else environ).items()}
+        """Read `environ`; None: this process's environment, including keys that were removed from it.
+
+        Blank values count as unset; surrounding white space, such as a copied line end, is dropped.
+        """
+        given = {**_taken, **os.environ} if environ is None else environ
+        values = {name: value.strip() for name, value in given.items()}
         return cls(
             secrets={
                 name: next((values[key] for key in row.keys if values.get(key)), "")
@@ -102,24 +121,26 @@ class Credentials:
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """Providers with a secret: those of VARIABLES in that order, then others in order of setting."""
+        """Providers with a secret: those of VARIABLES in that order, then others in the order in which they
+        were set.
+        """
         known = [name for name in VARIABLES if name in self._secrets]
         return (*known, *(name for name in self._secrets if name not in VARIABLES))
 
     def secret(self, provider: str) -> str:
-        """The secret of `provider`, "" when there is none."""
+        """Return the secret of `provider`, "" if there is none."""
         return self._secrets.get(provider, "")
 
     def base_url(self, provider: str) -> str:
-        """The address told by the environment, "" for the provider's own."""
+        """Return the base URL from the environment, "" for the provider's own."""
         return self._base_urls.get(provider, "")
 
     def headers(self, provider: str) -> Mapping[str, str]:
-        """Headers told by the environment (organisation, project)."""
+        """Return headers from the environment (organisation, project)."""
         return self._headers.get(provider, {})
 
     def set(self, provider: str, secret: str | None) -> None:
-        """Holds `secret` for `provider` until the process ends; None or blank forgets it (agent/setCredential)."""
+        """Keep `secret` for `provider` until the process ends; None or blank removes it."""
         stripped = (secret or "").strip()
         if not stripped:
             self._secrets.pop(provider, None)
@@ -128,8 +149,14 @@ class Credentials:
         self._seen.add(stripped)
 
     def known_secrets(self) -> frozenset[str]:
-        """Every secret ever held, forgotten ones too: what must not be in a log, an event or a child process."""
+        """Return every secret ever held, removed ones too: they must not appear in a log, an event or a child
+        process.
+        """
         return frozenset(self._seen)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Treat these values of other origin as secrets from now on, such as those given to MCP servers."""
+        self._seen.update(secret for secret in secrets if secret)
 
     def __repr__(self) -> str:
         return f"Credentials(providers={list(self.providers)})"

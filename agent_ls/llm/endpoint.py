@@ -1,4 +1,4 @@
-"""Where a provider is reached and how long we wait for it: values only, so that nobody needs the HTTP library."""
+"""Connection settings of a provider. Values only, so that nobody has to import the HTTP library for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderSettings:
-    """What a user may set for one provider; "" is unset. `version` and `betas` are Anthropic's, `text_tools` is for
-    compatible servers whose models cannot call tools.
+class ConnectionSettings:
+    """User settings of one provider; "" means unset. `version` and `betas` are for Anthropic, `text_tools` is
+    for compatible servers whose models cannot call tools.
 
-    `ca_file` is a PEM file of certificates trusted besides the usual ones (U11). `total_timeout_s` None: the whole of
-    one answer may take as long as it likes; reasoning takes minutes, so only connecting and silence are limited (U8).
+    `ca_file` is a PEM file of additional trusted certificates. `total_timeout_s` None sets no limit for an
+    answer: reasoning takes minutes, so only connecting and silence are limited.
     """
 
     base_url: str = ""
@@ -28,7 +28,7 @@ class ProviderSettings:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One provider's address, resolved. Neither `secret` nor `headers` are ever shown."""
+    """The resolved address of a provider. `repr` shows neither `secret` nor `headers`."""
 
     base_url: str
     secret: str = field(repr=False)
@@ -38,4 +38,4 @@ class Endpoint:
     silence_timeout_s: float = 300.0
     total_timeout_s: float | None = None
     is_direct: bool = False
-    """No proxy of the environment on the way: for servers on this machine that are only looked for."""
+    """Bypass proxies of the environment: for probing servers on this machine."""

@@ -1,29 +1,33 @@
-"""What goes wrong between us and a model (C sections 6.3 to 6.5).
+"""Errors of model calls.
 
     LlmError
-        ConfigurationError        no key, no such provider, no such option: nothing was sent
+        ConfigurationError        unknown provider or option, or no way to reach it: there was no answer
+            MissingKeyError           no key
         ProviderError             the provider answered with an error
             AuthenticationError       401: the key is wrong or revoked
-            AccessDeniedError         403
+            PermissionDeniedError     403
             NotFoundError             404: usually the model's name
             InvalidRequestError       400, 422: our request is malformed (a bug of ours: show it)
                 ContextLengthError        the conversation is too long for the model
-                RequestTooLargeError      413
-            QuotaExceededError        money or quota is gone; waiting does not help
-            RateLimitError            429: retry after the time told
-            ContentFilterError        refused for its content
+                    RequestTooLargeError      413
+            QuotaExceededError        money or quota is used up; waiting does not help
+            RateLimitError            429: retry after the given time
+            ContentFilterError        refused because of its content
             ServerError               500 to 599
                 OverloadedError           529, 503 with "overloaded"
         NetworkError              no connection, connection lost, name not found, certificate refused
         RequestTimeoutError       no connection, no first byte or silence for too long; 408 (not retryable)
-        NoObjectGeneratedError    the answer is no JSON that fits the schema; asking again is the caller's choice
-        StreamError               the stream ended without its terminal event, or holds what is no event
+        NoObjectGeneratedError    the answer is not JSON or does not match the schema; the caller may ask again
+        StreamError               the stream ended without its terminal event, or has a malformed event
+        RunawayError              the answer repeats itself without end and was stopped
 
-Each carries `retryable`, `retry_after_s` (None: not told), and `hint`: what the user can do next.
-No error holds a request body, a header or a key: only provider, model, status and the provider's own message.
+Each has `retryable`, `retry_after_s` (None: unknown), and `hint`: what the user can do next. No error
+contains a request body, a header or a key: only provider, model, status and the provider's own message.
 """
 
 from __future__ import annotations
+
+from agent_ls.llm.messages import JsonObject
 
 
 class LlmError(Exception):
@@ -31,6 +35,8 @@ class LlmError(Exception):
 
     kind = "llm_error"
     retryable = False
+    is_cut = False
+    """A part of the answer had arrived and is kept, so the call is not repeated."""
 
     def __init__(
         self,
@@ -52,10 +58,16 @@ class ConfigurationError(LlmError):
     kind = "configuration"
 
 
-class ProviderError(LlmError):
-    """The provider answered with an error. `status` is the HTTP status, None inside a stream that began with 200.
+class MissingKeyError(ConfigurationError):
+    pass
 
-    Unknown statuses are retryable (C section 6.4).
+
+class ProviderError(LlmError):
+    """The provider answered with an error. `status` is the HTTP status, None inside a stream that began with
+    200.
+
+    `raw` is the JSON body, for programs: it may repeat what was sent, so no message shows it. Unknown
+    statuses are retryable.
     """
 
     kind = "provider"
@@ -77,6 +89,7 @@ class ProviderError(LlmError):
         self.status = status
         self.code = code
         self.request_id = request_id
+        self.raw: JsonObject = {}
 
 
 class AuthenticationError(ProviderError):
@@ -84,7 +97,7 @@ class AuthenticationError(ProviderError):
     retryable = False
 
 
-class AccessDeniedError(ProviderError):
+class PermissionDeniedError(ProviderError):
     kind = "access_denied"
     retryable = False
 
@@ -103,7 +116,7 @@ class ContextLengthError(InvalidRequestError):
     kind = "context_length"
 
 
-class RequestTooLargeError(InvalidRequestError):
+class RequestTooLargeError(ContextLengthError):
     kind = "request_too_large"
 
 
@@ -144,8 +157,12 @@ class StreamError(LlmError):
     retryable = True
 
 
+class RunawayError(LlmError):
+    kind = "runaway"
+
+
 class NoObjectGeneratedError(LlmError):
-    """`text` is what the model answered instead of an object that fits."""
+    """`text` is the model's answer, which is not an object that matches."""
 
     kind = "no_object"
 

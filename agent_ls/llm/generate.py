@@ -1,10 +1,10 @@
-"""Convenience on top of the client, for users of the library: tool loops, retries, objects. The agent does not use it.
+"""Convenience functions for users of the library: tool loops, retries, objects. The agent does not use them.
 
-    answer = await generate(ask("claude-sonnet-5-5", "What is in a.py?"), tools=[read])
-    async for event in stream(ask("gpt-6.1-sol", "A haiku, please.")): ...
-    person = (await generate_object(ask("gemini-4-argon", text), schema)).output
+    answer = await generate(build_request("claude-sonnet-5-5", "What is in a.py?"), tools=[read])
+    async for event in stream(build_request("gpt-6.1-sol", "A haiku, please.")): ...
+    person = (await generate_object(build_request("gemini-4-argon", text), schema)).output
 
-To stop one, cancel its task or leave its scope: the connection closes at once (C section 4.7).
+To stop one, cancel its task or leave its scope: the connection closes at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
@@ -39,59 +40,64 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.partial_json import parse_partial
 from agent_ls.llm.requests import FinishReason, JsonFormat, Request, Response, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
-from agent_ls.llm.schema_check import misfit
+from agent_ls.llm.schema_check import check_schema, find_schema_error
 from agent_ls.llm.stream import StreamEvent, TextDelta
-from agent_ls.llm.tools import Repair, Tool, run_tool
+from agent_ls.llm.tools import CallableTool, RepairArguments, run_tool
 
-MAX_PAUSES = 10  # of one answer that its provider hands out in parts
+MAX_PAUSES = 10  # of one answer that its provider sends in several responses
 
 T = TypeVar("T")
 
+OnRetry: TypeAlias = Callable[[LlmError, int, float], object]
+"""Gets the error, the number of the failed attempt (from 1), and the seconds until the next one."""
+
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One call of the model, and the results of the tools that it called (none when they were not run)."""
+class GenerateStep:
+    """One model call, and the results of its tool calls (empty if they were not run)."""
 
     response: Response
     tool_results: tuple[ToolResultPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class StepFinish:
-    """In a stream: a step is over and its tools have run; the next call follows."""
+class GenerateStepFinish:
+    """Stream event: a step has ended and its tools have run; the next model call follows."""
 
-    step: Step
+    step: GenerateStep
 
 
-Event: TypeAlias = StreamEvent | StepFinish
+Event: TypeAlias = StreamEvent | GenerateStepFinish
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """How far to go. `max_tool_rounds`: how often tools are run and the model is called again; 0 gives calls back.
+class GenerateOptions:
+    """Limits and hooks. `max_tool_rounds`: how often tools run and the model is called again; 0 returns calls
+    to the caller.
 
-    `stop_when` is asked after each step. Times in seconds, None is no limit. `repair` mends bad arguments. `sleep` and
-    `random` are for tests.
+    `stop_when` is called after each step. Times are in seconds; None sets no limit. `repair` corrects invalid
+    arguments. `on_retry` is called before each wait for another attempt. `sleep` and `random` are for tests.
     """
 
     max_tool_rounds: int = 1
-    stop_when: Callable[[Sequence[Step]], bool] | None = None
+    stop_when: Callable[[Sequence[GenerateStep]], bool] | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    on_retry: OnRetry | None = None
     total_timeout_s: float | None = None
     step_timeout_s: float | None = None
-    repair: Repair | None = None
+    repair: RepairArguments | None = None
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     random: Callable[[], float] = random.random
 
 
-DEFAULT_RULES = Rules()
+DEFAULT_GENERATE_OPTIONS = GenerateOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """All steps; text, calls and usage are those of the last one. `output` is what generate_object() found."""
+    """All steps; text, calls and usage are those of the last one. `output` is the object of generate_object()."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[GenerateStep, ...]
     output: Any = None
 
     @property
@@ -131,12 +137,12 @@ _default: list[Client] = []
 
 
 def set_default_client(client: Client | None) -> None:
-    """The client of calls that name none; None: one from the environment, made anew."""
+    """Set the client of calls that name none; None: create one from the environment when needed."""
     _default[:] = [client] if client else []
 
 
 def default_client() -> Client:
-    """The one that was set, else one from the environment, made when it is first needed.
+    """Return the client that was set, else one created from the environment on first use.
 
     Raises:
         ConfigurationError: none was set and no key is in the environment.
@@ -146,7 +152,7 @@ def default_client() -> Client:
     return _default[0]
 
 
-def ask(
+def build_request(
     model: str,
     prompt: str = "",
     *,
@@ -154,7 +160,7 @@ def ask(
     system_text: str = "",
     provider: str = "",
 ) -> Request:
-    """A request from a prompt or from messages; `dataclasses.replace` sets the rest.
+    """Build a request from a prompt or from messages; use `dataclasses.replace` for other fields.
 
     Raises:
         ConfigurationError: both are given, or neither.
@@ -168,36 +174,37 @@ def ask(
 async def generate(
     request: Request,
     *,
-    tools: Sequence[Tool] = (),
-    rules: Rules = DEFAULT_RULES,
+    tools: Sequence[CallableTool] = (),
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> GenerateResult:
-    """The answer, with the tools run as far as `rules` say.
+    """Return the answer, after running tools as far as `options` allow.
 
     Raises:
-        LlmError: a call failed and is not made again; RequestTimeoutError for the limits of `rules`.
+        LlmError: a call failed and is not retried; RequestTimeoutError for the limits of `options`.
     """
-    loop = _Loop(request, tools, rules)
+    loop = _Loop(request, tools, options)
     chosen = client or default_client()
-    with _limited(rules.total_timeout_s, "the whole"):
+    with _limit_time(options.total_timeout_s, "the whole"):
         while True:
-            response = await _retried(lambda: chosen.complete(loop.request), rules)
+            complete = partial(chosen.complete, loop.request)
+            response = await retry(partial(_within, complete, options.step_timeout_s), options)
             if not await loop.goes_on(response):
                 return GenerateResult(tuple(loop.steps))
 
 
 class StreamResult:
-    """Iterate it, once, for its events; or `text_stream` for text only. Leave it early with `aclose()`."""
+    """Iterate it, once, for its events; or `text_stream` for text only. Stop early with `aclose()`."""
 
     def __init__(self, events: AsyncGenerator[Event]) -> None:
         self._events = events
         self._folded = Accumulator()
-        self.steps: list[Step] = []
+        self.steps: list[GenerateStep] = []
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         async with aclosing(self._events) as events:
             async for event in events:
-                if isinstance(event, StepFinish):
+                if isinstance(event, GenerateStepFinish):
                     self.steps.append(event.step)
                     self._folded = Accumulator()
                 else:
@@ -216,7 +223,7 @@ class StreamResult:
         return self._folded.message
 
     def response(self) -> Response:
-        """The last step's whole answer.
+        """Return the last step's complete answer.
 
         Raises:
             StreamError: the stream has not ended.
@@ -230,48 +237,48 @@ class StreamResult:
 def stream(
     request: Request,
     *,
-    tools: Sequence[Tool] = (),
-    rules: Rules = DEFAULT_RULES,
+    tools: Sequence[CallableTool] = (),
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> StreamResult:
-    """As generate(), event by event; nothing is tried again once something was shown.
+    """Stream the answer of generate(). After the first event of a call, failures are not retried.
 
     Raises:
         LlmError: from the iteration.
     """
-    return StreamResult(_streamed(request, tools, rules, client or default_client()))
+    return StreamResult(_stream_steps(request, tools, options, client or default_client()))
 
 
-async def _streamed(
-    request: Request, tools: Sequence[Tool], rules: Rules, client: Client
+async def _stream_steps(
+    request: Request, tools: Sequence[CallableTool], options: GenerateOptions, client: Client
 ) -> AsyncGenerator[Event]:
-    loop = _Loop(request, tools, rules)
-    end = None if rules.total_timeout_s is None else anyio.current_time() + rules.total_timeout_s
+    loop = _Loop(request, tools, options)
+    end = None if options.total_timeout_s is None else anyio.current_time() + options.total_timeout_s
     while True:
         folded = Accumulator(client.default, request.model)
-        async with aclosing(_step_events(loop.request, rules, client, end)) as events:
+        async with aclosing(_step_events(loop.request, options, client, end)) as events:
             async for event in events:
                 folded.feed(event)
                 yield event
         if not await loop.goes_on(folded.response()):
             return
-        yield StepFinish(loop.steps[-1])
+        yield GenerateStepFinish(loop.steps[-1])
 
 
 async def _step_events(
-    request: Request, rules: Rules, client: Client, end: float | None
+    request: Request, options: GenerateOptions, client: Client, end: float | None
 ) -> AsyncGenerator[StreamEvent]:
-    """One call's events. Time limits stand around each wait, never around a yield."""
+    """Yield one call's events. Time limits surround each wait, never a yield."""
     attempt = 0
     while True:
         has_begun = False
         error: LlmError = StreamError("the stream did not end")
-        step_end = None if rules.step_timeout_s is None else anyio.current_time() + rules.step_timeout_s
+        step_end = None if options.step_timeout_s is None else anyio.current_time() + options.step_timeout_s
         left = min((at for at in (end, step_end) if at is not None), default=None)
         try:
             async with aclosing(client.stream(request)) as events:
                 while True:
-                    with _limited(None if left is None else left - anyio.current_time(), "the answer"):
+                    with _limit_time(None if left is None else left - anyio.current_time(), "the answer"):
                         event = await anext(events, None)
                     if event is None:
                         return
@@ -279,28 +286,30 @@ async def _step_events(
                     yield event
         except LlmError as failed:
             error = failed
-        delay_s = None if has_begun else retry_delay_s(error, attempt, rules.retry, rules.random())
-        if delay_s is None:
+        if has_begun:
             raise error
-        await rules.sleep(delay_s)
-        attempt += 1
+        attempt = await _wait_for_retry(error, attempt, options)
 
 
 async def generate_object(
-    request: Request, schema: JsonObject, *, rules: Rules = DEFAULT_RULES, client: Client | None = None
+    request: Request,
+    schema: JsonObject,
+    *,
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
+    client: Client | None = None,
 ) -> GenerateResult:
-    """An answer that is JSON and fits `schema`, in `output`.
+    """Return an answer that is JSON and matches `schema`, in `output`.
 
     Raises:
-        NoObjectGeneratedError: it is not, or does not; it is not asked again.
-        LlmError: as generate().
+        NoObjectGeneratedError: it is not, or does not; the model is not asked again.
+        ConfigurationError: `schema` is not a JSON Schema. LlmError: as generate().
     """
-    result = await generate(_shaped(request, schema), rules=rules, client=client)
-    return replace(result, output=_object(result.response, schema))
+    result = await generate(_with_schema(request, schema), options=options, client=client)
+    return replace(result, output=_parse_object(result.response, schema))
 
 
 class ObjectStream:
-    """Iterate it, once, for the object as it grows; `object()` is the whole one."""
+    """Iterate it, once, for the object as it grows; `object()` returns the complete one."""
 
     def __init__(self, events: StreamResult, schema: JsonObject) -> None:
         self._events = events
@@ -312,68 +321,75 @@ class ObjectStream:
         async for event in self._events:
             if isinstance(event, TextDelta):
                 pieces.append(event.text)
-                found = parse_partial(_bare("".join(pieces)))
+                found = parse_partial(_strip_fence("".join(pieces)))
                 if found is not None and found != last:
                     last = found
                     yield found
 
     def object(self) -> Any:
-        """
+        """Return the complete object.
+
         Raises:
-            NoObjectGeneratedError: the answer is no JSON, or does not fit.
+            NoObjectGeneratedError: the answer is not JSON, or does not match.
             StreamError: the stream has not ended.
         """
-        return _object(self._events.response(), self._schema)
+        return _parse_object(self._events.response(), self._schema)
 
 
 def stream_object(
-    request: Request, schema: JsonObject, *, rules: Rules = DEFAULT_RULES, client: Client | None = None
+    request: Request,
+    schema: JsonObject,
+    *,
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
+    client: Client | None = None,
 ) -> ObjectStream:
-    """As generate_object(), with what there is of it so far."""
-    return ObjectStream(stream(_shaped(request, schema), rules=rules, client=client), schema)
+    """Stream the answer of generate_object() as partial objects."""
+    return ObjectStream(stream(_with_schema(request, schema), options=options, client=client), schema)
 
 
 class _Loop:
-    """What was said and done, and what to ask next."""
+    """The state of one tool loop: its steps, and the next request."""
 
-    def __init__(self, request: Request, tools: Sequence[Tool], rules: Rules) -> None:
-        self.steps: list[Step] = []
-        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
-        self._rules = rules
+    def __init__(self, request: Request, tools: Sequence[CallableTool], options: GenerateOptions) -> None:
+        self.steps: list[GenerateStep] = []
+        self._tools: Mapping[str, CallableTool] = {tool.name: tool for tool in tools}
+        self._options = options
         self._rounds = self._pauses = 0
         definitions = tuple(tool.definition for tool in tools)
         self.request = replace(request, tools=(*request.tools, *definitions))
 
     async def goes_on(self, response: Response) -> bool:
-        """Notes the answer, runs its tools, and says whether the model is to be called again."""
+        """Record the answer, run its tools, and return whether to call the model again."""
         if response.finish_reason.kind == "pause" and self._pauses < MAX_PAUSES:
             self._pauses += 1
-            self.steps.append(Step(response))
+            self.steps.append(GenerateStep(response))
             self._say(response.message)
             return True
         if not self._runs(response):
-            self.steps.append(Step(response))
+            self.steps.append(GenerateStep(response))
             return False
         results = await self._results(response)
-        self.steps.append(Step(response, results))
+        self.steps.append(GenerateStep(response, results))
         self._say(response.message, tool_results(results))
         self._rounds += 1
-        return not (self._rules.stop_when and self._rules.stop_when(self.steps))
+        return not (self._options.stop_when and self._options.stop_when(self.steps))
 
     def _runs(self, response: Response) -> bool:
-        """Calls of an answer that did not end by itself, and calls of passive tools, are the caller's affair."""
+        """Return whether to run the calls. Calls of a truncated answer, and of tools without handler, go to
+        the caller.
+        """
         calls = response.tool_calls
         is_passive = any((tool := self._tools.get(call.name)) and tool.execute is None for call in calls)
         is_natural = response.finish_reason.kind == "tool_calls"
-        has_rounds = self._rounds < self._rules.max_tool_rounds
+        has_rounds = self._rounds < self._options.max_tool_rounds
         return bool(calls) and is_natural and has_rounds and not is_passive and bool(self._tools)
 
     async def _results(self, response: Response) -> tuple[ToolResultPart, ...]:
-        """In call order; they run side by side."""
+        """Run the calls in parallel, and return their results in call order."""
         found: dict[int, ToolResultPart] = {}
 
         async def one(at: int, call: ToolCallPart) -> None:
-            found[at] = await run_tool(call, self._tools, self.request.messages, self._rules.repair)
+            found[at] = await run_tool(call, self._tools, self.request.messages, self._options.repair)
 
         async with anyio.create_task_group() as group:
             for at, call in enumerate(response.tool_calls):
@@ -384,47 +400,66 @@ class _Loop:
         self.request = replace(self.request, messages=(*self.request.messages, *messages))
 
 
-async def _retried(call: Callable[[], Awaitable[T]], rules: Rules) -> T:
+async def retry(call: Callable[[], Awaitable[T]], options: GenerateOptions = DEFAULT_GENERATE_OPTIONS) -> T:
+    """Await `call()`, repeatedly after retryable errors: `await retry(lambda: client.complete(request))`.
+
+    Of `options` only the policy, `on_retry`, `sleep` and `random` are used.
+
+    Raises:
+        LlmError: of the last attempt.
+    """
     attempt = 0
     while True:
         try:
-            with _limited(rules.step_timeout_s, "the answer"):
-                return await call()
+            return await call()
         except LlmError as error:
-            delay_s = retry_delay_s(error, attempt, rules.retry, rules.random())
-            if delay_s is None:
-                raise
-        await rules.sleep(delay_s)
-        attempt += 1
+            attempt = await _wait_for_retry(error, attempt, options)
+
+
+async def _wait_for_retry(error: LlmError, attempt: int, options: GenerateOptions) -> int:
+    """Wait for the next attempt and return its number, or raise `error` if there is none."""
+    delay_s = retry_delay_s(error, attempt, options.retry, options.random())
+    if delay_s is None:
+        raise error
+    if options.on_retry:
+        options.on_retry(error, attempt + 1, delay_s)
+    await options.sleep(delay_s)
+    return attempt + 1
+
+
+async def _within(call: Callable[[], Awaitable[T]], limit_s: float | None) -> T:
+    with _limit_time(limit_s, "the answer"):
+        return await call()
 
 
 @contextmanager
-def _limited(limit_s: float | None, what: str) -> Iterator[None]:
+def _limit_time(limit_s: float | None, what: str) -> Iterator[None]:
     with anyio.move_on_after(limit_s) as scope:
         yield
     if scope.cancelled_caught:
-        error = RequestTimeoutError(f"{what} took longer than it may", hint="Set a longer limit.")
-        error.retryable = False  # the caller's own limit: trying again would break it
+        error = RequestTimeoutError(f"{what} took longer than the limit allows", hint="Set a longer limit.")
+        error.retryable = False  # it is the caller's own limit, which a retry would exceed
         raise error
 
 
-def _shaped(request: Request, schema: JsonObject) -> Request:
+def _with_schema(request: Request, schema: JsonObject) -> Request:
+    check_schema(schema)
     return replace(request, response_format=JsonFormat(schema))
 
 
-def _object(response: Response, schema: JsonObject) -> Any:
+def _parse_object(response: Response, schema: JsonObject) -> Any:
     where = {"provider": response.provider, "model": response.model}
     try:
-        value = json.loads(_bare(response.text))
+        value = json.loads(_strip_fence(response.text))
     except (ValueError, RecursionError):
-        raise NoObjectGeneratedError("the answer is no JSON", text=response.text, **where) from None
-    if problem := misfit(value, schema):
+        raise NoObjectGeneratedError("the answer is not valid JSON", text=response.text, **where) from None
+    if problem := find_schema_error(value, schema):
         raise NoObjectGeneratedError(f"the answer does not fit: {problem}", text=response.text, **where)
     return value
 
 
-def _bare(text: str) -> str:
-    """Without the fence that some models put around JSON."""
+def _strip_fence(text: str) -> str:
+    """Remove the code fence that some models put around JSON."""
     text = text.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].removesuffix("```")

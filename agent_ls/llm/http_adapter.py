@@ -1,4 +1,4 @@
-"""ADAPTER: a codec and a transport make a provider. The HTTP library is loaded by the first call, not by import."""
+"""A ProviderAdapter made of a codec and the HTTP transport. The HTTP library is loaded by the first call."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ import anyio
 
 from agent_ls._version import __version__
 from agent_ls.llm.endpoint import Endpoint
-from agent_ls.llm.errors import LlmError, RequestTimeoutError
+from agent_ls.llm.errors import LlmError, ProviderError, RequestTimeoutError
 from agent_ls.llm.providers.base import Codec, LearningCodec, ListedModel, ListingCodec, ReplyHead
+from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
-from agent_ls.llm.stream import StreamEvent, StreamFinish, replayed
+from agent_ls.llm.stream import StreamEvent, StreamFinish, replay_as_stream
 
 if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
 
 USER_AGENT = f"agent-ls/{__version__}"
-MIN_SECRET_CHARS = 8  # anything shorter is a local server's dummy, and would cut words out of messages
+MIN_SECRET_CHARS = (
+    8  # shorter ones are placeholders for local servers, and redacting them would damage messages
+)
 
 
 class HttpAdapter:
-    """A ProviderAdapter (see the seam for its contract)."""
+    """See ProviderAdapter for the contract."""
 
     def __init__(self, codec: Codec, endpoint: Endpoint) -> None:
         self._codec = codec
@@ -45,7 +48,7 @@ class HttpAdapter:
         try:
             return await self._complete(request)
         except LlmError as error:
-            if not self._learns(request, error):
+            if not self._can_retry_differently(request, error):
                 self._attribute(error, request)
                 raise
         return await self.complete(request)
@@ -59,7 +62,7 @@ class HttpAdapter:
                     yield event
                 return
         except LlmError as error:
-            if has_begun or not self._learns(request, error):
+            if has_begun or not self._can_retry_differently(request, error):
                 self._attribute(error, request)
                 raise
         async with aclosing(self.stream(request)) as events:
@@ -67,18 +70,18 @@ class HttpAdapter:
                 yield event
 
     async def list_models(self) -> Sequence[ListedModel]:
-        """What the provider itself offers; empty when it has no list.
+        """Return the models that the provider offers; empty if it has no list.
 
         Raises:
-            LlmError: it could not be asked, or refused.
+            LlmError: the provider could not be reached, or refused.
         """
         codec, nothing = self._codec, Request("", ())
         if not isinstance(codec, ListingCodec):
             return ()
         try:
-            transport = await self._connected()
+            transport = await self._connect()
             headers = {**self._headers(), **codec.models_headers()}
-            with self._limited(self._deadline()):
+            with self._limit_time(self._deadline()):
                 head, body = await transport.get(codec.models_path, headers)
             if not _is_good(head):
                 raise self._codec.decode_error(nothing, head, body)
@@ -88,9 +91,9 @@ class HttpAdapter:
             raise
 
     async def prepare(self) -> None:
-        """Loads the library and reads certificates now, which the first call would wait for. Sends nothing."""
-        with suppress(LlmError):  # the first call will tell
-            await self._connected()
+        """Load the library and certificates now, so that the first call need not wait for them. Sends nothing."""
+        with suppress(LlmError):  # the first call reports the error
+            await self._connect()
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None
@@ -103,20 +106,20 @@ class HttpAdapter:
     async def _complete(self, request: Request) -> Response:
         wire = self._codec.encode(request, stream=False)
         headers = {**self._headers(), **wire.headers}
-        transport = await self._connected()
-        with self._limited(self._deadline()):
+        transport = await self._connect()
+        with self._limit_time(self._deadline()):
             head, body = await transport.post(wire.path, headers, wire.content)
         if not _is_good(head):
-            raise self._codec.decode_error(request, head, body)
+            raise self._failure(request, head, body)
         return self._codec.decode(request, head, body)
 
     async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         wire = self._codec.encode(request, stream=True)
         headers = {**self._headers(), **wire.headers, "accept": "text/event-stream"}
-        transport = await self._connected()
+        transport = await self._connect()
         deadline = self._deadline()
         async with AsyncExitStack() as stack:
-            with self._limited(deadline):
+            with self._limit_time(deadline):
                 reply = await stack.enter_async_context(transport.open(wire.path, headers, wire.content))
                 whole = None if _is_good(reply.head) and not _is_whole(reply.head) else await reply.read()
             if whole is None:
@@ -125,20 +128,28 @@ class HttpAdapter:
                     yield event
                 return
             if not _is_good(reply.head):
-                raise self._codec.decode_error(request, reply.head, whole)
-            # A host that does not stream, or an error with status 200.
-            for event in replayed(self._codec.decode(request, reply.head, whole)):
+                raise self._failure(request, reply.head, whole)
+            # A server that does not stream, or an error with status 200.
+            for event in replay_as_stream(self._codec.decode(request, reply.head, whole)):
                 yield event
+
+    def _failure(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
+        error = self._codec.decode_error(request, head, body)
+        if isinstance(error, ProviderError):
+            secret = self._endpoint.secret.encode()
+            error.raw = parse_object(body.replace(secret, b"***") if secret else body) or {}
+        return error
 
     def _deadline(self) -> float:
         limit = self._endpoint.total_timeout_s
         return math.inf if limit is None else anyio.current_time() + limit
 
     @contextmanager
-    def _limited(self, deadline: float) -> Iterator[None]:
-        """
+    def _limit_time(self, deadline: float) -> Iterator[None]:
+        """Limit the block to `deadline`.
+
         Raises:
-            RequestTimeoutError: what is done inside did not end before `deadline`.
+            RequestTimeoutError: the block did not end in time.
         """
         with anyio.move_on_at(deadline) as scope:
             yield
@@ -148,7 +159,7 @@ class HttpAdapter:
                 hint="Try again, or set a longer total time limit for this provider.",
             )
 
-    def _learns(self, request: Request, error: LlmError) -> bool:
+    def _can_retry_differently(self, request: Request, error: LlmError) -> bool:
         return isinstance(self._codec, LearningCodec) and self._codec.learns(request, error)
 
     async def _events(
@@ -157,7 +168,9 @@ class HttpAdapter:
         frames = SseDecoder()
         decoder = self._codec.stream_decoder(request, reply.head)
         while True:
-            with self._limited(deadline):  # never around a yield: who reads may be cancelled in another scope
+            with self._limit_time(
+                deadline
+            ):  # never around a yield: the reader may be cancelled in another scope
                 chunk = await anext(reply.chunks, None)
             if chunk is None:
                 break
@@ -182,17 +195,17 @@ class HttpAdapter:
         }
 
     def _attribute(self, error: LlmError, request: Request) -> None:
-        """Names provider and model, and takes our key out of the text: some hosts repeat it in their message."""
+        """Add provider and model to the error, and redact our key: some servers repeat it in their message."""
         error.provider = error.provider or self.name
         error.model = error.model or request.model
         secret = self._endpoint.secret
         if len(secret) >= MIN_SECRET_CHARS:
             error.args = tuple(str(text).replace(secret, "***") for text in error.args)
 
-    async def _connected(self) -> Transport:
+    async def _connect(self) -> Transport:
         async with self._opening:
             if self._transport is None:
-                # Importing the library and reading certificates take a tenth of a second each: not on the loop.
+                # Importing the library and reading certificates take 0.1 s each, so they run in a thread.
                 self._transport = await anyio.to_thread.run_sync(_open_transport, self._endpoint)
             return self._transport
 

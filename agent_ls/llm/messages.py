@@ -1,9 +1,9 @@
-"""What is said to and by a model: roles, content parts, messages. Frozen values; no wire format is known here.
+"""Messages to and from a model: roles, content parts, messages. Immutable; no wire format is known here.
 
-Assistant parts may carry `origin`: the provider's own item, verbatim, that must be sent back unchanged to the
-same provider (reasoning signatures, encrypted reasoning, message phases). A codec replays `origin.raw` when
-`origin.provider` is its own name and the model family may take it, and otherwise falls back to the plain
-fields (reasoning is then left out).
+Assistant parts may have an `origin`: the provider's own item, verbatim, which has to be sent back unchanged
+to the same provider (reasoning signatures, encrypted reasoning, message phases). A codec sends `origin.raw`
+if `origin.provider` is its own name and the model accepts it; otherwise it sends the plain fields, without
+reasoning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 
 class Role(StrEnum):
-    """The five roles of the companion specification, section 3.2."""
+    """The roles of messages."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -29,7 +29,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A provider's own item, kept verbatim for replay. `raw` is a JSON object of that provider's wire format."""
+    """A provider's own item, kept verbatim to be sent back. `raw` is a JSON object of that provider's wire format."""
 
     provider: str
     model: str
@@ -38,8 +38,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place that words come from: a page of the web by its `url`, or a document of the request, which only `title`
-    names."""
+    """The source of a statement: a web page (`url`), or a document of the request, which only `title` names."""
 
     url: str = ""
     title: str = ""
@@ -47,8 +46,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What the characters from `start` to `end` of a text (code points, the end is left out) rest on. `quote` are words
-    of the source, where the provider tells them."""
+    """The source of the characters from `start` to `end` (exclusive, in code points) of a text. `quote` are
+    words of the source, if the provider reports them.
+    """
 
     source: Source
     start: int
@@ -65,10 +65,11 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`; exactly one is given.
+    """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`; exactly one is
+    given.
 
-    `detail` is a hint at how closely it is looked at: `low`, `high`, `auto` or "", the provider's own choice.
-    Providers that have no such thing ignore it.
+    `detail` is a hint on resolution: `low`, `high`, `auto` or "", the provider's default. Some providers
+    ignore it.
     """
 
     data: bytes | None = None
@@ -79,8 +80,9 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A document, mostly a PDF, as bytes (`data` with `media_type`) or by `url`; exactly one is given. `name` is its
-    file's name, without which some providers refuse it: then one is made up."""
+    """A document, mostly a PDF, as bytes (`data` with `media_type`) or by `url`; exactly one is given. `name`
+    is its file name; one is made up for providers that require it.
+    """
 
     data: bytes | None = None
     media_type: str = "application/pdf"
@@ -99,7 +101,7 @@ class AudioPart:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """Thoughts of the model. `text` may be empty (redacted or encrypted); `origin` is what is replayed."""
+    """Reasoning of the model. `text` may be empty (redacted or encrypted); `origin` is what is sent back."""
 
     text: str
     origin: Origin | None = None
@@ -107,10 +109,10 @@ class ReasoningPart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallPart:
-    """A call asked for by the model.
+    """A tool call by the model.
 
-    `arguments` is the JSON text as the model wrote it: it may be invalid JSON, which is the tool pipeline's
-    affair. No arguments at all are `"{}"`. `id` joins the call with its result.
+    `arguments` is the JSON text as the model wrote it, possibly invalid: the tool pipeline handles that. No
+    arguments are `"{}"`. `id` links the call to its result.
     """
 
     id: str
@@ -121,7 +123,7 @@ class ToolCallPart:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
-    """The answer to one call. `images` follow the text."""
+    """The result of one call. `images` follow the text."""
 
     tool_call_id: str
     name: str
@@ -132,16 +134,16 @@ class ToolResultPart:
 
 @dataclass(frozen=True, slots=True)
 class OpaquePart:
-    """An item that only its provider understands (server tool use and results); replayed, never run."""
+    """An item that only its provider understands (server tool use and results); sent back, never run."""
 
     origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPart:
-    """A search that the provider itself made while it answered, or what it found; replayed as an OpaquePart is.
+    """A search that the provider itself made while answering, or its results; sent back like an OpaquePart.
 
-    Some providers tell the two apart: then there are two parts, one with the queries, one with the sources.
+    Some providers report the two separately: then one part has the queries and another the sources.
     """
 
     queries: tuple[str, ...]
@@ -179,7 +181,7 @@ class Message:
 
     @property
     def searches(self) -> tuple[SearchPart, ...]:
-        """What the provider searched for and found."""
+        """The searches that the provider made, with their results."""
         return tuple(part for part in self.parts if isinstance(part, SearchPart))
 
     @property

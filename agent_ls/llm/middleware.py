@@ -1,4 +1,4 @@
-"""What may stand around every model call: seen on the way in and out, for whole answers and streams alike."""
+"""Middleware around model calls, for complete and streamed answers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ Stream: TypeAlias = Callable[[Request], AsyncGenerator[StreamEvent]]
 
 
 class Middleware:
-    """Override one method or both; as it stands it changes nothing.
+    """Override one method or both; the base changes nothing.
 
-    The first one registered sees the request first and the answer last. What it raises reaches the caller, so raise
-    LlmError.
+    The first middleware registered sees the request first and the answer last. Its exceptions reach the
+    caller, so raise LlmError.
     """
 
     async def complete(self, request: Request, proceed: Complete) -> Response:
         return await proceed(request)
 
     def stream(self, request: Request, proceed: Stream) -> AsyncGenerator[StreamEvent]:
-        """An override is usually an async generator over `proceed(request)`; close that one when it is left early."""
+        """An override is usually an async generator over `proceed(request)`; close that one if it is stopped
+        early.
+        """
         return proceed(request)

@@ -1,4 +1,4 @@
-"""What a JSON text that has not ended yet holds so far. Pure."""
+"""Parse incomplete JSON text as far as it goes. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ _CLOSER = {"{": "}", "[": "]"}
 
 
 def parse_partial(text: str) -> Any:
-    """The value as far as it can be told, None when nothing can. What is cut in a string is kept as it is."""
+    """Return the value so far, None if there is none yet. An incomplete string is kept as it is."""
     stack: list[str] = []
     is_text = False
-    safe: list[tuple[int, str]] = []  # places where the text may be cut, and what closes it there
+    safe: list[
+        tuple[int, str]
+    ] = []  # positions where the text may be cut, and the brackets that close it there
     for found in _STRUCTURE.finditer(text):
         mark, at = found[0], found.start()
         if mark == '"':

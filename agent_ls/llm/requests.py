@@ -1,8 +1,7 @@
-"""One call of a model: Request, Response, Usage, FinishReason, and the definition of tools."""
+"""One model call: Request, Response, Usage, FinishReason, and tool definitions."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,41 +14,58 @@ _N = TypeVar("_N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
+class FreeText:
+    """Lets a model call a tool with plain text instead of JSON, if its provider has custom tools.
+
+    `argument` is the parameter that receives the text. `grammar` is a Lark grammar that the provider
+    enforces, "" for none.
+    """
+
+    argument: str
+    grammar: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it. `parameters` is a JSON Schema whose root is an object (U15)."""
+    """A tool as sent to a model. `parameters` is a JSON Schema whose root is an object.
+
+    `free_text` None: calls always use JSON. Providers without custom tools ignore it.
+    """
 
     name: str
     description: str
     parameters: JsonObject
+    free_text: FreeText | None = None
 
 
-TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # what every provider takes (C section 5.1)
+TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # the names that every provider accepts
+TOOL_NAME_RULE = "a letter, then letters, digits and underscores, 64 at most"
 
 
-def check_tool(name: str, parameters: JsonObject) -> None:
-    """
+def check_tool_name(name: str) -> None:
+    """Check a tool name.
+
     Raises:
-        ConfigurationError: a name that some provider refuses, or a schema whose root is no object.
+        ConfigurationError: some provider refuses the name.
     """
     if not TOOL_NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{name!r} cannot be the name of a tool",
-            hint="A letter, then letters, digits and underscores, 64 at most.",
+            f"{name!r} is not a valid tool name: {TOOL_NAME_RULE}", hint=f"Use {TOOL_NAME_RULE}."
         )
+
+
+def check_tool(name: str, parameters: JsonObject) -> None:
+    """Check a tool's name and parameters.
+
+    Raises:
+        ConfigurationError: some provider refuses the name, or the schema's root is not an object.
+    """
+    check_tool_name(name)
     if parameters.get("type") != "object":
         raise ConfigurationError(
-            f"the parameters of the tool {name} are no object",
+            f"the parameters of the tool {name} are not an object",
             hint='The root of the schema has "type": "object".',
         )
-
-
-def fitting_name(foreign: str) -> str:
-    """A name from elsewhere (MCP) as one that every provider takes: the same one for the same name."""
-    if TOOL_NAME.fullmatch(foreign):
-        return foreign
-    plain = re.sub(r"[^a-zA-Z0-9_]+", "_", foreign).strip("_")
-    mark = hashlib.sha256(foreign.encode("utf-8", "replace")).hexdigest()[:6]
-    return f"{plain if plain[:1].isalpha() else f't_{plain}'}"[:57] + f"_{mark}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +78,12 @@ ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedToolChoice
 
 @dataclass(frozen=True, slots=True)
 class JsonFormat:
-    """The answer is JSON that fits `schema` (its root is an object). `strict`: the provider guarantees it, where the
-    schema is within what it can guarantee; else it is asked for."""
+    """The answer is JSON that matches `schema` (its root is an object); without a schema, any JSON object.
 
-    schema: JsonObject
+    `strict`: the provider guarantees the match, if it can for this schema.
+    """
+
+    schema: JsonObject = field(default_factory=dict)
     name: str = "answer"
     strict: bool = True
 
@@ -75,10 +93,10 @@ FinishKind: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter"
 
 @dataclass(frozen=True, slots=True)
 class FinishReason:
-    """Why a response ended: our word and the provider's own (C section 3.8).
+    """Why a response ended: our kind and the provider's own word.
 
-    Only `stop` and `tool_calls` are natural; calls of any other response are answered but not run (L17).
-    `pause` (Anthropic `pause_turn`): the same request is sent again with the answer appended.
+    Only `stop` and `tool_calls` are normal; calls of any other response are answered but not run. `pause`
+    (Anthropic's `pause_turn`): the same request is sent again with the answer appended.
     """
 
     kind: FinishKind
@@ -87,10 +105,10 @@ class FinishReason:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one response, or a sum of several. `None` is "not reported", and stays so when added up.
+    """Token counts of one response, or a sum. `None` means not reported, and stays so in a sum.
 
     `input_tokens` counts everything sent, cached or not; `output_tokens` includes reasoning. Codecs convert
-    (wire formats differ in both). `reported_cost_usd` is what a broker says the call cost.
+    the counts. `reported_cost_usd` is the cost reported by a broker.
     """
 
     input_tokens: int = 0
@@ -121,12 +139,13 @@ def _add(a: _N | None, b: _N | None) -> _N | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call. `provider` routes it; "" is the client's default.
+    """One model call. `provider` "" is the client's default.
 
-    `reasoning_effort` None leaves the parameter out (L7). `max_output_tokens` None is the model's own limit.
-    `provider_options` maps a provider's name to keys merged into its request unchanged (U13).
-    `cache_key` is stable for a session (routes equal prefixes to one cache). `temperature` and `top_p` None, and no
-    `stop_sequences`, leave those parameters out: many reasoning models refuse them.
+    `reasoning_effort`, `temperature` and `top_p` None, and empty `stop_sequences`, omit those parameters:
+    many reasoning models refuse them. `max_output_tokens` None is the model's own limit. `provider_options`
+    maps a provider's name to keys that are merged into its request unchanged. `metadata` are labels of the
+    caller: OpenAI accepts all of them, Anthropic `user_id`, others none. `cache_key` is stable for a session
+    (it routes equal prefixes to one cache).
     """
 
     model: str
@@ -142,22 +161,28 @@ class Request:
     temperature: float | None = None
     top_p: float | None = None
     stop_sequences: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """What the answer's headers told: remaining units and seconds until reset; None is "not told"."""
+    """Rate limits from the answer's headers: remaining units, limits, seconds until reset; None means not
+    reported.
+    """
 
     remaining_requests: int | None = None
     remaining_tokens: int | None = None
     reset_s: float | None = None
+    limit_requests: int | None = None
+    limit_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The whole answer. `message` is an assistant message whose parts keep the provider's order and origins.
+    """The complete answer. `message` is an assistant message whose parts keep the provider's order and
+    origins.
 
-    `raw` is the provider's final body where there is one (empty for a stream that never sends it whole).
+    `raw` is the provider's final body if there is one (empty for a stream that never sends it).
     """
 
     id: str

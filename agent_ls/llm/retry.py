@@ -1,4 +1,4 @@
-"""When a failed model call is made again, and after how long (U8, C section 6.6). Pure: sleeping is the caller's."""
+"""Decide whether to retry a failed model call, and after which delay. Pure: the caller sleeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent_ls.llm.errors import LlmError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Times in seconds; `jitter` is a share of the delay, both ways."""
+    """Times in seconds; `jitter` is a share of the delay, in both directions."""
 
     max_retries: int = 2
     base_delay_s: float = 1.0
@@ -19,10 +19,10 @@ class RetryPolicy:
 
 
 def retry_delay_s(error: LlmError, attempt: int, policy: RetryPolicy, random: float) -> float | None:
-    """The delay before attempt `attempt` + 1 (attempts count from 0), or None: do not try again.
+    """Return the delay before attempt `attempt` + 1 (attempts count from 0); None: do not retry.
 
-    `random` is in [0, 1). A provider's Retry-After stands in for our own delay when it is not above
-    `max_delay_s`; above it there is no retry (the user is told how long instead).
+    `random` is in [0, 1). A provider's Retry-After replaces our delay unless it exceeds `max_delay_s`; then
+    there is no retry, and the user learns how long to wait.
     """
     if not error.retryable or attempt >= policy.max_retries:
         return None

@@ -1,66 +1,139 @@
-"""Whether a JSON value fits a JSON Schema, as far as schemas of tools and answers go; the first misfit in words."""
+"""Check JSON values against a JSON Schema (draft 2020-12), and describe the first problem in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
+from agent_ls.llm.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+# `jsonschema` is imported when a value is checked: a server that only runs the agent never needs it.
+
+
+def find_schema_error(value: Any, schema: Any) -> str:
+    """Return "" if `value` matches, else the first problem; problems of an object come before those of its
+    members.
+
+    References are resolved inside the schema only; nothing is fetched.
+
+    Raises:
+        ConfigurationError: the schema cannot be used.
+    """
+    try:
+        found = min(_validator(schema).iter_errors(value), key=_rank, default=None)
+    except RecursionError:
+        return "the value or its schema is nested too deeply"
+    except (
+        Exception
+    ) as error:  # an unknown reference or an invalid pattern, with a class of each library's own
+        raise _unusable(error) from None
+    return _describe(found) if found else ""
+
+
+def check_schema(schema: Any) -> None:
+    """Check a schema.
+
+    Raises:
+        ConfigurationError: it is not a JSON Schema.
+    """
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        _validator(schema).check_schema(schema)
+    except (SchemaError, RecursionError) as error:
+        raise _unusable(error) from None
+
+
+def _unusable(error: Exception) -> ConfigurationError:
+    words = str(getattr(error, "message", "") or error).splitlines()[:1]
+    return ConfigurationError(
+        f"the JSON Schema cannot be used: {''.join(words)}",
+        hint="Correct the schema; use draft 2020-12.",
+    )
+
+
+def _validator(schema: Any) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    # The validator's default registry may fetch references from the network.
+    return Draft202012Validator(schema, registry=EMPTY_REGISTRY)
+
+
+_ORDER = ("type", "const", "enum", "anyOf", "oneOf", "required", "additionalProperties")
+
+
+def _rank(error: ValidationError) -> tuple[int, int]:
+    kind = str(error.validator)
+    return len(error.absolute_path), _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+def _describe(error: ValidationError) -> str:
+    where, limit = _format_path(error.absolute_path), cast("Any", error.validator_value)
+    given = cast("Any", error.instance)
+    value = where or "the value"
+    match error.validator:
+        case "type":
+            kinds = [limit] if isinstance(limit, str) else limit
+            return f"{value} must be {' or '.join(map(str, kinds))}"
+        case "const":
+            return f"{value} must be {limit!r}"
+        case "enum":
+            return f"{value} must be one of {', '.join(map(repr, limit))}"
+        case "anyOf":
+            return f"{value} matches none of the allowed forms"
+        case "oneOf":
+            return f"{value} must match exactly one of the allowed forms"
+        case "required":
+            return f"{_join_path(where, _first(name for name in limit if name not in given))} is missing"
+        case "additionalProperties" if limit is False:
+            schema = error.schema if isinstance(error.schema, Mapping) else {}
+            return f"{_join_path(where, _first_unknown(given, schema))} is not known"
+        case str(kind) if kind in _LIMITS:
+            return f"{value} {_LIMITS[kind].format(limit)}"
+        case _:
+            return f"{value}: {error.message}"
+
+
+_LIMITS = {
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "exclusiveMinimum": "must be more than {}",
+    "exclusiveMaximum": "must be less than {}",
+    "multipleOf": "must be a multiple of {}",
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "pattern": "must match the pattern {}",
+    "minItems": "must have at least {} items",
+    "maxItems": "must have at most {} items",
+    "uniqueItems": "must not contain duplicate items",
+    "minProperties": "must have at least {} entries",
+    "maxProperties": "must have at most {} entries",
 }
 
 
-def misfit(value: Any, schema: Any, place: str = "") -> str:
-    """ "" when `value` fits. Keywords that are not known are not checked; references are not followed."""
-    if not isinstance(schema, Mapping):
-        return ""
-    where = place or "the value"
-    kinds = schema.get("type")
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if isinstance(kinds, list) and not any(_is_a(value, kind) for kind in kinds):
-        return f"{where} must be {' or '.join(map(str, kinds))}"
-    if "const" in schema and value != schema["const"]:
-        return f"{where} must be {schema['const']!r}"
-    if isinstance(schema.get("enum"), list) and value not in schema["enum"]:
-        return f"{where} must be one of {', '.join(map(repr, schema['enum']))}"
-    choices = schema.get("anyOf") or schema.get("oneOf")
-    if isinstance(choices, list) and all(misfit(value, choice, place) for choice in choices):
-        return f"{where} fits none of the forms that it may have"
-    if isinstance(value, dict):
-        return _object_misfit(value, schema, place)
-    if isinstance(value, list) and "items" in schema:
-        found = (misfit(item, schema["items"], f"{place}[{at}]") for at, item in enumerate(value))
-        return next(filter(None, found), "")
-    return ""
-
-
-def _object_misfit(value: dict[str, Any], schema: Mapping[str, Any], place: str) -> str:
-    properties = schema.get("properties") or {}
-    missing = [name for name in schema.get("required") or () if name not in value]
-    if missing:
-        return f"{_at(place, missing[0])} is missing"
-    unknown = [name for name in value if name not in properties]
-    if unknown and schema.get("additionalProperties") is False:
-        return f"{_at(place, unknown[0])} is not known"
-    found = (
-        misfit(value[name], inner, _at(place, name)) for name, inner in properties.items() if name in value
+def _first_unknown(instance: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    known, patterns = schema.get("properties") or {}, schema.get("patternProperties") or {}
+    return _first(
+        name for name in instance if name not in known and not any(re.search(it, name) for it in patterns)
     )
-    return next(filter(None, found), "")
 
 
-def _at(place: str, name: str) -> str:
+def _first(names: Iterable[Any]) -> str:
+    return str(next(iter(names), ""))
+
+
+def _format_path(path: Iterable[str | int]) -> str:
+    place = ""
+    for step in path:
+        place = f"{place}[{step}]" if isinstance(step, int) else _join_path(place, step)
+    return place
+
+
+def _join_path(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    if isinstance(value, bool):
-        return bool(kind == "boolean")
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, _TYPES.get(str(kind), (object,)))

@@ -1,4 +1,4 @@
-"""ENGINE: bytes of a server-sent event stream, however they are cut, to frames. It knows no provider's events."""
+"""Decode a server-sent event stream from byte chunks into frames. Pure; knows no provider's events."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from dataclasses import dataclass
 
 from agent_ls.llm.errors import StreamError
 
-# Lines end on CR, LF or CRLF only, and none of these bytes occurs inside a UTF-8 sequence, so cutting bytes is
-# safe. The usual text splitter also breaks on U+2028 and U+0085, which are legal inside JSON strings.
+# Only CR, LF and CRLF end lines, and these bytes do not occur inside UTF-8 sequences, so bytes can be split.
+# str.splitlines also splits at U+2028 and U+0085, which are legal inside JSON strings.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
-MAX_LINE_BYTES = 64 * 1024 * 1024  # an image in one event stays far below; more is a broken server
+MAX_LINE_BYTES = 64 * 1024 * 1024  # an image in one event is far smaller; more is a broken server
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event: its name ("" when it has none) and its data lines joined by LF."""
+    """One event: its name ("" if it has none) and its data lines joined by LF."""
 
     event: str
     data: str
 
 
 class SseDecoder:
-    """Feed it chunks; a frame comes out as soon as its blank line has come in.
+    """Feed it chunks; a frame is returned as soon as its blank line has arrived.
 
-    Bytes that are no UTF-8 become U+FFFD. Frames without data (comments, keep-alives) are not reported.
+    Invalid UTF-8 becomes U+FFFD. Frames without data (comments, keep-alives) are dropped.
     """
 
     def __init__(self) -> None:
@@ -38,10 +38,10 @@ class SseDecoder:
         self._at_start = True
         self._event = ""
         self._data: list[str] = []
-        self._bare: list[str] = []  # lines of a JSON object that stands outside of any field
+        self._bare: list[str] = []  # lines of a JSON object outside any field
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that `chunk` completes.
+        """Return the frames that `chunk` completes.
 
         Raises:
             StreamError: a line is longer than MAX_LINE_BYTES.
@@ -60,7 +60,7 @@ class SseDecoder:
         return self._frames(lines)
 
     def close(self) -> list[Frame]:
-        """The frame whose lines are all there although its blank line never came; an unended line is dropped."""
+        """Return a frame whose blank line is missing at the end; an incomplete line is dropped."""
         frame = self._dispatch()
         return [] if frame is None else [frame]
 
@@ -73,7 +73,7 @@ class SseDecoder:
             raise StreamError(f"the stream holds a line of more than {MAX_LINE_BYTES} bytes")
 
     def _frames(self, lines: Sequence[bytes]) -> list[Frame]:
-        """Nearly every line is of one of three kinds: they are told apart here, for the time that it takes."""
+        """Decode lines. The three most frequent kinds are handled here, for speed."""
         frames: list[Frame] = []
         for line in lines:
             if self._bare or self._at_start:
@@ -104,15 +104,13 @@ class SseDecoder:
             self._data.append(value)
         elif name == "event":
             self._event = value
-        elif (
-            name == "error"
-        ):  # no field of the standard: servers of llama.cpp's family say so that they failed
+        elif name == "error":  # not in the standard: servers based on llama.cpp report errors this way
             self._event = "error"
             self._data.append(value)
-        return None  # comments (an empty name), `id`, `retry` and unknown fields say nothing to us
+        return None  # comments (an empty name), `id`, `retry` and unknown fields are ignored
 
     def _bare_line(self, line: str) -> Frame | None:
-        """Gemini says that it failed with an object over several lines, in no field; its braces tell its end."""
+        """Collect an error object that Gemini sends over several lines outside any field, until its last bracket."""
         self._bare.append(line)
         if not line.endswith("}") or (line.startswith(" ") and len(self._bare) > 1):
             return None

@@ -1,11 +1,11 @@
-"""A streamed answer as events; llm/accumulate.py folds them to the Response that complete() gives.
+"""A streamed answer as events; llm/accumulate.py combines them into a Response.
 
-Every part has an `index`, unique in the response and growing in the order in which parts open. A part is
-opened once, gets deltas, and is ended once; parts never nest. Ends carry the whole part as it is to be kept
-(with its `origin`), so a consumer may ignore deltas. Only a tool call that the provider cut (its output limit
-was reached inside the arguments) is never ended: it is not part of the answer, and StreamFinish.warnings says
-so. The last event of a good stream is `StreamFinish`; a codec that sees its input end without the provider's
-terminal event raises StreamError (FORMATS section 0).
+Every part has an `index`, unique in the response and increasing in the order in which parts open. A part is
+opened once, gets deltas, and is ended once; parts never nest. An end event has the complete part (with its
+`origin`), so a consumer may ignore deltas. Only a truncated tool call (the output limit was reached inside
+the arguments) is never ended: it is not part of the answer, and StreamFinish.warnings reports it. The last
+event of a good stream is `StreamFinish`; a codec whose input ends without the provider's terminal event
+raises StreamError.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallEnd:
-    """The call is complete. It may run before StreamFinish only under the rule of L11."""
+    """The call is complete. Only tools with `starts_early` may run before StreamFinish."""
 
     index: int
     part: ToolCallPart
@@ -83,7 +83,7 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueItem:
-    """An item of the provider's own that came whole (server tool use, a search); kept for replay."""
+    """A provider's own item, complete (server tool use, a search); kept to be sent back."""
 
     index: int
     part: OpaquePart | SearchPart
@@ -91,14 +91,14 @@ class OpaqueItem:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """An event that this codec does not map: passed on for the curious, ignored by the loop."""
+    """An event that this codec does not map. The loop ignores it."""
 
     raw: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFinish:
-    """The terminal event, with all that Response has and no part carries."""
+    """The terminal event, with the fields of Response that belong to no part."""
 
     finish_reason: FinishReason
     usage: Usage
@@ -124,8 +124,8 @@ StreamEvent: TypeAlias = (
 )
 
 
-def replayed(response: Response) -> Iterator[StreamEvent]:
-    """A whole response as the stream that it would have been, each part in one piece."""
+def replay_as_stream(response: Response) -> Iterator[StreamEvent]:
+    """Yield the events of a complete response, each part in one piece."""
     yield StreamStart(response.id, response.model)
     for index, part in enumerate(response.message.parts):
         match part:
@@ -144,7 +144,7 @@ def replayed(response: Response) -> Iterator[StreamEvent]:
             case OpaquePart() | SearchPart():
                 yield OpaqueItem(index, part)
             case _:
-                pass  # nothing else stands in an answer
+                pass  # other parts do not occur in an answer
     yield StreamFinish(
         response.finish_reason, response.usage, response.raw, response.warnings, response.rate_limit
     )

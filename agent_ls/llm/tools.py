@@ -1,4 +1,4 @@
-"""Tools for users of the library: defined with a check, run with the model's arguments, never raising to the loop."""
+"""Tools for users of the library: defined with a schema, run with the model's arguments."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from agent_ls.llm.absent_arguments import without_absent
 from agent_ls.llm.messages import JsonObject, Message, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import ToolDefinition, check_tool
-from agent_ls.llm.schema_check import misfit
+from agent_ls.llm.schema_check import check_schema, find_schema_error
 
-Repair: TypeAlias = Callable[[ToolCallPart, str], Awaitable[str | None]]
-"""Given a call with bad arguments and what is wrong with them: better ones as JSON text, or None."""
+RepairArguments: TypeAlias = Callable[[ToolCallPart, str], Awaitable[str | None]]
+"""Gets a call with invalid arguments and the problem; returns better arguments as JSON text, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """`execute` takes the arguments by name and gives what can be written as JSON, or an awaitable of it; None is a
-    passive tool, whose calls go back to the caller. It may also take `messages` and `tool_call_id`, when it names them
-    and the schema does not.
+class CallableTool:
+    """A tool with a handler. `execute` gets the arguments by name and returns a JSON value, or an awaitable
+    of one; None means that calls go back to the caller. It also gets `messages` and `tool_call_id` if it has
+    such parameters and the schema has not.
 
     Raises:
-        ConfigurationError: the name or the root of the schema is none that every provider takes (U15).
+        ConfigurationError: a name or schema root that some provider refuses, or an invalid JSON Schema.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         check_tool(self.name, self.parameters)
+        check_schema(self.parameters)
 
     @property
     def definition(self) -> ToolDefinition:
@@ -40,47 +42,53 @@ class Tool:
 
 
 async def run_tool(
-    call: ToolCallPart, tools: Mapping[str, Tool], messages: Sequence[Message], repair: Repair | None
+    call: ToolCallPart,
+    tools: Mapping[str, CallableTool],
+    messages: Sequence[Message],
+    repair: RepairArguments | None,
 ) -> ToolResultPart:
-    """The result of one call. Whatever goes wrong is a result that says so: the model can do better."""
+    """Run one call. Every failure becomes a result with an explanation, so that the model can try again."""
     tool = tools.get(call.name)
     if tool is None or tool.execute is None:
-        return _failed(call, f"Unknown tool {call.name!r}. There are: {', '.join(tools)}.")
+        return _failed_result(call, f"Unknown tool {call.name!r}. Available: {', '.join(tools)}.")
     arguments, problem = _arguments(call.arguments, tool)
     if problem and repair is not None:
         better = await repair(call, problem)
         arguments, problem = _arguments(better, tool) if better is not None else (arguments, problem)
     if problem:
-        return _failed(call, f"Bad arguments: {problem}. Correct them and call again.")
+        return _failed_result(call, f"Bad arguments: {problem}. Correct them and call again.")
     try:
-        output = tool.execute(**arguments, **_injected(tool, call, messages))
+        output = tool.execute(**arguments, **_injected_arguments(tool, call, messages))
         value = await output if inspect.isawaitable(output) else output
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    except Exception as error:  # the handler is the caller's own code: its failure is told to the model
-        return _failed(call, f"{type(error).__name__}: {error}")
+    except Exception as error:  # the handler is the caller's code: its failure is reported to the model
+        return _failed_result(call, f"{type(error).__name__}: {error}")
     return ToolResultPart(call.id, call.name, text)
 
 
-def _failed(call: ToolCallPart, text: str) -> ToolResultPart:
+def _failed_result(call: ToolCallPart, text: str) -> ToolResultPart:
     return ToolResultPart(call.id, call.name, text, is_error=True)
 
 
-def _arguments(text: str, tool: Tool) -> tuple[dict[str, Any], str]:
+def _arguments(text: str, tool: CallableTool) -> tuple[dict[str, Any], str]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return {}, f"this is no JSON ({error})"
+        return {}, f"this is not valid JSON ({error})"
     if not isinstance(value, dict):
-        return {}, "an object is wanted"
-    return value, misfit(value, tool.parameters)
+        return {}, "an object is expected"
+    value = without_absent(value, tool.parameters)
+    return value, find_schema_error(value, tool.parameters)
 
 
-def _injected(tool: Tool, call: ToolCallPart, messages: Sequence[Message]) -> dict[str, Any]:
+def _injected_arguments(
+    tool: CallableTool, call: ToolCallPart, messages: Sequence[Message]
+) -> dict[str, Any]:
     offered = {"messages": tuple(messages), "tool_call_id": call.id}
     properties = tool.parameters.get("properties")
     taken = properties if isinstance(properties, Mapping) else {}
     try:
         named = inspect.signature(tool.execute).parameters if tool.execute else {}
-    except (TypeError, ValueError):  # a builtin that does not tell
+    except (TypeError, ValueError):  # a builtin without signature
         return {}
     return {name: value for name, value in offered.items() if name in named and name not in taken}

@@ -1,7 +1,7 @@
-"""ADAPTER: POST over HTTP/1.1, whole or streamed, and small GETs. The only importer of the HTTP library.
+"""POST over HTTP/1.1, complete or streamed, and small GETs. Only this module imports the HTTP library.
 
 Proxies come from the environment (HTTPS_PROXY, NO_PROXY, ...), redirects are not followed, and no error text
-holds a header or a body.
+contains a header or a body.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.providers.base import ReplyHead
 
-# httpcore asks this module, where it is installed, what runs the event loop, and else searches all of sys.path for
-# it, several times for each request. anyio, loaded by now, has looked already; None means "not there" to Python.
+# httpcore imports `sniffio` for each request if it is installed, and otherwise searches sys.path for it
+# several times. anyio has already checked; None marks the module as missing.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed does not know of None
 
-MAX_LIST_BYTES = 16 * 1024 * 1024  # OpenRouter's list of models is about one
+MAX_LIST_BYTES = 16 * 1024 * 1024  # OpenRouter's list of models has about one MB
 
-_KEEPALIVE_S = 60.0  # a tool round between two calls should not cost a new TLS handshake
-_DRAIN_S = 0.1  # a good server's last chunk comes with its terminal event
+_KEEPALIVE_S = 60.0  # so that a tool round between two calls needs no new TLS handshake
+_DRAIN_S = 0.1  # a good server sends the last chunk together with its terminal event
 
 _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[ConfigurationError]
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What one of the library's exceptions means. `is_telling`: its own text may be shown (never a header)."""
+    """The meaning of one of the library's exceptions. `is_telling`: its text may be shown (it never has a header)."""
 
     kind: _Kind
     lead: str
@@ -52,7 +52,7 @@ _SETTING = "Check the provider's settings: base URL, headers and key."
 ROWS: Mapping[type[Exception], _Row] = {
     # not connected
     httpx.ConnectError: _Row(NetworkError, "no connection to {host}", _NET, is_telling=True),
-    httpx.ProxyError: _Row(NetworkError, "the proxy refused the way to {host}", _NET, is_telling=True),
+    httpx.ProxyError: _Row(NetworkError, "the proxy refused the connection to {host}", _NET, is_telling=True),
     httpx.ConnectTimeout: _Row(RequestTimeoutError, "no connection to {host} in time", _NET),
     httpx.PoolTimeout: _Row(RequestTimeoutError, "too many calls to {host} at once", _AGAIN),
     # connected, then lost
@@ -65,12 +65,12 @@ ROWS: Mapping[type[Exception], _Row] = {
     httpx.WriteTimeout: _Row(RequestTimeoutError, "{host} did not take the request in time", _SLOW),
     # the request could not be made
     httpx.UnsupportedProtocol: _Row(ConfigurationError, "the base URL has no http:// or https://", _SETTING),
-    httpx.InvalidURL: _Row(ConfigurationError, "the base URL is no URL", _SETTING),
+    httpx.InvalidURL: _Row(ConfigurationError, "the base URL is not a valid URL", _SETTING),
     httpx.LocalProtocolError: _Row(ConfigurationError, "a header or key for {host} cannot be sent", _SETTING),
     httpx.CookieConflict: _Row(ConfigurationError, "the cookies for {host} contradict each other", _SETTING),
     httpx.TooManyRedirects: _Row(ConfigurationError, "{host} redirects without end", _SETTING),
     UnicodeEncodeError: _Row(ConfigurationError, "a header or key for {host} is not plain ASCII", _SETTING),
-    # families of the above, and misuse that our own code does not commit: named, so that nothing slips through
+    # base classes of the above, and misuse that our code does not commit: listed for completeness
     httpx.TimeoutException: _Row(RequestTimeoutError, "{host} took too long", _SLOW),
     httpx.NetworkError: _Row(NetworkError, "the connection to {host} failed", _NET),
     httpx.ProtocolError: _Row(NetworkError, "{host} does not speak HTTP", _NET),
@@ -84,7 +84,7 @@ ROWS: Mapping[type[Exception], _Row] = {
     httpx.RequestNotRead: _Row(NetworkError, "the request to {host} was not read", _AGAIN),
     httpx.StreamError: _Row(NetworkError, "the answer of {host} could not be read", _AGAIN),
 }
-"""Complete over the library's exception classes (a test proves it)."""
+"""Covers all exception classes of the library (a test checks it)."""
 
 _MAPPED = tuple(ROWS)
 
@@ -95,16 +95,16 @@ _CERTIFICATES = (
     ),
     (
         "not yet valid",
-        ("its certificate is not valid yet", "Look whether the clock of this machine is right."),
+        ("its certificate is not valid yet", "Check the clock of this machine."),
     ),
-    ("mismatch", ("its certificate is of another host", "Look whether the base URL names the right one.")),
+    ("mismatch", ("its certificate is of another host", "Check that the base URL names the right host.")),
     ("", ("its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE.")),
 )
-"""Words of OpenSSL's, and what is told instead. The first that fit."""
+"""OpenSSL's phrases, and our message and hint. The first match is used."""
 
 
-def failure(error: Exception, host: str) -> LlmError:
-    """Our error for one of the library's."""
+def to_llm_error(error: Exception, host: str) -> LlmError:
+    """Convert an exception of the library to our error."""
     row = next(ROWS[kind] for kind in type(error).__mro__ if kind in ROWS)
     lead = row.lead.format(host=host)
     told = str(error) if row.is_telling else ""
@@ -115,7 +115,7 @@ def failure(error: Exception, host: str) -> LlmError:
 
 
 class StreamedReply:
-    """An answer whose body has not been read yet; usable inside `Transport.open` only."""
+    """A response whose body has not been read yet; usable inside `Transport.open` only."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.head = ReplyHead(
@@ -124,25 +124,26 @@ class StreamedReply:
             time.time(),
         )
         self.chunks: AsyncIterator[bytes] = response.aiter_bytes()
-        """The body as it comes, decoded where it was compressed; to be read once."""
+        """The body in chunks, decompressed; can be read once."""
 
     async def read(self) -> bytes:
-        """The whole body."""
+        """Return the complete body."""
         return b"".join([chunk async for chunk in self.chunks])
 
     async def drain(self) -> None:
-        """Reads the last bytes of a body whose end is due, so that the connection can be used again; a server that
-        holds it open does not hold us."""
+        """Read the last bytes of a body, so that the connection can be reused. A server that keeps the body
+        open does not block us.
+        """
         with anyio.move_on_after(_DRAIN_S):
             try:
                 async for _ in self.chunks:
                     pass
             except _MAPPED:
-                return  # the answer is complete; how its connection ends is of no interest
+                return  # the answer is complete, so errors of the connection no longer matter
 
 
 class Transport:
-    """One pool of connections to one base URL. Opening it reads certificates from disk: do it in a thread.
+    """A pool of connections to one base URL. Creating it reads certificates from disk: do it in a thread.
 
     Raises:
         ConfigurationError: base URL, CA file or proxy settings cannot be used.
@@ -168,11 +169,11 @@ class Transport:
 
     @asynccontextmanager
     async def open(self, path: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[StreamedReply]:
-        """POSTs `body` and gives the answer as soon as its head is in. Leaving the block closes the connection,
-        unless the body was read to its end.
+        """POST `body` and yield the response as soon as its headers have arrived. Leaving the block closes
+        the connection, unless the body was read to its end.
 
         Raises:
-            LlmError: one of ROWS; also from within the block, when reading fails there.
+            LlmError: one of ROWS; also from within the block, if reading fails there.
         """
         sent = {"content-type": "application/json", **headers}
         try:
@@ -181,10 +182,10 @@ class Transport:
             ) as response:
                 yield StreamedReply(response)
         except _MAPPED as error:
-            raise failure(error, self._host) from None
+            raise to_llm_error(error, self._host) from None
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[ReplyHead, bytes]:
-        """POSTs `body` and reads the whole answer, whatever its status.
+        """POST `body` and read the complete response, whatever its status.
 
         Raises:
             LlmError: one of ROWS.
@@ -193,37 +194,39 @@ class Transport:
             return reply.head, await reply.read()
 
     async def get(self, path: str, headers: Mapping[str, str]) -> tuple[ReplyHead, bytes]:
-        """GETs a small answer, whatever its status.
+        """GET a small response, whatever its status.
 
         Raises:
-            LlmError: one of ROWS; NetworkError when it is longer than MAX_LIST_BYTES.
+            LlmError: one of ROWS; NetworkError if it is longer than MAX_LIST_BYTES.
         """
         try:
             async with self._client.stream("GET", _url(self._base_url, path), headers=headers) as response:
                 reply = StreamedReply(response)
-                return reply.head, await self._bounded(reply)
+                return reply.head, await self._read_bounded(reply)
         except _MAPPED as error:
-            raise failure(error, self._host) from None
+            raise to_llm_error(error, self._host) from None
 
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _bounded(self, reply: StreamedReply) -> bytes:
+    async def _read_bounded(self, reply: StreamedReply) -> bytes:
         body = bytearray()
         async for chunk in reply.chunks:
             body += chunk
             if len(body) > MAX_LIST_BYTES:
-                raise NetworkError(f"{self._host} answered with far too much", hint=_SETTING)
+                raise NetworkError(f"the answer of {self._host} is too large", hint=_SETTING)
         return bytes(body)
 
 
 def _url(base_url: str, path: str) -> str:
-    """A base URL that already ends in the first step of `path` is taken as meant: `.../v1` with `/v1/messages`."""
+    """Join base URL and path. A base URL may already end with the first step of `path`: `.../v1` with
+    `/v1/messages`.
+    """
     return base_url.removesuffix("/" + path.split("/")[1]) + path
 
 
 def _host(base_url: str) -> str:
-    """Host and port for messages: never user names or passwords of the URL."""
+    """Return host and port for messages, without user name and password of the URL."""
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL:
@@ -234,7 +237,7 @@ def _host(base_url: str) -> str:
 def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
     ca_file = endpoint.ca_file
     if not ca_file and _is_plain(endpoint.base_url):
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, and is never asked to
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no certificate, and never needs one
     source = f"the CA file {ca_file}" if ca_file else "the file in SSL_CERT_FILE"
     try:
         context = httpx.create_ssl_context()
@@ -249,6 +252,6 @@ def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def _is_plain(base_url: str) -> bool:
-    """No TLS on the whole way, as to a model on this machine: then nobody waits for certificates to be read."""
+    """Return whether no connection uses TLS, as to a model on this machine: then certificates need not be read."""
     proxies = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
     return not any(url.lower().startswith("https:") for url in (base_url, *proxies))

@@ -1,4 +1,4 @@
-"""ADAPTER: the walkthrough as a provider. Chosen by name only, never a fall-back (H14); loaded when it is asked."""
+"""A ProviderAdapter for the walkthrough. Chosen by name only, never as a fallback; loaded on first use."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ class WalkthroughAdapter:
 
 
 def _answer(request: Request) -> Iterator[StreamEvent]:
-    from agent_ls.llm.providers.walkthrough.answer import answer
+    from agent_ls.llm.providers.walkthrough.streaming import stream_answer
 
-    return answer(request)
+    return stream_answer(request)

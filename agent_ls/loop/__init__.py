@@ -1,1 +1,1 @@
-"""One conversation: turns, events, the session that performs them."""
+"""The agent loop: one conversation with its turns, its events, and the session that runs it."""

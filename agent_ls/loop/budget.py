@@ -1,4 +1,4 @@
-"""Limits on what an input and a session may use: tokens, money, time; reached, the turn pauses and asks (H18)."""
+"""Limits on tokens, money and time for an input and a session. At a limit the turn pauses and asks the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOP = "Stop here"
 
 @dataclass(frozen=True, slots=True)
 class UseLimits:
-    """0 is no limit. Tokens are those sent and received, of subagents too; money only where prices are known."""
+    """Limits on use; 0 means no limit. Tokens include input, output and subagents; cost limits need known prices."""
 
     tokens_per_input: int = 0
     tokens_per_session: int = 0
@@ -25,7 +25,7 @@ class UseLimits:
 
 
 def known_limits(raw: object) -> dict[str, float]:
-    """The fields of UseLimits in what a log holds; all else in it is left out."""
+    """Return the valid UseLimits fields of a value from a log; everything else is ignored."""
     if not isinstance(raw, Mapping):
         return {}
     given = {field.name: raw.get(field.name) for field in fields(UseLimits)}
@@ -38,7 +38,10 @@ def known_limits(raw: object) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """`limit` is `tokens`, `cost` or `time`; `count` what was `used`, in whole tokens, cents or seconds."""
+    """A limit that was reached.
+
+    `limit` is `tokens`, `cost` or `time`; `count` is `used` in whole tokens, cents or seconds.
+    """
 
     name: str
     limit: str
@@ -48,9 +51,9 @@ class Reached:
 
 
 class Budget:
-    """What was used since the input, and the session, began in this process.
+    """Usage since the current input began, and since the session began in this process.
 
-    An allowance grants as much again from then on.
+    Allowing more grants the same amount again, counted from that moment.
     """
 
     def __init__(self, spending: Spending, clock: Clock) -> None:
@@ -61,19 +64,29 @@ class Budget:
         self._began_ms = self._session_began_ms = clock.monotonic_ms()
 
     def begin(self) -> None:
-        """A new input."""
+        """Start counting for a new input."""
         self._began_tokens, self._began_usd = _used(self._spending)
         self._began_ms = self._clock.monotonic_ms()
         self._allowed = {name: count for name, count in self._allowed.items() if name.endswith("session")}
 
     def reached(self, limits: UseLimits) -> Reached | None:
-        """The first limit that is reached."""
+        """Return the first limit that is reached, or None."""
         for name, limit, used, most, words in self._lines(limits):
             if most and self._allowed.get(name, 0) + most <= used:
                 whole = round(used * 100) if limit == "cost" else int(used)
                 whose = "one message" if name.endswith("input") else "this session"
                 return Reached(name, limit, used, whole, f"The limit of {words} for {whose} is reached.")
         return None
+
+    def time_left_ms(self, limits: UseLimits) -> int | None:
+        """Return the milliseconds until the first time limit is reached, at least 1; None without a time
+        limit."""
+        left = [
+            (self._allowed.get(name, 0) + most - used) * 1000
+            for name, limit, used, most, _ in self._lines(limits)
+            if most and limit == "time"
+        ]
+        return max(1, int(min(left))) if left else None
 
     def allow_more(self, reached: Reached) -> None:
         self._allowed[reached.name] = reached.used

@@ -1,4 +1,4 @@
-"""SessionConfig (000 section 2.2, REQUIREMENTS L2)."""
+"""SessionConfig: limits and behaviour of one session."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from agent_ls.loop.budget import UseLimits
 from agent_ls.tools.base import ReadFirst
 
 KEEP_MIN, KEEP_MAX = 6, 10
-"""Messages that a summary leaves as they are: the last words of the user, the model and its tools (001 section 1.5)."""
+"""Minimum and maximum number of last messages that a compaction keeps unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextConfig:
-    """What becomes of a conversation that fills the context window (L12 to L14; 002 section 5.2).
+    """Settings for shortening a conversation that fills the context window.
 
-    `compaction`: by itself when the window is full to `compact_at_percent` (`auto`), only when the user asks for it
-    (`request`), or never (`off`). `strategy`: the earlier part becomes a summary, with `keep_messages` kept
-    (`summarize`); the oldest messages go until half of the window is free (`dropOldest`); the newest
-    `window_messages` stay (`slidingWindow`); nothing ever goes (`full`). `chars_per_token` is what the estimate of
-    tokens divides code points by.
+    `compaction`: `auto` compacts when the window is filled to `compact_at_percent`, `request` only when
+    the user asks, `off` never. `strategy`: `summarize` replaces the earlier part by a summary and keeps
+    `keep_messages`; `dropOldest` drops the oldest messages until half of the window is free;
+    `slidingWindow` keeps the newest `window_messages`; `full` drops nothing. `chars_per_token` is the
+    number of code points per estimated token.
     """
 
     compaction: Literal["auto", "request", "off"] = "auto"
@@ -39,12 +39,13 @@ class ContextConfig:
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """UseLimits and settings of a session. 0 is "no limit" where a limit may be absent.
+    """Limits and settings of a session. 0 means "no limit" where a limit is optional.
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
-    `tool_line_limits` (lines, 0: none) override the tables of 000 section 5 by tool name.
-    `refuse_ambiguous_edits` and `read_first` as in ToolContext.
-    A changed config holds from the next round (Session.configure).
+    `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents`
+    is the number of subagents of one parent that may run at the same time. `refuse_ambiguous_edits` and
+    `read_first` are explained in ToolContext. A changed config applies from the next round
+    (Session.configure).
     """
 
     max_turns: int = 0
@@ -57,6 +58,7 @@ class SessionConfig:
     enable_loop_detection: bool = True
     loop_detection_window: int = 10
     max_subagent_depth: int = 1
+    max_subagents: int = 8
     user_instructions: str = ""
     refuse_ambiguous_edits: bool = False
     read_first: ReadFirst = "edit"

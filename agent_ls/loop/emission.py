@@ -1,7 +1,8 @@
-"""How a session tells: events are numbered, encoded once, recorded, and only then published.
+"""Emission of a session's events: each is numbered, encoded once, recorded, and only then published.
 
-Deltas are published but not recorded; the text of each open part is kept (as pieces: a delta costs the same
-however long its part is), for those who come late and for the log, which gets it about once a second.
+Deltas are published but not recorded. The text of each open part is kept in memory for late subscribers
+and is written to the log about once a second. It is a list of pieces, so that a delta costs the same at
+any length.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from typing import Literal, Protocol, TypeAlias
 
 import anyio
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.redaction import Known, known_end, none_known, without, without_known
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.log_lines import log_line
+from agent_ls.loop.events.proposals import Proposed
+from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -34,11 +39,7 @@ from agent_ls.loop.events import (
     ToolCallStart,
 )
 from agent_ls.loop.ids import SessionId
-from agent_ls.loop.log_lines import log_line
-from agent_ls.loop.proposed import Proposed
-from agent_ls.loop.redaction import Known, known_end, none_known, without, without_known
 from agent_ls.loop.seams import Clock, Recorder
-from agent_ls.loop.subscription import Encoded, Subscription
 
 log = logging.getLogger(__name__)
 
@@ -57,15 +58,15 @@ def output_part(call_id: str) -> str:
     return f"{call_id}:out"
 
 
-class Voice(Protocol):
-    """Through what one agent of a session speaks: the hub itself, or a subagent's share of it (agent_voice.py)."""
+class Emitter(Protocol):
+    """Interface for emitting events of one agent: the session's EventEmitter, or a subagent's AgentVoice."""
 
     @property
     def turn_id(self) -> str: ...
 
     @property
     def asked(self) -> Collection[str]:
-        """The ids of the agent's calls whose question to a person would outlive a cancellation (R4)."""
+        """Ids of the agent's calls that wait for the user and stay open after a cancellation."""
         ...
 
     def emit(self, event: RecordedEvent) -> Envelope: ...
@@ -81,9 +82,10 @@ class Voice(Protocol):
 
 @dataclass(slots=True)
 class OpenPart:
-    """A part that has started and not ended. `pieces` joined are its text, `length` is its code points.
+    """A part that has started and not ended. Its text is the joined `pieces`; `length` counts its code points.
 
-    `held` is not told yet: it may be the beginning of a key. What ends the part holds its whole text in any case.
+    `held` is text that is not published yet, because it may be the beginning of a secret key. The event
+    that ends the part contains the whole text.
     """
 
     kind: DeltaKind
@@ -100,12 +102,12 @@ class OpenPart:
         return self.pieces[0] if self.pieces else ""
 
 
-class EventHub:
-    """The one place where a session's events come from. `turn_id` is that of the running turn, or "".
+class EventEmitter:
+    """The single emitter of a session's events. `turn_id` is that of the running turn, or "".
 
-    An event of a subagent carries its id (E7): the one that `emit` is given, else that of the agent whose call it is
-    about. So whoever tells of a call (ledger, desk, terminals) need not know whose it is.
-    `secrets` are keys that are told to nobody, whoever said them.
+    An event of a subagent carries the agent's id: the one passed to `emit`, otherwise that of the agent
+    whose call the event is about. Services that emit events about a call therefore do not need to know
+    its agent. `secrets` returns keys that are redacted in every event.
     """
 
     def __init__(
@@ -131,13 +133,15 @@ class EventHub:
         self._has_dirty = anyio.Event()
 
     def emit(self, event: RecordedEvent, agent_id: str = "") -> Envelope:
+        """Number, redact, record and publish an event. `agent_id` "": derive it from the event's call."""
         agent_id = agent_id or self._agent_of(event)
         now = self._clock.now()
         envelope = Envelope(self._session_id, self.last_seq + 1, now, event, self.turn_id, agent_id)
         data = event_codec.encode(envelope)
         if (clean := without(data, self._secrets())) != data:
             data, envelope = clean, event_codec.decode(clean) or envelope
-        self._recorder.event(envelope, data)  # what it refuses has not happened, and its number is another's
+        # If this raises, the event did not happen and its number is used for the next one.
+        self._recorder.event(envelope, data)
         self.last_seq += 1
         self._follow(event, agent_id)
         encoded = Encoded(envelope, data)
@@ -155,21 +159,23 @@ class EventHub:
         questions: Iterable[QuestionAsked],
         proposed: Mapping[str, str],
     ) -> None:
-        """These were told by the process before, and wait still: for answers, and hunks of calls for verdicts."""
+        """Restore the open approvals, questions and proposed hunks that an earlier process emitted."""
         self._asked.update({request.request_id: request.call_id for request in requests})
         self._asked.update({question.question_id: question.call_id for question in questions})
         self._proposed.again(proposed)
 
     @property
     def asked(self) -> Collection[str]:
-        """The ids of the calls about which a person is asked at this moment, or whose changes he is to look at.
+        """Ids of the calls that wait for the user: for an answer or for a decision about their changes.
 
-        Those of subagents are left out: they end with their turn, and what they ask with them.
+        Calls of subagents are left out: a subagent ends with the turn, and its questions are closed
+        then.
         """
         waiting = (*self._asked.values(), *self._proposed.calls)
         return [call_id for call_id in waiting if call_id not in self._agents]
 
     def emit_delta(self, delta: Delta) -> None:
+        """Publish a delta without recording it, and add its text to the open part."""
         part = self._open.get(delta.part_id) or self.open_part(delta.kind, delta.part_id, delta.name)
         delta = self._without_keys(delta, part)
         if not delta.text:
@@ -188,7 +194,7 @@ class EventHub:
                 subscription.push(encoded)
 
     def append(self, kind: DeltaKind, part_id: str, text: str, name: str = "") -> None:
-        """A piece of a part: its delta goes on where the part ends. `name` "" is the name that it was opened with."""
+        """Append text to a part and publish it as a delta. If `name` is "", the name at opening is used."""
         if text:
             part = self._open.get(part_id)
             length, opened_as = (part.length, part.name) if part else (0, "")
@@ -200,16 +206,19 @@ class EventHub:
         return part
 
     def close_part(self, part_id: str) -> None:
-        """For a part that no event ends: arguments of a call that was cut."""
+        """Close a part that no event closes: the arguments of a call that was cut off."""
         self._open.pop(part_id, None)
 
     def text_of(self, part_id: str) -> str:
-        """The text so far of an open part, "" when there is none."""
+        """Return the current text of an open part, "" if there is none."""
         part = self._open.get(part_id)
         return part.text() + part.held if part else ""
 
     def _without_keys(self, delta: Delta, part: OpenPart) -> Delta:
-        """What may be told of it now: a key in several pieces would be one again where they are joined."""
+        """Return the part of the delta that may be published.
+
+        The rest may be the beginning of a key and is held back.
+        """
         known = self._secrets()
         if not known:
             return delta
@@ -230,19 +239,19 @@ class EventHub:
         return subscription
 
     async def keep_partials(self) -> None:
-        """Writes open texts to the log, at most once a second each; runs until cancelled."""
+        """Write the texts of open parts to the log, at most once a second each. Runs until cancelled."""
         while True:
             await self._has_dirty.wait()
             await self._clock.sleep(PARTIAL_INTERVAL_S)
             self._has_dirty = anyio.Event()
             for part_id, part in list(self._open.items()):
-                # Unfinished arguments are worth nothing to a resumed session: their call never runs.
+                # Unfinished arguments are of no use to a resumed session, because their call never runs.
                 if part.is_dirty and part.kind != "tool_call_args_delta":
                     self._recorder.partial(part_id, part.text())
                 part.is_dirty = False
 
     def agent_of_part(self, part_id: str) -> str:
-        """The id of the subagent that an open part belongs to, "" for the main agent."""
+        """Return the id of the subagent that an open part belongs to, "" for the main agent."""
         part = self._open.get(part_id)
         return part.agent_id if part else ""
 
@@ -257,6 +266,7 @@ class EventHub:
         return self._agents.get(call_id, "")
 
     def _follow(self, event: RecordedEvent, agent_id: str) -> None:
+        """Update the open parts, the pending requests and the agents of calls after an event."""
         self._proposed.follow(event)
         match event:
             case AssistantTextStart(part_id=part_id):
@@ -273,7 +283,8 @@ class EventHub:
                 self._open.pop(output_part(call_id), None)
             case ApprovalRequested(request_id=request_id, call_id=call_id) if call_id:
                 self._asked[request_id] = call_id
-            case QuestionAsked(question_id=question_id, call_id=call_id):  # of no call: a limit was reached
+            case QuestionAsked(question_id=question_id, call_id=call_id):
+                # A question about a limit has no call.
                 self._asked[question_id] = call_id
             case ApprovalResolved(request_id=asked_id) | QuestionAnswered(question_id=asked_id):
                 self._asked.pop(asked_id, None)
@@ -289,7 +300,8 @@ class EventHub:
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """Who listens hears that it is over, also when that could not be told: the log is another process's by now."""
+        """End all subscriptions on exit, also if session_end could not be recorded because another process
+        owns the log."""
         try:
             yield
         finally:

@@ -1,19 +1,19 @@
-"""What a session refuses.
+"""Errors of requests that a session refuses.
 
 SessionError
-    SessionClosedError    it has ended; resume it to go on
-    SessionBusyError      a turn is running and the caller would not wait
-    UnknownTerminalError  no such command runs, or ran in the background
-    NoInputError          it runs, but not in a terminal
-    CompactionOffError    the settings say that the conversation is never compacted
-    NothingToCompactError the conversation is no longer than what is kept anyway
+  SessionClosedError    it has ended; resume it to continue
+  SessionBusyError      a turn is running and the caller does not want to wait
+  UnknownTerminalError  no command with this id is running, or it is a background command
+  NoInputError          the command is running, but not in a terminal
+  CompactionOffError    the settings disable compaction
+  NothingToCompactError the conversation is not longer than the part that a compaction keeps
 """
 
 from __future__ import annotations
 
 
 class SessionError(Exception):
-    """Base of all. `str()` is one sentence for the user."""
+    """Base class. `str()` is one sentence for the user."""
 
 
 class SessionClosedError(SessionError):
@@ -29,7 +29,7 @@ class SessionBusyError(SessionError):
 
 
 class UnknownTerminalError(SessionError):
-    hint = "agent/terminals lists them; of a command that has ended, its call's end has the output"
+    hint = "it may have ended: then its output is in the conversation"
 
     def __init__(self, terminal_id: str) -> None:
         super().__init__(f"No command {terminal_id!r} runs in this session.")
@@ -50,7 +50,7 @@ class CompactionOffError(SessionError):
 
 
 class NothingToCompactError(SessionError):
-    hint = "go on; the window's meter says how full it is"
+    hint = "continue; the display of the context says how full it is"
 
     def __init__(self, messages: int) -> None:
         super().__init__(f"There is nothing to compact yet: {messages} messages stay as they are.")

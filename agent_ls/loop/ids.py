@@ -1,4 +1,4 @@
-"""Distinct types for the ids that travel through the loop, so that they cannot be swapped."""
+"""Distinct types for the ids in the loop, so that a type checker reports swapped ids."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ RequestId = NewType("RequestId", str)
 
 
 def new_id(prefix: str) -> str:
-    """A fresh id: the prefix says what it names (`s`, `t`, `p`, `st`, `q`, `a`); unique for all time."""
+    """Return a globally unique id; `prefix` names its kind (`s`, `t`, `p`, `st`, `q`, `a`)."""
     return f"{prefix}-{uuid.uuid4().hex[:16]}"

@@ -1,4 +1,4 @@
-"""What the user has said and the model has not seen: steers, and follow-ups in their queue."""
+"""Messages of the user that the model has not seen yet: steers and queued inputs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.loop.events import QueueChanged, QueueItem
+from agent_ls.loop.events.types import QueueChanged, QueueItem
 from agent_ls.loop.ids import SteerId
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A user's message. `queued_id` is set when it waited in the queue."""
+    """A message of the user. `queued_id` is set if it was queued."""
 
     text: str
     images: tuple[ImagePart, ...] = ()
@@ -22,12 +22,14 @@ class Input:
     queued_id: str = ""
 
     def told(self) -> QueueItem:
-        """As events tell of it while it waits."""
+        """Return the queued message in the form that events use."""
         return QueueItem(self.queued_id, self.text, self.client_key, len(self.images))
 
 
 @dataclass(frozen=True, slots=True)
 class Steer:
+    """A message of the user for the model's next call."""
+
     id: SteerId
     text: str
     images: tuple[ImagePart, ...] = ()
@@ -36,9 +38,9 @@ class Steer:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Other words for a message that waits; it keeps its place, its id and its key.
+    """Replace the text of a queued message; it keeps its position, id and client key.
 
-    `keeps_images`: those that it has stay, before `images`; else `images` are all that it has.
+    If `keeps_images`, `images` are added to the existing ones; otherwise they replace them.
     """
 
     queued_id: str
@@ -49,7 +51,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """To the place before another, "": to the end."""
+    """Move a queued message before another one; to the end if `before` is ""."""
 
     queued_id: str
     before: str = ""
@@ -62,7 +64,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class StartNow:
-    """To the front, and not to wait for a turn that runs."""
+    """Move a queued message to the front and interrupt a running turn for it."""
 
     queued_id: str
 
@@ -71,10 +73,11 @@ QueueChange: TypeAlias = Edit | Move | Remove | StartNow
 
 
 class Inbox:
-    """First in, first out, both.
+    """The steers and the queued inputs, each first in, first out.
 
-    `held`: the queue waits for the user (after a stop, an error, a resume: nothing starts again by itself).
-    `keep_images` is told of the pictures of a message before an event tells of the message: that has its text only.
+    While `held`, the queue waits for the user: after a stop, an error or a resume, nothing starts by
+    itself. `keep_images` records the images of a message before the event about it, which contains its
+    text only.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class Inbox:
         self._steers.append(steer)
 
     def remove_steer(self, steer_id: str) -> bool:
-        """False when it is not (or no longer) waiting."""
+        """Remove a queued steer. Returns False if there is none with this id."""
         kept = [steer for steer in self._steers if steer.id != steer_id]
         removed = len(kept) < len(self._steers)
         self._steers = deque(kept)
@@ -117,11 +120,11 @@ class Inbox:
         return self._steers.popleft()
 
     def add(self, item: Input) -> None:
-        """Queues a follow-up; the queue moves again."""
+        """Append a follow-up and release the queue."""
         self._insert(len(self._queue), item)
 
     def add_next(self, item: Input) -> None:
-        """Queues what the user sent after he stopped a turn: before what waited already."""
+        """Queue an input that was sent after a stop, before the inputs that were queued earlier."""
         self._insert(self._urgent, item)
         self._urgent += 1
 
@@ -132,7 +135,7 @@ class Inbox:
         self.held = False
 
     def change(self, change: QueueChange) -> bool:
-        """False: one of the messages that it names waits no longer, or never did; then nothing is changed."""
+        """Apply a change to the queue. Returns False, and changes nothing, if a named message is not in it."""
         places = {item.queued_id: place for place, item in enumerate(self._queue)}
         before = change.before if isinstance(change, Move) else ""
         if change.queued_id not in places or (before and before not in places):
@@ -153,22 +156,22 @@ class Inbox:
             case Move() if before != change.queued_id:
                 self._queue.remove(item)
                 self._queue.insert(self._place_of(before), item)
-        # The order is the user's own now; what he sends after a stop goes behind what he wants to start at once.
+        # The user has chosen the order. Inputs sent after a stop go to the front, behind a message to start at once.
         self._urgent = int(isinstance(change, StartNow))
         self.held = self.held and bool(self._queue)
         return True
 
     def _place_of(self, queued_id: str) -> int:
-        """The end for ""."""
+        """Return the index of a message in the queue; the end for ""."""
         ids = [item.queued_id for item in self._queue]
         return ids.index(queued_id) if queued_id else len(ids)
 
     def hold(self) -> None:
-        """The queue waits for the user."""
+        """Make the queue wait for the user."""
         self.held = bool(self._queue)
 
     def release(self) -> None:
-        """The user sends something: what waited goes on behind it."""
+        """Let the queue continue after the input that the user sends now."""
         self.held = False
 
     def pop(self) -> Input:

@@ -1,7 +1,7 @@
-"""Where questions to the user wait: of the model (ask_user), and of the loop itself when a limit is reached (L15, H18).
+"""Open questions to the user: from the model (ask_user), or from the loop when a limit is reached.
 
-As with approvals, a question is an event that any client may answer; the first answer wins, and a question of a call
-outlives its process (R4).
+A question is an event that any client may answer; the first answer wins. A question of a call stays open
+when its process ends.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.lowlevel import checkpoint
 
-from agent_ls.loop.events import EndReason, QuestionAnswered, QuestionAsked, RecordedEvent, State
+from agent_ls.loop.events.types import EndReason, QuestionAnswered, QuestionAsked, RecordedEvent, State
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import Input
 from agent_ls.loop.turns import AssistantTurn, Turn
-from agent_ls.tools.base import Question, Reply
+from agent_ls.tools.base import Question, QuestionReply
 
 _CLOSING = re.compile(r"[\s*_`\"'”’»)\]]+$")
 
 
 class UnknownQuestionError(Exception):
-    """No question of this id is known here."""
+    """No question with this id is known here."""
 
-    hint = "agent/subscribe tells in pending.questions what waits for an answer"
+    hint = "it may have been answered already: the conversation shows the questions that are open"
 
 
 class BadAnswerError(Exception):
-    """An answer that says nothing, or more than was asked for. Nothing is settled."""
+    """An answer that is empty, or has several entries for a question that takes one.
+
+    The question stays open.
+    """
 
     kind = "invalid_params"
     hint = "give one answer, or several where the question takes them, or decline it"
@@ -37,43 +40,54 @@ class BadAnswerError(Exception):
 
 @dataclass(slots=True)
 class _Open:
+    """A question and its state. `answered` is None while it is open."""
+
     event: QuestionAsked
     is_answered: anyio.Event = field(default_factory=anyio.Event)
     answered: QuestionAnswered | None = None
     is_restored: bool = False
 
 
-class QuestionDesk:
-    """ADAPTER Questions. `emit` records and publishes an event of the session."""
+class PendingQuestions:
+    """The session's open questions.
+
+    Implements Questions. `emit` records and publishes an event of the session.
+    """
 
     def __init__(self, emit: Callable[[RecordedEvent], object]) -> None:
         self._emit = emit
         self._questions: dict[str, _Open] = {}
 
-    async def ask(self, question: Question, call_id: str) -> Reply:
-        """A call asks once: what an earlier process asked for it is not asked again, and may be answered by now.
+    async def ask(self, question: Question, call_id: str) -> QuestionReply:
+        """Ask the user and wait for the answer.
 
-        So it is with a turn that paused at a limit (`call_id` ""), but it may pause again.
+        If an earlier process asked the same question for this call, it is not asked again, and it may
+        already be answered. A turn that paused at a limit (`call_id` "") also reuses the restored
+        question, but may ask again later.
         """
         of_call = (it for it in self._questions.values() if it.event.call_id == call_id)
-        open_ = next((it for it in of_call if call_id or it.is_restored), None) or self._asked(
-            question, call_id
-        )
+        same = (it for it in of_call if (it.event.question == question.text if call_id else it.is_restored))
+        open_ = next(same, None) or self._asked(question, call_id)
         open_.is_restored = False
         await open_.is_answered.wait()
         answered = open_.answered
         if answered and answered.decided_by == "interrupt":
-            await checkpoint()  # the turn is being stopped: its call is no answered one
-        return Reply(answered.answers, answered.declined) if answered else Reply((), declined=True)
+            # The turn is being stopped: raise the cancellation instead of returning an answer.
+            await checkpoint()
+        return (
+            QuestionReply(answered.answers, answered.declined)
+            if answered
+            else QuestionReply((), declined=True)
+        )
 
     def restore(self, event: QuestionAsked) -> None:
-        """One that waits, though this process has not asked it."""
+        """Add an open question that an earlier process asked."""
         self._questions[event.question_id] = _Open(event, is_restored=True)
 
     def answer(
         self, question_id: str, answers: Sequence[str], *, declined: bool, by: str, client_key: str = ""
     ) -> QuestionAnswered:
-        """Settles a question. The first answer wins: a later one gets that which stands.
+        """Answer a question. The first answer wins: later callers get the first answer back.
 
         Raises:
             UnknownQuestionError, BadAnswerError.
@@ -93,17 +107,17 @@ class QuestionDesk:
         return self._settle(open_, () if declined else said, declined=declined, by=by, client_key=client_key)
 
     def reply(self, asked: QuestionAsked, text: str, client_key: str) -> None:
-        """A message that was sent while it waits (L15)."""
+        """Answer a question with a message that the user sent while it was open."""
         self.answer(asked.question_id, (text,), declined=False, by="submit", client_key=client_key)
 
     def stop(self) -> None:
-        """The user has stopped the turn: what it asked, or would ask once more, is void."""
+        """Close all open questions because the user stopped the turn."""
         for open_ in self._questions.values():
             if open_.answered is None:
                 self._settle(open_, (), declined=True, by="interrupt")
 
     def pending(self) -> tuple[QuestionAsked, ...]:
-        """What waits for an answer, oldest first."""
+        """The questions without an answer, oldest first."""
         return tuple(it.event for it in self._questions.values() if it.answered is None)
 
     def _asked(self, question: Question, call_id: str) -> _Open:
@@ -124,12 +138,15 @@ class QuestionDesk:
 
 
 def resting_state(reason: EndReason, turns: Sequence[Turn], queue: Sequence[Input]) -> State:
-    """The state between turns: a label that says who has the word (L15)."""
+    """Return the state between turns:
+
+    AWAITING_INPUT if the final text asks the user something, otherwise IDLE.
+    """
     last = turns[-1] if turns else None
     asks = isinstance(last, AssistantTurn) and ends_with_question(last.content)
     return "AWAITING_INPUT" if reason == "completed" and asks and not queue else "IDLE"
 
 
 def ends_with_question(text: str) -> bool:
-    """Whether the last sentence is a question, whatever mark-up closes it (L15)."""
+    """Return whether the last sentence is a question, ignoring closing markup."""
     return _CLOSING.sub("", text).endswith(("?", "？", "؟"))

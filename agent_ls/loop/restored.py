@@ -1,4 +1,4 @@
-"""What a stored session gives to the live one that goes on with it (L3, R3, R4)."""
+"""The state that a stored session hands to the live session that continues it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.events import (
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     PlanChanged,
     QuestionAsked,
@@ -17,13 +18,12 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Input, Steer
-from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.turns import AssistantTurn, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What became of a message, or of the wish to compact: exactly one id is set."""
+    """The result of submitting a message or requesting a compaction: exactly one id is set."""
 
     turn_id: str = ""
     queued_id: str = ""
@@ -33,11 +33,12 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a cut turn still lacks; the session appends it before it says that it was resumed.
+    """The records that an interrupted turn lacks. The session appends them before it emits that it was
+    resumed.
 
-    In this order, as the turn itself would have done: the ends of what was open, then the turns made of it, then
-    the end of the turn. So a resume that is cut itself can be resumed. First of all come the ends of subagents, each
-    with the id of the agent that tells it.
+    The order is that of a turn: end events of open parts and calls, then the turns made from them, then
+    the end of the turn. A resume that is interrupted itself can therefore be resumed. The end events of
+    subagents come first, each with the id of the agent that emits it.
     """
 
     turn_id: str = ""
@@ -49,16 +50,19 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class EndedCall:
+    """A call that ended in an earlier process: its end event and its result."""
+
     end: ToolCallEnd
     result: ToolResultPart
 
 
 @dataclass(frozen=True, slots=True)
 class SuspendedCall:
-    """A call of a suspended round: it has `ended`, or waits for the answer to `asked` or `question`, or has not begun.
+    """A call of a suspended round.
 
-    Or what it proposes waits for verdicts: `is_in_review`. `allowed` is what a person has allowed of it already,
-    `command` what he has put in place of its command, "" for nothing.
+    It has `ended`, or waits for the answer to `asked` or `question`, or for decisions about its hunks
+    (`is_in_review`), or has not started. `allowed` lists the approvals that it already has; `command` is
+    the command that the user put in place of the original, "" for none.
     """
 
     call_id: ToolCallId
@@ -76,11 +80,12 @@ class SuspendedCall:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """A turn that waited for a person when its process ended (R4).
+    """A turn that waited for the user when its process ended.
 
-    `answer` None: it paused at a limit between two calls of the model, and `questions` has what it asked.
-    `calls` are those of `answer`, in its order, `asked` what waits for an answer, oldest first, `proposed` the call of
-    each hunk that waits for a verdict. `ends` are those of the rounds before, of which there were `rounds`.
+    `answer` is None if the turn paused at a limit between two model calls; `questions` then has the
+    question. `calls` are the calls of `answer` in order; `asked` the open approvals, oldest first;
+    `proposed` maps each undecided hunk to its call. `rounds` counts the earlier rounds and `ends` has
+    the end events of their calls.
     """
 
     turn_id: TurnId
@@ -95,7 +100,10 @@ class Suspended:
 
 @dataclass(frozen=True, slots=True)
 class RestoredAgent:
-    """A subagent as it ended, with its own history; `parent` is the agent that started it, "" for the main one."""
+    """A subagent that has ended, with its own history.
+
+    `parent` is the agent that started it, "" for the main agent.
+    """
 
     changed: SubagentChanged
     turns: tuple[Turn, ...]
@@ -104,10 +112,12 @@ class RestoredAgent:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`call_ids` are those that events have used; `answers` what each client key was answered.
+    """The state of a stored session at the end of its log.
 
-    `was_closed`: the log ends with SESSION_END, so that the state has to be told anew. `cost_usd` None: not known.
-    `shown` has the digest of each file that the model has seen. `calibration` as in UsageReport.
+    `call_ids` are the ids used in events; `answers` maps each client key to the result of its message.
+    `was_closed`: the log ends with session_end, so the new state must be emitted. `cost_usd` is None if
+    unknown. `shown` has the digest of each file that the model has seen. `calibration` as in
+    UsageReport.
     """
 
     turns: tuple[Turn, ...]

@@ -1,4 +1,4 @@
-"""SEAMS of the session: what it needs of a log, a clock, a model, and of whoever tells it of the world."""
+"""Interfaces that the session calls: log, clock, model, system prompt, editor context, review."""
 
 from __future__ import annotations
 
@@ -9,73 +9,85 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileSt
 from agent_ls.llm.messages import ImagePart, ToolResultPart
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
-from agent_ls.loop.approval import ApprovalQuestion, Denied
-from agent_ls.loop.editor_events import EditNews
-from agent_ls.loop.events import Envelope
-from agent_ls.loop.prefix import Prefix
+from agent_ls.loop.calls.approval import ApprovalQuestion, Denied
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.events.editor import EditNews
+from agent_ls.loop.events.types import Envelope
 from agent_ls.loop.turns import Turn
 from agent_ls.profiles.base import ProviderProfile
 
 
 class Recorder(Protocol):
-    """Where a session is written. Calls are made in order and return when the kernel has the bytes.
+    """Interface to the session's log. Calls are made in order and return when the kernel has the bytes.
 
-    None of them awaits: a line is handed over by one write() (it survives our being killed); fsync is `sync`.
-    A failing disk must not end the session: an implementation reports once and goes on.
+    No method except `sync` awaits: each line is written with one write() and survives SIGKILL of this
+    process. `sync` calls fsync. A disk error must not end the session: an implementation reports it once
+    and continues.
     """
 
+    @property
+    def problem(self) -> str:
+        """Why the last record could not be written, "" if everything was written."""
+        ...
+
     def event(self, envelope: Envelope, encoded: bytes) -> None:
-        """A recorded event, before anyone else sees it."""
+        """Record an event, before it is published."""
         ...
 
     def turn(self, turn: Turn) -> None:
-        """A turn, before the events that follow from it."""
+        """Record a turn, before the events that follow from it."""
         ...
 
     def agent_turn(self, agent_id: str, turn: Turn) -> None:
-        """As `turn`, of a subagent's own history."""
+        """Record a turn of a subagent's own history."""
         ...
 
     def prompt(self, system_prompt: str) -> None:
-        """The system prompt of the calls that follow, when it is new (a resumed session sends the same bytes)."""
+        """Record the system prompt of the following model calls if it changed.
+
+        A resumed session sends the same bytes.
+        """
         ...
 
     def prefix(self, prefix: Prefix) -> None:
-        """The tools of the calls that follow, and what prompt and tools were made of, when any of it is new.
+        """Record the tools of the following model calls, and the sources of prompt and tools, if any of them changed.
 
-        The prompt itself is told by `prompt`.
+        The prompt itself is recorded by `prompt`.
         """
         ...
 
     def partial(self, part_id: str, text: str) -> None:
-        """The text so far of an open part, at most once a second: all that kill -9 can lose is newer."""
+        """Record the current text of an open part, at most once a second. SIGKILL can lose only newer text."""
         ...
 
     def output(self, call_id: str, text: str) -> str:
-        """Keeps a call's whole output; the `output_ref` to find it by."""
+        """Store a call's complete output. Returns its `output_ref`."""
         ...
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
-        """What the model will be told of a call whose end event does not say it all, before that event.
+        """Record the result for the model, before the call's end event, if the event does not contain all of it.
 
-        The other calls of its round have not ended: the turn that holds all results comes when they have.
+        The turn with all results of the round is recorded only when all calls of the round have ended.
         """
         ...
 
     def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
-        """The pictures of a message that waits, before the event that tells of it: the event holds its text only."""
+        """Record the images of a queued message, before the event about the message, which contains its
+        text only."""
         ...
 
     def shown(self, path: str, digest: str) -> None:
-        """The model has seen this file with this content."""
+        """Record that the model has seen this file with this content."""
         ...
 
     async def sync(self) -> None: ...
 
 
 class Clock(Protocol):
+    """Interface to time and randomness, so that tests control both."""
+
     def now(self) -> str:
-        """ISO 8601 with milliseconds, UTC."""
+        """The current time: ISO 8601 with milliseconds, UTC."""
         ...
 
     def monotonic_ms(self) -> int: ...
@@ -83,40 +95,47 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
     def random(self) -> float:
-        """In [0, 1): for jitter."""
+        """A random number in [0, 1), for jitter."""
         ...
 
 
 class NoticeBoard(Protocol):
-    """What the model is to be told at the next safe boundary, collected by others (verdicts on hunks).
+    """Interface to messages for the model that other services collect, for example decisions about hunks.
 
     `take` empties it. Each text becomes one SteeringTurn of source `review`.
     """
 
     async def look(self) -> None:
-        """Called at each safe boundary before `take`: what is to be looked for is looked for now. Takes a bounded time,
-        and may be cancelled. Must not raise."""
+        """Update the messages; called at each safe boundary before `take`.
+
+        Takes a bounded time and may be cancelled. Must not raise.
+        """
         ...
 
     def take(self) -> Sequence[str]: ...
 
 
-class Surroundings(Protocol):
-    """What is around the session and not of its making: an editor, its user's cursor, its tools."""
+class EditorContext(Protocol):
+    """Interface to the editor context of the session: the user's cursor, selection and language tools."""
 
     def news(self) -> str:
-        """What the model is to be told beside the next input, "" for nothing new. Must not raise."""
+        """Return what the model should know about the editor with the next input, "" if nothing changed.
+
+        Must not raise.
+        """
         ...
 
     def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
-        """Called before these files (absolute paths) are edited. What it returns is awaited once after the edit: it
-        tells what the edit brought. It waits for a bounded time, may be cancelled, must not raise.
+        """Start observing the effects of an edit; called before the files `paths` (absolute) are changed.
+
+        The returned function is awaited once after the edit and returns what the edit caused, for
+        example diagnostics. It waits for a bounded time, may be cancelled and must not raise.
         """
         ...
 
 
-class NoSurroundings:
-    """A session with no editor around it."""
+class NoEditorContext:
+    """Editor context of a session without an editor."""
 
     def news(self) -> str:
         return ""
@@ -130,44 +149,45 @@ async def _nothing() -> EditNews:
 
 
 class Reviews(Protocol):
-    """Where changes that are shown before they are made wait for verdicts (H6)."""
+    """Interface to changes that are displayed before they are applied, and wait for the user's decisions."""
 
     async def resume(
         self, question: ApprovalQuestion, attribution: Attribution
     ) -> Sequence[FileState] | Denied:
-        """Of a call that waited when its process ended: it is judged anew, then waited for until the last verdict.
+        """Judge a suspended call again after a resume, and wait for the last decision about its hunks.
 
-        `question` lacks the effect. The states are those of its files then, with what was decided. When it is cancelled
-        by a stop of the user, or denied, what it proposes is dropped.
+        `question` lacks the effect, which is computed again. Returns the states of the call's files
+        after the decisions. If the call is denied, or the user stops the turn, its proposal is dropped.
         """
         ...
 
 
 class NoReviews:
-    """A session whose changes are never shown before they are made."""
+    """Reviews of a session that applies changes without displaying them first."""
 
     async def resume(self, question: ApprovalQuestion, attribution: Attribution) -> Sequence[FileState]:
         return ()
 
 
 class ModelClient(Protocol):
-    """The model layer as the session uses it: the client, or one provider's adapter. Raises LlmError only."""
+    """Interface to the model layer: the client, or the adapter of one provider. Raises LlmError only."""
 
     def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        """As ProviderAdapter.stream; also ConfigurationError when no provider can take the request."""
+        """As ProviderAdapter.stream; raises ConfigurationError if no provider can take the request."""
         ...
 
     async def complete(self, request: Request) -> Response:
-        """For profiles that do not stream."""
+        """Return the complete response, for profiles that do not stream."""
         ...
 
 
 class PromptSource(Protocol):
-    """Who puts the layers of the system prompt together (000 section 6.1)."""
+    """Interface to the system prompt's sources; it builds the prompt from layers."""
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        """The layer of the project's documents as they are now, "" for none. Asked at the start of each input, so it
-        is quick. Must not raise.
+        """Return the current layer of project documents, "" for none.
+
+        Called at the start of each input, so it must be fast. Must not raise.
         """
         ...
 
@@ -178,15 +198,16 @@ class PromptSource(Protocol):
         user_instructions: str,
         documents: str,
     ) -> str:
-        """Asked when model, tools, `documents` (what the method of that name gave) or user instructions are new (O6).
+        """Build the system prompt. Called when model, tools, user instructions or `documents` changed. Must not raise.
 
-        Must not raise.
+        `documents` is the result of the method of that name.
         """
         ...
 
 
 class BasePrompt:
-    """The smallest PromptSource: the family's base prompt, then the user's instructions."""
+    """The smallest PromptSource: the model family's base prompt, the documents, then the user's
+    instructions."""
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
         return ""

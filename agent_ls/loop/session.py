@@ -1,7 +1,7 @@
-"""The session: its life, its states, its queues, and how it is stopped. turn_loop.py does the work of an input.
+"""A session: its lifecycle, its states and queues, and how it is stopped. turn_loop.py processes a single input.
 
-Life: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are plain calls
-from the event loop's thread: they change queues, wake `run`, and return at once. `run` returns when it is CLOSED.
+Lifecycle: `async with anyio.create_task_group() as tg: tg.start_soon(session.run)`. All other methods are synchronous,
+for the event loop's thread: they change queues, wake `run`, and return at once. `run` returns when it is CLOSED.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.approval import Approver
+from agent_ls.loop.calls.approval import Approver
+from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
+from agent_ls.loop.calls.redaction import Known, none_known, redacted
+from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context.history import History
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
-from agent_ls.loop.events import (
+from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.types import (
     ApprovalResolved,
     Delta,
     EndReason,
@@ -41,32 +46,28 @@ from agent_ls.loop.events import (
     SteeringQueued,
     SteeringRemoved,
     UserInput,
-    Warning,
 )
-from agent_ls.loop.failures import failure_of, internal_error
-from agent_ls.loop.history import History
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Input, QueueChange, StartNow, Steer
-from agent_ls.loop.questions import QuestionDesk, resting_state
-from agent_ls.loop.redaction import Known, none_known, redacted
+from agent_ls.loop.model.failures import failure_of, internal_error
+from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
+from agent_ls.loop.questions import PendingQuestions, resting_state
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import (
     BasePrompt,
     Clock,
+    EditorContext,
     ModelClient,
+    NoEditorContext,
     NoReviews,
-    NoSurroundings,
     NoticeBoard,
     PromptSource,
     Recorder,
     Reviews,
-    Surroundings,
 )
 from agent_ls.loop.session_parts import Answers, assemble, last_look
 from agent_ls.loop.settling import settle
 from agent_ls.loop.subagents import ProfileFor
-from agent_ls.loop.subscription import Subscription
-from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
@@ -80,10 +81,8 @@ WALKTHROUGH = "walkthrough"
 
 
 class Session:
-    """One conversation with one model at a time. Public attributes are for reading.
-
-    `profile` is what the next input uses; `last_seq` the number of the last recorded event.
-    """
+    """One conversation with one model at a time. Public attributes are read-only for callers. `profile` is the profile
+    of the next input; `last_seq` is the number of the last recorded event."""
 
     def __init__(
         self,
@@ -99,24 +98,26 @@ class Session:
         config: SessionConfig,
         restored: Restored | None = None,
         prompts: PromptSource | None = None,
-        surroundings: Surroundings | None = None,
+        editor_context: EditorContext | None = None,
         reviews: Reviews | None = None,
         secrets: Known = none_known,
         before_end: Callable[[], object] = lambda: None,
         on_input: Callable[[str], object] = lambda text: None,
         profile_for: ProfileFor | None = None,
         pinned: Callable[[], Sequence[str]] = tuple,
+        hooks: Hooks = NO_HOOKS,
+        documents: NestedDocuments = NO_NESTED_DOCUMENTS,
     ) -> None:
-        """`profile_for` makes the profile of a subagent with a model of its own; without it only the name changes.
-        `before_end` is called when a turn or the session is about to end, for last events; `on_input` with the text of
-        each input that was told. `secrets` are keys that nobody may see, `pinned` texts that a compaction keeps.
-        """
+        """Create a session that starts when `run` is called. `profile_for` returns the profile for a subagent that
+        uses another model; by default only the model name changes. `before_end` is called before a turn or the session
+        ends, so that the caller can emit last events. `on_input` is called with the text of each input. `secrets`
+        returns the keys to redact. `pinned` returns texts that a compaction must keep."""
         self.id = session_id
         self.profile = profile
         self.config = config
         self._restored = restored
         known = restored or Restored((), 0)
-        self.questions = QuestionDesk(lambda event: self.emit(event))
+        self.questions = PendingQuestions(lambda event: self.emit(event))
         self._ports = Ports(
             client,
             environment,
@@ -125,11 +126,13 @@ class Session:
             clock,
             notices,
             prompts or BasePrompt(),
-            surroundings or NoSurroundings(),
+            editor_context or NoEditorContext(),
             reviews or NoReviews(),
             self.questions,
             secrets,
             pinned,
+            hooks,
+            documents,
         )
         parts = assemble(
             session_id,
@@ -139,7 +142,7 @@ class Session:
             lambda: self.config,
             profile_for or (lambda provider, model: replace(self.profile, model=model)),
         )
-        self._hub = parts.hub
+        self._emitter = parts.emitter
         self._inbox = parts.inbox
         self._shared = parts.shared
         self._tasks = parts.tasks
@@ -163,7 +166,7 @@ class Session:
         self._scope: anyio.CancelScope | None = None
         self._wake = anyio.Event()
 
-    # --- facts
+    # --- properties
 
     @property
     def state(self) -> State:
@@ -171,27 +174,28 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """A turn runs, or waits for a person."""
+        """Whether a turn is running or waiting for the user."""
         return self._has_input
 
     @property
     def is_stopped(self) -> bool:
-        """The user has ended the turn: what it asks is void. If it ends otherwise, a person may be asked still."""
+        """Whether the user has stopped the running turn, so that its open questions are void. A turn that ends for
+        another reason may be suspended, and its questions then stay open."""
         return self._stop is not None
 
     @property
     def is_closing(self) -> bool:
-        """CLOSED, or on the way there: it takes no input any more."""
+        """Whether the session is closed or about to close. It accepts no input then."""
         return self._is_closing or self._state == "CLOSED"
 
     @property
     def last_seq(self) -> int:
-        return self._hub.last_seq
+        return self._emitter.last_seq
 
     @property
     def turn_id(self) -> TurnId:
-        """The running turn's id, "" when none runs."""
-        return TurnId(self._hub.turn_id)
+        """The id of the running turn, "" if none is running."""
+        return TurnId(self._emitter.turn_id)
 
     @property
     def usage(self) -> Usage:
@@ -199,7 +203,7 @@ class Session:
 
     @property
     def plan(self) -> PlanChanged | None:
-        """As the model last gave it, also before a resume; None before it does."""
+        """The latest plan of the model, including one restored by a resume; None if there is none."""
         return self._loop.plan
 
     @property
@@ -218,7 +222,7 @@ class Session:
     def terminals(self) -> Terminals:
         return self._shared.terminals
 
-    # --- what the user does
+    # --- actions of the user
 
     def submit(
         self,
@@ -228,12 +232,14 @@ class Session:
         when_busy: WhenBusy = "queue",
         client_key: str = "",
     ) -> Submitted:
-        """Starts a turn, or does as `when_busy` says while one runs; an open question is answered by it (L15).
+        """Start a turn with this message; if a turn is running, do what `when_busy` says.
 
-        A known `client_key` is answered as before.
+        If the model has asked a question, a text-only message answers that question instead. A
+        `client_key` that was used before returns the earlier result and does nothing.
 
         Raises:
-            SessionClosedError, SessionBusyError (`when_busy` is "refuse").
+            SessionClosedError: the session is closed.
+            SessionBusyError: a turn is running and `when_busy` is "refuse".
         """
         if known := self._answers.of(client_key):
             return known
@@ -256,11 +262,7 @@ class Session:
         return self._answers.keep(client_key, answer)
 
     def steer(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> SteerId:
-        """For the model's next call; while IDLE, for the first call of the next input (L6).
-
-        Raises:
-            SessionClosedError.
-        """
+        """Queue a message for the next model call, also if the session is idle. Raises SessionClosedError."""
         if known := self._answers.of(client_key):
             return SteerId(known.steer_id)
         self._demand_open()
@@ -269,18 +271,14 @@ class Session:
         return steer_id
 
     def unsteer(self, steer_id: str) -> bool:
-        """Takes back a steer that waits; False when it is in the history already, or was never there."""
+        """Remove a queued steer. Returns False if it is already in the history or never existed."""
         removed = self._inbox.remove_steer(steer_id)
         if removed:
             self.emit(SteeringRemoved(steer_id))
         return removed
 
     def follow_up(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> QueuedId:
-        """For after the current input; at once when nothing runs (000 section 2.6).
-
-        Raises:
-            SessionClosedError.
-        """
+        """Queue an input to run after the current one; start it now if none is running. Raises SessionClosedError."""
         if known := self._answers.of(client_key):
             return QueuedId(known.queued_id)
         self._demand_open()
@@ -289,11 +287,8 @@ class Session:
         return queued_id
 
     def change_queue(self, change: QueueChange) -> bool:
-        """False when one of the messages that it names waits no longer; then nothing is changed.
-
-        Raises:
-            SessionClosedError.
-        """
+        """Edit the queue. Returns False, and changes nothing, if a named message is no longer in it. Raises
+        SessionClosedError if the session is closed."""
         self._demand_open()
         if not self._inbox.change(change):
             return False
@@ -305,8 +300,10 @@ class Session:
         return True
 
     def compact(self, instructions: str = "", *, client_key: str = "") -> str:
-        """Makes room in the conversation: before the next model call of a running turn, else at once (L13). The id of
-        the compaction, whose events tell the rest. `instructions`: what the summary is to dwell on.
+        """Compact the conversation: before the next model call of a running turn, otherwise at once.
+
+        Returns the id of the compaction; its events report the outcome. `instructions` say what the
+        summary should focus on.
 
         Raises:
             SessionClosedError, CompactionOffError, NothingToCompactError.
@@ -319,13 +316,13 @@ class Session:
         return self._answers.keep(client_key, Submitted(compaction_id=compaction_id)).compaction_id
 
     def interrupt(self) -> None:
-        """The turn ends, the session lives. What is queued then waits until the user sends something."""
+        """End the running turn; the session continues. Queued inputs wait until the user sends something."""
         if self.is_busy and not self._stop:
             self._inbox.hold()
             self._cancel_turn("interrupted")
 
     def abort(self) -> None:
-        """The session ends (CLOSED), and its turn first. It can be resumed from its log."""
+        """End the running turn and close the session. It can be resumed from its log."""
         if self.is_closing:
             return
         self._is_closing = True
@@ -336,7 +333,7 @@ class Session:
     def configure(
         self, *, profile: ProviderProfile | None = None, config: SessionConfig | None = None
     ) -> AppliesFrom:
-        """A config holds from the next model call (L2, L7), a profile from the next input (O6)."""
+        """Change config or profile. A config applies from the next model call, a profile from the next input."""
         if config is not None:
             self.config = config
         if profile is not None:
@@ -347,10 +344,11 @@ class Session:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Nothing begins while this is held: what is sent meanwhile is queued, and begins afterwards.
+        """Prevent turns from starting inside the `with` block. Messages sent during the block are queued.
 
         Raises:
-            SessionBusyError: a turn runs, or somebody else holds it. SessionClosedError.
+            SessionBusyError: a turn is running, or another caller is inside this block.
+            SessionClosedError: the session is closed.
         """
         self._demand_open()
         if self.is_busy or self._is_held:
@@ -363,18 +361,18 @@ class Session:
             self._wake.set()
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None, event: Reverted) -> None:
-        """The conversation is this one now (X10); `event` tells of it. To be called while `at_rest` is held."""
+        """Replace conversation and plan by an earlier state, and emit `event`. Call this inside `at_rest`."""
         self.emit(event)
         if plan != self.plan:
             self.emit(plan or PlanChanged("", ()))
         self._loop.go_back(turns, plan)
 
-    # --- what it tells
+    # --- events
 
     def emit(self, event: RecordedEvent) -> Envelope:
-        """Numbers, records and publishes an event; for those who know more of the session's world (ledger, desk)."""
+        """Number, record and publish an event. Also called by services outside the session, for example the review."""
         self.start()
-        envelope = self._hub.emit(event)
+        envelope = self._emitter.emit(event)
         if self.is_busy and not self._stop:
             if isinstance(event, QuestionAsked):
                 self._set_state("AWAITING_INPUT")
@@ -383,41 +381,41 @@ class Session:
         return envelope
 
     def _goes_on(self, event: RecordedEvent) -> bool:
-        """Whether this is what the turn has waited for: an answer, or the last verdict of a suspended one."""
+        """Whether `event` is what the turn was waiting for, so that it continues. That is an answer, or the last
+        decision about the proposed changes of a suspended turn."""
         if self.questions.pending():
             return False
         return isinstance(event, ApprovalResolved | QuestionAnswered) or (
-            isinstance(event, HunkStateChanged) and not self._hub.asked
+            isinstance(event, HunkStateChanged) and not self._emitter.asked
         )
 
     def emit_delta(self, delta: Delta) -> None:
-        self._hub.emit_delta(delta)
+        self._emitter.emit_delta(delta)
 
     def subscribe(self) -> Subscription:
-        """Events from now on. Read the log up to `last_seq` first; both are in step within one tick."""
-        return self._hub.subscribe()
+        """Subscribe to events from now on. Read the log up to `last_seq` first. If both happen without an `await` in
+        between, no event is missed or repeated."""
+        return self._emitter.subscribe()
 
     def open_parts(self) -> tuple[Delta, ...]:
-        """The text so far of each open part, as a delta from offset 0."""
-        return self._hub.open_parts()
+        """The current text of each open part, as a delta from offset 0."""
+        return self._emitter.open_parts()
 
     def agent_of_part(self, part_id: str) -> str:
-        """The subagent that an open part belongs to, "" for the main agent."""
-        return self._hub.agent_of_part(part_id)
+        """Return the id of the subagent that an open part belongs to, "" for the main agent."""
+        return self._emitter.agent_of_part(part_id)
 
-    # --- its life
+    # --- lifecycle
 
     def start(self) -> None:
-        """SESSION_START comes before everything, after what a cut turn of a resumed session still lacked.
-
-        Done by `run` and by the first event at the latest; whoever opens a stored session may want it told at once.
-        """
+        """Emit session_start. On resume, first emit the missing end events of the interrupted turn. `run` and the
+        first event call this; calling it earlier lets a client that opens a stored session see it at once."""
         if self._has_started:
             return
         self._has_started = True
         if self._restored:
-            settle(self._restored.settlement, self._hub, self._loop.record)
-        self._hub.emit(
+            settle(self._restored.settlement, self._emitter, self._loop.record)
+        self._emitter.emit(
             SessionStart(
                 provider=self.profile.id,
                 model=self.profile.model,
@@ -429,30 +427,30 @@ class Session:
         if self._suspended:
             self._take_up(self._suspended)
         elif self._restored and self._restored.was_closed:
-            self._hub.emit(StateChanged("IDLE"))
+            self._emitter.emit(StateChanged("IDLE"))
 
     def _take_up(self, suspended: Suspended) -> None:
-        """The turn of the stored session waits again, as it waited when its process ended."""
+        """Continue the suspended turn of a stored session: it waits for the same answers again."""
         self._has_input = True
-        self._inbox.release()  # its turn runs: what is queued follows it, as it would have
-        self._hub.turn_id = suspended.turn_id
-        self._hub.ask_again(suspended.asked, suspended.questions, suspended.proposed)
+        self._inbox.release()  # this turn counts as running: queued inputs follow it as usual
+        self._emitter.turn_id = suspended.turn_id
+        self._emitter.ask_again(suspended.asked, suspended.questions, suspended.proposed)
         self._set_state("AWAITING_INPUT")
 
     async def run(self) -> None:
-        """Works off inputs until the session is CLOSED. Cancelling it closes the session in good order (R2): a turn
-        that waits for a person is suspended, any other is interrupted (R4).
-        """
+        """Process inputs until the session is CLOSED. Cancelling this task closes the session in order: a turn that
+        waits for the user is suspended, any other turn is interrupted."""
         self.start()
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._hub.keep_partials)
+                group.start_soon(self._emitter.keep_partials)
                 self.terminals.attend(group)
                 self._tasks.attend(group)
                 await self._live(group)
                 group.cancel_scope.cancel()
         finally:
-            with anyio.CancelScope(shield=True), self._hub.ending():  # short: the log must be whole
+            # Takes little time; the log must be complete.
+            with anyio.CancelScope(shield=True), self._emitter.ending():
                 await last_look(self._ports.notices)
                 self._close()
                 await self._ports.recorder.sync()
@@ -467,7 +465,7 @@ class Session:
             await self._wake.wait()
 
     async def _work(self) -> None:
-        """One input and the follow-ups behind it, up to PROCESSING_END."""
+        """Process one input and the queued follow-ups behind it, and emit the end of processing."""
         reason: EndReason = "interrupted"
         with anyio.CancelScope() as self._scope:
             if self._stop:
@@ -478,47 +476,49 @@ class Session:
     async def _work_off(self) -> EndReason:
         while True:
             reason, may_go_on = await self._one_input()
-            if not may_go_on and not self._stop:  # else the user has said what of the queue goes on
+            # After a stop, the user's own action decides about the queue.
+            if not may_go_on and not self._stop:
                 self._inbox.hold()
             if not self._maybe_begin_next():
                 return reason
 
     async def _one_input(self) -> tuple[EndReason, bool]:
-        """How it ended, and whether the queue may go on behind it."""
+        """Process one input. Returns how it ended and whether the queue may continue."""
         try:
-            # A turn goes on with the profile that it began with.
+            # A turn keeps the profile that it started with.
             profile, self._suspended_profile = self._suspended_profile or self.profile, None
             work = self._loop.compact if self._is_compacting else self._loop.run
             finish = await work(profile)
         except LlmError as error:
             self._fail(error)
             return "error", False
-        except Exception as error:  # the last resort: nothing malformed may end the session (R5)
+        except Exception as error:  # last resort: no unexpected error may end the session
             logger.exception("a turn of session %s failed", self.id)
-            self._hub.emit(internal_error(error))
+            self._emitter.emit(internal_error(error))
             return "error", False
         finally:
             self._is_compacting = False
+        if finish.error:
+            self._emitter.emit(finish.error)
         return finish.reason, finish.reason != "error" and finish.limit not in ("turns", "budget")
 
     def _fail(self, error: LlmError) -> None:
         failure = failure_of(error)
-        if failure.warning:
-            self._hub.emit(Warning(failure.warning, error.kind))
-        self._hub.emit(failure.error)
+        for event in failure.events:
+            self._emitter.emit(event)
         self._is_closing = self._is_closing or failure.closes
 
     def _begin(self, item: Input) -> TurnId:
         self.start()
         self._has_input = True
         turn_id = TurnId(new_id("t"))
-        self._hub.turn_id = turn_id
+        self._emitter.turn_id = turn_id
         self._set_state("PROCESSING")
         self._shared.budget.begin()
         self._loop.take_notices()
-        context = redacted(self._ports.surroundings.news(), self._ports.secrets())
+        context = redacted(self._ports.editor_context.news(), self._ports.secrets())
         self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images, context))
-        self._hub.emit(UserInput(item.text, item.client_key, item.queued_id))
+        self._emitter.emit(UserInput(item.text, item.client_key, item.queued_id))
         self._on_input(item.text)
         return turn_id
 
@@ -526,20 +526,21 @@ class Session:
         if self._stop or self._is_closing or self._is_held or not self._inbox.has_next:
             return False
         self._begin(self._inbox.pop())
-        self._hub.emit(self._inbox.changed())  # afterwards: a crash between the two must not lose the input
+        # Emitted last: a crash between the two events must not lose the input.
+        self._emitter.emit(self._inbox.changed())
         return True
 
     def _maybe_begin_compaction(self) -> bool:
-        """As a turn without an input: it can be seen and stopped like any other."""
+        """Start a requested compaction as a turn without an input, so that it can be observed and interrupted."""
         if self._is_closing or self._is_held or not self._loop.context.compactor.is_wanted:
             return False
         self._has_input = self._is_compacting = True
-        self._hub.turn_id = TurnId(new_id("t"))
+        self._emitter.turn_id = TurnId(new_id("t"))
         self._set_state("PROCESSING")
         return True
 
     def _settle(self, reason: EndReason) -> None:
-        """The turn is over: nothing of it is told after PROCESSING_END."""
+        """End the turn. No event of the turn follows its processing_end."""
         self._before_end()
         self._has_input = self._is_compacting = False
         if self._stop:
@@ -549,21 +550,21 @@ class Session:
         self._end_reason = reason
         rest = resting_state(reason, self.history.turns, self._inbox.queue)
         self._set_state("CLOSED" if self._is_closing else rest)
-        self._hub.emit(ProcessingEnd(reason))
-        self._hub.turn_id = ""
+        self._emitter.emit(ProcessingEnd(reason))
+        self._emitter.turn_id = ""
 
     def _close(self) -> None:
-        """SESSION_END, and before it the end of a turn that was cancelled from outside, unless a person is asked."""
+        """Emit session_end, first ending a turn that was cancelled from outside unless it waits for the user."""
         self._is_closing = True
         self.terminals.close()
-        is_suspended = self._has_input and bool(self._hub.asked)
+        is_suspended = self._has_input and bool(self._emitter.asked)
         if self._has_input and not is_suspended:
             self._settle(self._stop or "interrupted")
         elif self._state != "CLOSED":
             self._before_end()
             self._end_reason = "completed"
             self._set_state("CLOSED")
-        self._hub.emit(SessionEnd(self._state, "suspended" if is_suspended else self._end_reason))
+        self._emitter.emit(SessionEnd(self._state, "suspended" if is_suspended else self._end_reason))
 
     def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
         self._stop = why
@@ -575,7 +576,7 @@ class Session:
     def _set_state(self, state: State) -> None:
         if state != self._state:
             self._state = state
-            self._hub.emit(StateChanged(state))
+            self._emitter.emit(StateChanged(state))
 
     def _queue_steer(self, item: Input) -> SteerId:
         steer = Steer(SteerId(new_id("st")), item.text, item.images, item.client_key)
@@ -587,10 +588,7 @@ class Session:
     def _queue_input(self, item: Input) -> QueuedId:
         queued_id = QueuedId(new_id("q"))
         queued = Input(item.text, item.images, item.client_key, queued_id)
-        if self._stop:
-            self._inbox.add_next(queued)
-        else:
-            self._inbox.add(queued)
+        (self._inbox.add_next if self._stop else self._inbox.add)(queued)
         self.emit(self._inbox.changed())
         self._wake.set()
         return queued_id

@@ -1,4 +1,7 @@
-"""What a session is made of: its loop, its agents, and what they share; and the answers that it has given."""
+"""Construction of a session's parts: its loop, its subagents and what they share.
+
+Also the results by client key.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,28 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.loop.budget import Budget
-from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.calls.log_guard import LogGuard
+from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.emission import EventHub
+from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.inbox import Inbox
+from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.restored import Restored, Submitted
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
-from agent_ls.loop.terminals import Terminals
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
-LAST_LOOK_S = 2.0  # as looking before and after a command; only while background processes run is it noticed
+LAST_LOOK_S = 2.0  # same bound as for each look for changes; only used while background processes run
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    hub: EventHub
+    """The connected parts of a session."""
+
+    emitter: EventEmitter
     inbox: Inbox
     shared: Shared
     tasks: AgentTasks
@@ -42,31 +48,35 @@ def assemble(
     config: Callable[[], SessionConfig],
     profile_for: ProfileFor,
 ) -> Parts:
-    """`config` gives what holds now; `profile_for` the profile of a subagent with a model of its own."""
-    hub = EventHub(session_id, ports.recorder, ports.clock, known.last_seq, ports.secrets)
+    """Create and connect the parts of a session.
+
+    `config` returns the current config; `profile_for` the profile of a subagent with its own model.
+    """
+    emitter = EventEmitter(session_id, ports.recorder, ports.clock, known.last_seq, ports.secrets)
     inbox = Inbox(known.steers, known.queue, ports.recorder.images)
     spending = Spending(known.usage, known.cost_usd)
     shared = Shared(
         CallIds(known.call_ids),
         spending,
         Budget(spending, ports.clock),
-        Terminals(ports.environment, hub, ports.clock, ports.secrets),
+        Terminals(ports.environment, emitter, ports.clock, ports.secrets),
+        LogGuard(ports.recorder, ports.questions),
     )
     tasks = AgentTasks(it.changed.agent_id for it in known.agents)
-    kit = AgentKit(session_id, ports, hub, config, shared, profile_for, tasks, known.agents)
+    kit = AgentKit(session_id, ports, emitter, config, shared, profile_for, tasks, known.agents)
     agents = Subagents(kit, inbox)
-    loop = agents.parent = TurnLoop(session_id, ports, hub, inbox, config, known, shared, agents, profile)
-    return Parts(hub, inbox, shared, tasks, agents, loop)
+    loop = agents.parent = TurnLoop(session_id, ports, emitter, inbox, config, known, shared, agents, profile)
+    return Parts(emitter, inbox, shared, tasks, agents, loop)
 
 
 async def last_look(notices: NoticeBoard) -> None:
-    """Before a session ends: what its background processes changed by now is told, unless that takes too long."""
+    """Report changes of background processes before the session ends, within a bounded time."""
     with anyio.move_on_after(LAST_LOOK_S):
         await notices.look()
 
 
 class Answers:
-    """What became of each message of a known client key: sent again, it is answered as before (PROTOCOL, clientKey)."""
+    """Results of submitted messages by client key, so that a repeated message gets the same result."""
 
     def __init__(self, known: Mapping[str, Submitted]) -> None:
         self._known = dict(known)

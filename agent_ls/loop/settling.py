@@ -1,22 +1,22 @@
-"""What a cut turn of a stored session still lacks, said before anything else (R4)."""
+"""Emission of the end events that the interrupted turn of a stored session lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from agent_ls.loop.emission import EventHub
+from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.restored import Settlement
 from agent_ls.loop.turns import Turn
 
 
-def settle(settlement: Settlement, hub: EventHub, record: Callable[[Turn], None]) -> None:
-    hub.turn_id = settlement.turn_id
+def settle(settlement: Settlement, emitter: EventEmitter, record: Callable[[Turn], None]) -> None:
+    emitter.turn_id = settlement.turn_id
     for agent_id, event in settlement.agents:
-        hub.emit(event, agent_id)
+        emitter.emit(event, agent_id)
     for event in settlement.ends:
-        hub.emit(event)
+        emitter.emit(event)
     for turn in settlement.turns:
         record(turn)
     for event in settlement.last:
-        hub.emit(event)
-    hub.turn_id = ""
+        emitter.emit(event)
+    emitter.turn_id = ""

@@ -1,4 +1,4 @@
-"""What a session has used so far, its subagents included (E6, A1)."""
+"""The usage of a session so far, including its subagents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent_ls.llm.requests import Usage
 
 @dataclass(slots=True)
 class Spending:
-    """`cost_usd` None: it is not known, since the price of one call was not."""
+    """Tokens and cost. `cost_usd` is None (unknown) after a call whose price is unknown."""
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0

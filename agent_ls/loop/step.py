@@ -1,17 +1,17 @@
-"""ENGINE: what now? Where an input stands goes in, the next step comes out; nothing is performed here.
+"""Pure: return the next action for an input from its current position. Nothing is performed here.
 
-The rules are 000 sections 2.5 and 2.8 and REQUIREMENTS L5, L6, L8, L17:
+The rules, which docs/requirements.md lists as L5, L6, L8 and L17:
 
-    the last turn is                        the step is
-    an answer with calls, well ended        RunTools
-    an answer with calls, cut or filtered   AnswerCalls: each call gets a result, none is run
-    an answer without calls                 Finish, or CallModel when it paused or a steer waits
-    the results of cut calls                Finish, or CallModel when a steer waits
-    the results of a terminal tool          Finish, or CallModel when a steer waits
-    the results of a fatal failure          Finish
-    anything else                           CallModel
+    the last turn is                               the next action is
+    a complete answer with calls                   RunTools
+    an answer with calls, cut or filtered          AnswerCalls: each call gets a result, none is run
+    an answer without calls                        Finish, or CallModel if it paused or a steer is queued
+    the results of calls of an incomplete answer   Finish, or CallModel if a steer is queued
+    the results of a terminal tool                 Finish, or CallModel if a steer is queued
+    the results of a fatal failure                 Finish
+    anything else                                  CallModel
 
-Every CallModel is subject to the two limits.
+Two limits apply before every CallModel: tool rounds per input and model calls per session.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from typing import Literal, TypeAlias
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import EndReason
+from agent_ls.loop.events.types import EndReason, Error
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
+from agent_ls.text import to_display_line
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where an input stands.
+    """The progress of an input.
 
-    `last` is the last turn of the history, `answer` the last answer to this input (None before the first).
-    `rounds` counts the tool rounds of this input, `model_calls` the answers of the session. `ended_by` is set
-    when a tool of the last round ended the loop: `completed` by a terminal tool, `error` by a fatal failure.
-    `steering`: a user's message waits to be injected.
+    `last` is the last turn of the history, `answer` the last answer to this input (None before the
+    first). `rounds` counts the tool rounds of this input, `model_calls` the answers of the session.
+    `ended_by` is set if a tool of the last round ended the loop: `completed` by a terminal tool, `error`
+    by a fatal failure. `steering` says whether a user's message is queued for the next model call.
     """
 
     last: Turn
@@ -56,7 +57,7 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCalls:
-    """The calls of an answer that did not end well: each gets a result with `reason`, none is run (L17)."""
+    """Give each call of an incomplete answer a result with `reason`, without running it."""
 
     calls: tuple[ToolCallPart, ...]
     reason: str
@@ -64,20 +65,23 @@ class AnswerCalls:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The input is done. `limit` names the limit that was reached, with its `count`, and `message` says so.
+    """End the input.
 
-    `budget`: of tokens, money or time (budget.py), which has been told already.
+    `limit` names the limit that was reached, `count` is its value, and `message` describes it for the
+    user. For the limit `budget` (tokens, money or time) the event has been emitted already. `error` is
+    the event to emit if the reason is "error".
     """
 
     reason: EndReason
     limit: Literal["", "rounds", "turns", "budget"] = ""
     count: int = 0
     message: str = ""
+    error: Error | None = None
 
 
 Step: TypeAlias = CallModel | RunTools | AnswerCalls | Finish
 
-# A pause is not the end, but nothing is wrong with it either.
+# A pause is not the end of an answer, but it is not a failure either.
 _NATURAL = ("stop", "tool_calls", "pause")
 _CUT_WORDS = {
     "length": "The model's answer was cut at its output limit.",
@@ -100,11 +104,12 @@ def next_step(at: Position, config: SessionConfig) -> Step:
 
 
 def cut_message(finish: FinishReason) -> str:
-    """What the user is told of an answer that did not end well, "" for one that did (L17)."""
+    """Return the message to the user about an answer that was cut or filtered, "" for a complete one."""
     if finish.kind in _NATURAL:
         return ""
     words = _CUT_WORDS[finish.kind]
-    return f"{words[:-1]} ({finish.raw})." if finish.raw and finish.kind in ("error", "other") else words
+    raw = to_display_line(finish.raw) if finish.kind in ("error", "other") else ""
+    return f"{words[:-1]} ({raw})." if raw else words
 
 
 def _after_answer(at: Position, answer: AssistantTurn, config: SessionConfig) -> Step:
@@ -113,7 +118,7 @@ def _after_answer(at: Position, answer: AssistantTurn, config: SessionConfig) ->
         if kind in ("stop", "tool_calls"):
             return RunTools(answer.tool_calls)
         return AnswerCalls(answer.tool_calls, cut_message(answer.finish_reason) or "The answer was paused.")
-    # An empty pause would be sent again unchanged, and paused again.
+    # A paused answer without parts would be sent again unchanged, and would pause again.
     if at.steering or (kind == "pause" and answer.message.parts):
         return _call_model(at, config)
     return Finish(_reason(kind))

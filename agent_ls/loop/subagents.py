@@ -1,7 +1,8 @@
-"""The agents that a model starts (000 section 7, REQUIREMENTS A1, A2): a loop and a history each, one session.
+"""The subagents that a model starts. Each has its own loop and history in the same session.
 
-An agent shares its parent's environment, approver, log and event stream; its events carry its id. It works beside its
-parent's loop and never longer than that: when the parent's input is done, stopped or lost, its agents are ended first.
+A subagent shares its parent's environment, approver, log and event stream; its events carry its id. It
+runs at the same time as its parent's loop and never longer: when the parent's input ends for any reason,
+its subagents are ended first.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from anyio.abc import TaskGroup
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.wrappers.scoped import ScopedEnvironment
 from agent_ls.llm.errors import LlmError
-from agent_ls.loop.agent_voice import AgentApprover, AgentRecorder, AgentVoice, NoNotices
+from agent_ls.loop.agent_emitter import AgentApprover, AgentDocuments, AgentEmitter, AgentRecorder, NoNotices
+from agent_ls.loop.calls.hooks import AgentHooks
+from agent_ls.loop.calls.truncation import truncate_chars
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.emission import EventHub, Voice
-from agent_ls.loop.events import SteeringQueued, SubagentChanged
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.emission import Emitter, EventEmitter
+from agent_ls.loop.events.types import SteeringQueued, SubagentChanged
 from agent_ls.loop.ids import SessionId, SteerId, new_id
 from agent_ls.loop.inbox import Inbox, Steer
-from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.restored import Restored, RestoredAgent
-from agent_ls.loop.truncation import truncate_chars
 from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
@@ -34,14 +36,13 @@ from agent_ls.tools.paths import absolute
 
 logger = logging.getLogger(__name__)
 
-MAX_RUNNING = 8  # of one parent at a time: each of them spends money
-REPORT_MAX_CHARS = 20_000  # of one agent's last text: as much as its tool would give (000 section 5.2)
+REPORT_MAX_CHARS = 20_000  # length limit for a subagent's last text, equal to the output limit of its tool
 
 ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
-"""A provider's profile of another model; raises nothing for a provider that is in use."""
+"""Returns the profile of another model of a provider. Must not fail for a provider that is in use."""
 
 LEFT_OUT = ("plan", "ask_user", "submit")
-"""Tools that speak to the user: an agent speaks to its parent."""
+"""Tools that address the user. Subagents do not have them, because a subagent reports to its parent."""
 STARTS_AGENTS = ("spawn_agent", "send_input", "wait", "close_agent")
 
 BEGINNING = (
@@ -49,11 +50,12 @@ BEGINNING = (
     "say last: make it a whole answer, with paths and lines where they matter, and with what is left open. Nobody "
     "can answer questions."
 )
+OF_KIND = "You are an agent of the kind {kind}, which the user has described so:\n\n{text}"
 SCOPE = "You work in {folder}: relative paths start there, and only there you may change files."
 
 
 class AgentTasks:
-    """Where the agents of a session run, and their ids."""
+    """The task group in which a session's subagents run, and their ids."""
 
     def __init__(self, used: Iterable[str] = ()) -> None:
         self._used = set(used)
@@ -77,11 +79,11 @@ class AgentTasks:
 
 @dataclass(frozen=True, slots=True)
 class AgentKit:
-    """What an agent of a session is made of."""
+    """The shared parts that a subagent is built from."""
 
     session_id: SessionId
     ports: Ports
-    hub: EventHub
+    emitter: EventEmitter
     config: Callable[[], SessionConfig]
     shared: Shared
     profile_for: ProfileFor
@@ -91,7 +93,10 @@ class AgentKit:
 
 @dataclass(eq=False, slots=True)
 class _Agent:
-    """`changed` is what was last told of it. `is_known`: its parent has been told how it ended."""
+    """The state of one subagent.
+
+    `changed` is the last event about it. `is_known`: its parent has been informed how it ended.
+    """
 
     changed: SubagentChanged
     loop: TurnLoop
@@ -109,27 +114,31 @@ class _Agent:
 
 
 class Subagents:
-    """ADAPTER SubagentSpawner: the agents of one parent. `agent_id` is the parent's own, "" for the main agent."""
+    """The subagents of one parent.
+
+    `agent_id` is the parent's id, "" for the main agent. Implements SubagentSpawner.
+    """
 
     def __init__(self, kit: AgentKit, inbox: Inbox, agent_id: str = "", depth: int = 0) -> None:
         self.parent: TurnLoop
         self._kit = kit
         self._inbox = inbox
         self._agent_id = agent_id
-        self._voice: Voice = AgentVoice(kit.hub, agent_id) if agent_id else kit.hub
+        self._emitter: Emitter = AgentEmitter(kit.emitter, agent_id) if agent_id else kit.emitter
         self._depth = depth
         self._agents: dict[str, _Agent] = {}
         self._stored = {it.changed.agent_id: it for it in kit.restored if it.parent == agent_id}
         self._news = anyio.Event()
 
     def nudge(self) -> None:
-        """Something has changed that a wait may wait for: an agent has ended, or the parent is steered."""
+        """Wake all waits, because a subagent has ended or the parent received a steer."""
         self._news.set()
         self._news = anyio.Event()
 
-    # --- what the model does
+    # --- actions of the model
 
     async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
+        """Start a subagent for a task. Raises ToolError at a limit or for an invalid folder."""
         limit = self._kit.config().max_subagent_depth
         if self._depth >= limit:
             raise ToolError(
@@ -138,7 +147,7 @@ class Subagents:
             )
         self._demand_room()
         environment = await self._environment(task.working_dir)
-        self._demand_room()  # others may have started while the folder was looked at
+        self._demand_room()  # checked again: other subagents may have started during the await
         before = _finished_turns(self.parent.history.turns) if task.with_history else ()
         changed = SubagentChanged(
             agent_id=self._kit.tasks.new_id(),
@@ -147,11 +156,13 @@ class Subagents:
             task=task.task,
             model=task.model or self.parent.profile.model,
             working_dir=environment.working_directory(),
+            agent_kind=task.kind,
         )
         agent = self._made(changed, environment, before, task)
         scoped = environment is not self.parent.environment
         where = (SCOPE.format(folder=environment.working_directory()),) if scoped else ()
-        self._begin(agent, "\n\n".join((BEGINNING, *where, f"The task:\n\n{task.task}")))
+        described = (OF_KIND.format(kind=task.kind, text=task.instructions),) if task.instructions else ()
+        self._begin(agent, "\n\n".join((BEGINNING, *where, *described, f"The task:\n\n{task.task}")))
         return _state(agent)
 
     def send(self, agent_id: str, message: str) -> AgentState:
@@ -159,7 +170,7 @@ class Subagents:
         if agent.is_running:
             steer = Steer(SteerId(new_id("st")), message)
             agent.inbox.add_steer(steer)
-            AgentVoice(self._kit.hub, agent_id).emit(SteeringQueued(steer.id, message))
+            AgentEmitter(self._kit.emitter, agent_id).emit(SteeringQueued(steer.id, message))
             agent.agents.nudge()
             return _state(agent)
         if agent.changed.reason == "closed":
@@ -186,7 +197,7 @@ class Subagents:
             await self._news.wait()
         return _state(agent)
 
-    # --- what the parent's loop does
+    # --- actions of the parent's loop
 
     async def reports(self) -> Sequence[str]:
         while self._running() and not self._inbox.steers:
@@ -199,7 +210,8 @@ class Subagents:
         return [_report(agent) for agent in ended]
 
     def stop(self) -> None:
-        """Stops those that run, and theirs, at once: none says or does more while commands of others are ended."""
+        """Cancel the running subagents and their own subagents, without waiting until their commands have
+        ended."""
         for agent in self._running():
             agent.agents.stop()
             self._cancel(agent, "interrupted")
@@ -208,18 +220,20 @@ class Subagents:
         if not self._running():
             return
         self.stop()
-        with anyio.CancelScope(shield=True):  # bounded by what ends commands: TERM, two seconds, KILL
+        # Bounded by the time to end commands: SIGTERM, two seconds, SIGKILL.
+        with anyio.CancelScope(shield=True):
             while self._running():
                 await self._news.wait()
 
-    # --- inside
+    # --- internal
 
     def _running(self) -> Sequence[_Agent]:
         return [agent for agent in self._agents.values() if agent.is_running]
 
     def _demand_room(self) -> None:
-        if len(self._running()) >= MAX_RUNNING:
-            raise ToolError(f"{MAX_RUNNING} agents run already: wait for one, or close one.", kind="limit")
+        most = self._kit.config().max_subagents
+        if len(self._running()) >= most:
+            raise ToolError(f"{most} agents run already: wait for one, or close one.", kind="limit")
 
     def _known(self, agent_id: str) -> _Agent:
         if agent := self._agents.get(agent_id):
@@ -230,7 +244,11 @@ class Subagents:
         raise ToolError(f"No agent {agent_id!r}. Known: {known}.", kind="unknown_agent")
 
     def _revived(self, stored: RestoredAgent) -> _Agent:
-        """One that ended in an earlier process: it can tell how, and go on."""
+        """Restore a subagent that ended in an earlier process, so that it can report or receive another
+        message. One of a kind is not: its file, which takes tools away, may be another one by now."""
+        if stored.changed.agent_kind:
+            ended = f"Agent {stored.changed.agent_id} of the kind {stored.changed.agent_kind} has ended."
+            raise ToolError(f"{ended} Start another one.", kind="validation")
         folder, base = stored.changed.working_dir, self.parent.environment
         environment = base if folder == base.working_directory() else ScopedEnvironment(base, folder)
         model = stored.changed.model if stored.changed.model != self.parent.profile.model else ""
@@ -246,7 +264,7 @@ class Subagents:
             return base
         if not path.startswith(root.rstrip("\\/") + ("\\" if base.platform() == "windows" else "/")):
             raise ToolError(f"working_dir must lie in {root}.", kind="validation")
-        await base.list_directory(path)  # raises where no folder is
+        await base.list_directory(path)  # raises if the folder does not exist
         return ScopedEnvironment(base, path)
 
     def _made(
@@ -256,15 +274,17 @@ class Subagents:
         turns: Sequence[Turn],
         task: AgentTask,
     ) -> _Agent:
+        """Build a subagent with its own loop, inbox and tools, without starting it."""
         kit, agent_id, inbox = self._kit, changed.agent_id, Inbox()
         parent = self.parent.profile
         profile = kit.profile_for(parent.id, task.model) if task.model else parent
         registry = parent.registry.copy()
-        if (
-            not task.with_history
-        ):  # with it, the same tools: so the provider's cache of what went before still holds
+        # With history, the tools must be the same, so that the provider's prompt cache stays valid.
+        if not task.with_history:
             leaf = self._depth + 1 >= kit.config().max_subagent_depth
             registry.remove_kinds((*LEFT_OUT, *(STARTS_AGENTS if leaf else ())))
+        if task.keeps_tool:
+            registry.restrict(task.keeps_tool)
         profile = replace(profile, registry=registry)
         calls_before = sum(isinstance(turn, AssistantTurn) for turn in turns) if task.with_history else 0
         max_turns = calls_before + task.max_turns if task.max_turns else 0
@@ -274,16 +294,18 @@ class Subagents:
             environment=environment,
             approver=AgentApprover(kit.ports.approver, agent_id),
             recorder=AgentRecorder(kit.ports.recorder, agent_id),
+            hooks=AgentHooks(kit.ports.hooks, agent_id),
+            documents=AgentDocuments(kit.ports.documents, agent_id),
             notices=NoNotices(),
             questions=NoQuestions(),
         )
         loop = agents.parent = TurnLoop(
             kit.session_id,
             ports,
-            AgentVoice(kit.hub, agent_id),
+            AgentEmitter(kit.emitter, agent_id),
             inbox,
             lambda: replace(kit.config(), max_turns=max_turns),
-            # The parent's prompt, word for word, whatever tools of it are left out.
+            # Use the parent's prompt unchanged, although some of its tools are left out.
             Restored(
                 tuple(turns), 0, prefix=Prefix() if task.model else self.parent.context.prefix_for(profile)
             ),
@@ -299,10 +321,10 @@ class Subagents:
         agent.stop, agent.is_known, agent.scope = "", False, anyio.CancelScope()
         self._kit.tasks.start(self._live, agent)
         agent.loop.record(UserTurn(message, self._kit.ports.clock.now()))
-        self._voice.emit(agent.changed)
+        self._emitter.emit(agent.changed)
 
     async def _live(self, agent: _Agent) -> None:
-        """One input of an agent, in a task of its own. Whatever ends it is told, and nothing is raised but that."""
+        """Run one input of a subagent in its own task and emit how it ended. Raises only cancellation."""
         ended = replace(agent.changed, status="failed", reason="interrupted", output="It was stopped.")
         try:
             with agent.scope:
@@ -313,16 +335,17 @@ class Subagents:
             turns_used = agent.loop.history.model_calls - agent.calls_before
             agent.changed = replace(ended, turns_used=turns_used)
             agent.is_known = agent.is_known or bool(agent.stop)
-            self._voice.emit(agent.changed)
+            self._emitter.emit(agent.changed)
             self.nudge()
 
     async def _worked_off(self, agent: _Agent) -> SubagentChanged:
+        """Run one input of a subagent. Returns how it ended; errors become the reason "error"."""
         changed = agent.changed
         try:
             finish = await agent.loop.run(agent.profile)
         except LlmError as error:
             return replace(changed, status="failed", reason="error", output=str(error))
-        except Exception as error:  # the edge of a task: an agent must not take its session with it
+        except Exception as error:  # boundary of a task: a failing subagent must not end its session
             logger.exception("%s of session %s failed", changed.agent_id, self._kit.session_id)
             return replace(
                 changed, status="failed", reason="error", output=f"{type(error).__name__}: {error}"
@@ -342,7 +365,7 @@ class Subagents:
 
 
 def _finished_turns(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """A parent's history without its last answer, whose calls have no results yet."""
+    """Return the parent's history without its last answer, whose calls have no results yet."""
     last = max((i for i, turn in enumerate(turns) if isinstance(turn, AssistantTurn)), default=len(turns))
     return turns[:last]
 

@@ -1,51 +1,75 @@
-"""Works off one input: asks step.py what to do, does it, until it says Finish (000 section 2.5).
+"""Run one input: ask `step.py` for the next action and perform it, until it returns Finish.
 
-It does not know of states, queues of inputs or stops: being stopped is being cancelled, and whatever is in flight
-then settles on the way out, so that the history is valid and each call has its result.
+This module does not know about session states, input queues or stops. Stopping means cancellation: each
+operation in flight then records its results while it unwinds, so that the history is valid and each call
+has its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, assert_never
+from functools import partial
+from typing import Literal, Protocol, TypeVar, assert_never
 
+import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import ContextLengthError
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.llm.requests import Request, Usage
-from agent_ls.loop.approval import Approver
+from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.loop.budget import GO_ON, STOP, Budget
-from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.calls.approval import Approver
+from agent_ls.loop.calls.dispatch import Call, Dispatcher
+from agent_ls.loop.calls.early_calls import EarlyCalls
+from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
+from agent_ls.loop.calls.log_guard import LogGuard
+from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
+from agent_ls.loop.calls.redaction import Known, none_known
+from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.tool_round import outcomes, run_round
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context_keeper import ContextKeeper
-from agent_ls.loop.dispatch import Call, Dispatcher
-from agent_ls.loop.early_calls import EarlyCalls
-from agent_ls.loop.emission import Voice
-from agent_ls.loop.events import LoopDetection, PlanChanged, SteeringInjected, TurnLimit, UsageReport, Warning
-from agent_ls.loop.history import History
+from agent_ls.loop.context.history import History
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.context.requests import ContextKeeper
+from agent_ls.loop.emission import Emitter
+from agent_ls.loop.events.types import (
+    LoopDetection,
+    PlanChanged,
+    SteeringInjected,
+    TurnLimit,
+    UsageReport,
+    Warning,
+)
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
-from agent_ls.loop.loop_detection import calls_since_warning, detect_loop, signature, warning
-from agent_ls.loop.model_call import ModelCalls, ModelReply
-from agent_ls.loop.prefix import Prefix
-from agent_ls.loop.redaction import Known, none_known
+from agent_ls.loop.model.call import ModelCalls, ModelReply
+from agent_ls.loop.model.call_ids import CallIds
+from agent_ls.loop.model.failures import ended_badly, failed_tools, visible
+from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
 from agent_ls.loop.restored import Restored, SuspendedCall
-from agent_ls.loop.seams import Clock, ModelClient, NoticeBoard, PromptSource, Recorder, Reviews, Surroundings
+from agent_ls.loop.seams import (
+    Clock,
+    EditorContext,
+    ModelClient,
+    NoticeBoard,
+    PromptSource,
+    Recorder,
+    Reviews,
+)
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
-from agent_ls.loop.terminals import Terminals
-from agent_ls.loop.tool_round import outcomes, run_round
-from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn
+from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Question, Questions, Reply, SubagentSpawner, ToolError
+from agent_ls.tools.base import Question, QuestionAsker, QuestionReply, SubagentSpawner, ToolError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What a session is connected to."""
+    """The interfaces that a session uses to reach the world around it."""
 
     client: ModelClient
     environment: ExecutionEnvironment
@@ -54,40 +78,45 @@ class Ports:
     clock: Clock
     notices: NoticeBoard
     prompts: PromptSource
-    surroundings: Surroundings
+    editor_context: EditorContext
     reviews: Reviews
-    questions: Questions
+    questions: QuestionAsker
     secrets: Known = none_known
     pinned: Callable[[], Sequence[str]] = tuple
+    hooks: Hooks = NO_HOOKS
+    documents: NestedDocuments = NO_NESTED_DOCUMENTS
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all agents of one session have in common."""
+    """Objects that all agents of one session share."""
 
     call_ids: CallIds
     spending: Spending
     budget: Budget
     terminals: Terminals
+    log_guard: LogGuard
 
 
 class Agents(SubagentSpawner, Protocol):
-    """SEAM: the agents that this loop's model has started (subagents.py)."""
+    """Interface to the subagents that this loop's model has started; see `subagents.py`."""
 
     async def reports(self) -> Sequence[str]:
-        """What those have to say that the model has not been told of; waits for those that run, or for a steer."""
+        """Wait for running agents, or until a steer is queued. Return reports that the model has not received."""
         ...
 
     async def end_all(self) -> None:
-        """Ends those that run, and returns when they have ended."""
+        """End the running agents, and return when they have ended."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an input has come. `known` has the calls of a round that an earlier process left suspended.
+    """The progress of an input.
 
-    `has_overflowed`: the provider has refused the conversation as too long, and room was made once.
+    `known` has the calls of a round that an earlier process left suspended. `early` has the calls that
+    started while the model was still streaming, by index. `has_overflowed`: the provider refused the
+    conversation as too long, and it was compacted once.
     """
 
     answer: AssistantTurn | None = None
@@ -102,16 +131,17 @@ class Progress:
 
 
 class TurnLoop:
-    """The loop of one agent: `history` and `plan` are its own, `usage` is the session's.
+    """The loop of one agent. `history` and `plan` belong to the agent, `usage` to the whole session.
 
-    `config` is asked before each step: a change holds from there. `profile` is that of the input it works on.
+    `config` is called before each step, so a change applies from the next step. `profile` is that of the
+    current input.
     """
 
     def __init__(
         self,
         session_id: SessionId,
         ports: Ports,
-        hub: Voice,
+        emitter: Emitter,
         inbox: Inbox,
         config: Callable[[], SessionConfig],
         restored: Restored,
@@ -125,12 +155,12 @@ class TurnLoop:
         self._agents = agents
         self._session_id = session_id
         self._ports = ports
-        self._hub = hub
+        self._emitter = emitter
         self._inbox = inbox
         self._config = config
-        self._model = ModelCalls(ports.client, ports.clock, hub, shared.call_ids, self.record)
+        self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
         self._suspended = restored.suspended
-        # The calls of a suspended answer are counted when its round is done.
+        # The calls of a suspended answer are added when its round is done.
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
@@ -139,21 +169,25 @@ class TurnLoop:
             approver=ports.approver,
             recorder=ports.recorder,
             clock=ports.clock,
-            hub=hub,
+            emitter=emitter,
             plan=restored.plan,
             shown=restored.shown,
-            surroundings=ports.surroundings,
+            editor_context=ports.editor_context,
             secrets=ports.secrets,
             reviews=ports.reviews,
             terminals=shared.terminals,
             subagents=agents,
             questions=ports.questions,
+            time_left_ms=shared.budget.time_left_ms,
+            log_guard=shared.log_guard,
+            hooks=ports.hooks,
+            documents=ports.documents,
         )
         self.context = ContextKeeper(
             session_id=session_id,
             client=ports.client,
             clock=ports.clock,
-            hub=hub,
+            emitter=emitter,
             recorder=ports.recorder,
             prompts=ports.prompts,
             environment=ports.environment,
@@ -185,35 +219,42 @@ class TurnLoop:
         self.history.append(turn)
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
-        """The history is this one from now on. What the model was shown of files, and what was spent, stays."""
+        """Replace history and plan.
+
+        The record of files that the model has seen, and the usage, do not change.
+        """
         self.history = History(turns)
         self._signatures = calls_since_warning(turns)
         self._dispatcher.plan = plan
 
     def take_notices(self) -> None:
-        """What others have for the model goes into the history (verdicts on hunks)."""
+        """Record notices of other services for the model, for example the user's decisions about hunks."""
         for text in self._ports.notices.take():
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
 
     async def run(self, profile: ProviderProfile) -> Finish:
-        """Works until the input is done; first of all the one that an earlier process left suspended.
+        """Process an input to its end. A suspended input of an earlier process is continued.
 
         Raises:
-            LlmError: the model could not be asked, and no further attempt is to be made.
+            LlmError: the model call failed and is not retried.
         """
         self.profile = profile
+        self._shared.log_guard.begin()
         try:
             return await self._work_off(profile)
         finally:
             await self._agents.end_all()
 
     async def _work_off(self, profile: ProviderProfile) -> Finish:
+        """Perform the actions of `next_step` until it returns Finish, asking about limits in between."""
         is_new = self._suspended is None
         if (paused := self._suspended) and paused.answer is None:
             asked = paused.questions[0]
             if await self._ends_here(Question(asked.question, asked.choices, purpose="limit")):
+                self._suspended = None  # otherwise the next input would be asked about this input's limit
                 return Finish("limit", "budget", 0, asked.question)
         progress = self._begun(profile)
+        went_on = False
         prefix: Prefix | None = None
         while True:
             config = self._config()
@@ -221,28 +262,72 @@ class TurnLoop:
                 case CallModel():
                     if stopped := await self._stopped_at_limit():
                         return stopped
+                    if is_new and prefix is None and (refused := await self._refused_by_hook()):
+                        return refused
                     prefix = prefix or await self.context.begin(profile, config, is_new=is_new)
-                    # A stop is noticed here and not earlier: calls of the last answer get their results first.
+                    # Check for a stop here and not earlier, because the calls of the last answer get their
+                    # results first.
                     await checkpoint_if_cancelled()
                     await self._ports.notices.look()
                     self.take_notices()
                     self._inject_steers()
                     await self._make_room(profile, config)
-                    progress = await self._call_model(profile, config, prefix, progress)
+                    called = await self._in_time(partial(self._call_model, profile, config, prefix, progress))
+                    if isinstance(called, Finish):
+                        return called
+                    progress = called
                 case RunTools(calls):
                     progress = await self._run_tools(profile, config, calls, progress)
                     self._detect_loop(config)
                 case AnswerCalls(calls, reason):
                     progress = self._answer_calls(profile, config, calls, progress, reason)
-                case Finish(reason="completed") if not progress.ended_by and await self._hear_agents():
-                    continue
+                case Finish(reason="completed") if not progress.ended_by and (
+                    heard := await self._in_time(self._hear_agents)
+                ):
+                    if isinstance(heard, Finish):
+                        return heard
+                case Finish(reason="completed") if not progress.ended_by and await self._sent_on_by_hook(
+                    went_on
+                ):
+                    went_on = True
                 case Finish() as finish:
                     return self._finished(finish, progress)
                 case never:
                     assert_never(never)
 
+    async def _refused_by_hook(self) -> Finish | None:
+        """Ask the hooks whether the user's message may start a turn. Returns Finish if one of them stops it.
+
+        Text that the hooks give for the model is recorded.
+        """
+        last = self.history.turns[-1]
+        if not isinstance(last, UserTurn):
+            return None
+        verdict = await self._ports.hooks.before_prompt(last.content)
+        if verdict.stop:
+            message = f"A hook of yours stopped this message: {verdict.stop}"
+            self._emitter.emit(Warning(message, "stopped_by_hook"))
+            return Finish("refused", message=message)
+        if verdict.context:
+            self.record(SteeringTurn(verdict.context, self._ports.clock.now(), source="hook"))
+        return None
+
+    async def _sent_on_by_hook(self, again: bool) -> bool:
+        """Return whether a hook asks the model to continue instead of ending, at most once for each message
+        of the user."""
+        last = self.history.turns[-1]
+        text = last.content if isinstance(last, AssistantTurn) else ""
+        reason = await self._ports.hooks.before_stop(text, again=again)
+        if not reason or again:
+            return False
+        self.record(SteeringTurn(reason, self._ports.clock.now(), source="hook"))
+        return True
+
     async def _hear_agents(self) -> bool:
-        """The work of agents is not lost because nobody waited for them: the model hears of it before it is done."""
+        """Wait for running subagents before the turn ends and record their reports.
+
+        Returns whether the model must continue.
+        """
         reports = await self._agents.reports()
         for text in reports:
             self.record(SteeringTurn(text, self._ports.clock.now(), source="subagent"))
@@ -274,29 +359,73 @@ class TurnLoop:
 
     def _finished(self, finish: Finish, progress: Progress) -> Finish:
         if finish.limit and finish.limit != "budget":
-            self._hub.emit(TurnLimit(finish.limit, finish.count, finish.message))
+            self._emitter.emit(TurnLimit(finish.limit, finish.count, finish.message))
+        if finish.reason == "error" and progress.answer:
+            cut = progress.answer.finish_reason
+            names = [call.name for call in progress.answer.tool_calls]
+            error = failed_tools(names) if progress.ended_by else ended_badly(cut)
+            error = self._shared.log_guard.refusal or error
+            return replace(finish, error=error, message=error.message)
         if finish.reason == "completed" and progress.was_denied and not progress.had_effect:
             return replace(finish, reason="refused")
         return finish
 
     async def _stopped_at_limit(self) -> Finish | None:
-        """None: no limit is reached, or the user allows as much once more. Other words than his choice are a steer."""
+        """Ask the user whether to continue if a limit is reached. Returns None if the turn continues.
+
+        An answer in the user's own words means "continue", and its text becomes a steer.
+        """
         while reached := self._shared.budget.reached(self._config().limits):
-            self._hub.emit(TurnLimit(reached.limit, reached.count, reached.message))
+            self._emitter.emit(TurnLimit(reached.limit, reached.count, reached.message))
             question = Question(
-                f"{reached.message} Go on with as much once more?", (GO_ON, STOP), purpose="limit"
+                f"{reached.message} Continue with the same amount again?", (GO_ON, STOP), purpose="limit"
             )
             if await self._ends_here(question):
                 return Finish("limit", "budget", reached.count, reached.message)
             self._shared.budget.allow_more(reached)
         return None
 
+    async def _in_time(self, work: Callable[[], Awaitable[T]]) -> T | Finish:
+        """Await `work()`.
+
+        If a time limit is reached, ask the user while the work continues; a refusal ends it.
+        """
+        if self._shared.budget.time_left_ms(self._config().limits) is None:
+            return await work()
+        done: list[T] = []
+        stopped: list[Finish] = []
+        failure: Exception | None = None
+        is_asking = False
+
+        async def watch() -> None:
+            nonlocal is_asking
+            while (left_ms := self._shared.budget.time_left_ms(self._config().limits)) is not None:
+                await anyio.sleep(left_ms / 1000)
+                is_asking = True
+                if finish := await self._stopped_at_limit():
+                    stopped.append(finish)
+                is_asking = False
+                if stopped or done or failure:
+                    return group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            try:
+                done.append(await work())
+            except Exception as error:  # a task group would wrap it in an ExceptionGroup
+                failure = error
+            if not is_asking:
+                group.cancel_scope.cancel()
+        if failure:
+            raise failure
+        return stopped[0] if stopped else done[0]
+
     async def _ends_here(self, question: Question) -> bool:
-        """Asks whether to go on behind a limit."""
+        """Ask whether to continue past a limit. Returns True if the turn ends."""
         try:
             reply = await self._ports.questions.ask(question, "")
-        except ToolError:  # a subagent: its parent's turn asks
-            reply = Reply((), declined=True)
+        except ToolError:  # raised in a subagent, which cannot ask: the turn of its parent asks
+            reply = QuestionReply((), declined=True)
         if reply.declined or STOP in reply.answers:
             return True
         for text in reply.answers:
@@ -312,7 +441,7 @@ class TurnLoop:
             self._report_usage(profile, config, usage)
 
     async def compact(self, profile: ProviderProfile) -> Finish:
-        """Does what the user has asked for while nothing runs (L13)."""
+        """Perform the compaction that the user requested while no turn was running."""
         await checkpoint_if_cancelled()
         await self._make_room(profile, self._config())
         return Finish("completed")
@@ -320,6 +449,7 @@ class TurnLoop:
     async def _call_model(
         self, profile: ProviderProfile, config: SessionConfig, prefix: Prefix, progress: Progress
     ) -> Progress:
+        """Call the model and start early calls. If the provider refuses the length, compact once and try again."""
         request = Request(
             model=profile.model,
             messages=self.history.messages(prefix.text),
@@ -348,9 +478,11 @@ class TurnLoop:
         finish = reply.finish
         self.context.observe(sent, finish.usage, config)
         self._report_usage(profile, config, finish.usage, reply)
-        for message in (*finish.warnings, cut_message(finish.finish_reason)):
+        # If an incomplete answer ends the turn with an error, that error reports it. Otherwise warn here.
+        cut = cut_message(finish.finish_reason) if _is_told(finish.finish_reason, self._inbox) else ""
+        for message in (*map(visible, finish.warnings), cut):
             if message:
-                self._hub.emit(Warning(message, finish.finish_reason.kind))
+                self._emitter.emit(Warning(message, finish.finish_reason.kind))
         return replace(
             progress,
             answer=reply.turn,
@@ -368,13 +500,14 @@ class TurnLoop:
         parts: Sequence[ToolCallPart],
         progress: Progress,
     ) -> Progress:
+        """Run the calls of an answer and record their results."""
         calls = _calls(parts, progress)
         for call in calls:
             if call.known and call.known.ended:
                 self._dispatcher.take_up(call, call.known.ended, profile)
         try:
             await run_round(calls, self._dispatcher, profile, config, self._ports.environment)
-        finally:  # a stopped round has its results too, a suspended one not yet
+        finally:  # an interrupted round has all results too; a suspended one does not yet
             if all(call.outcome for call in calls):
                 self._record_results(calls)
         done = outcomes(calls)
@@ -399,6 +532,7 @@ class TurnLoop:
         progress: Progress,
         reason: str,
     ) -> Progress:
+        """Give each call of an incomplete answer a result without running it."""
         calls = _calls(parts, progress)
         for call in calls:
             if call.outcome:
@@ -422,15 +556,15 @@ class TurnLoop:
             self._signatures = []
             message = warning(window)
             self.record(SteeringTurn(message, self._ports.clock.now(), source="loop_detection"))
-            self._hub.emit(LoopDetection(message))
+            self._emitter.emit(LoopDetection(message))
 
-    # --- what goes along
+    # --- messages and usage
 
     def _inject_steers(self) -> None:
         while self._inbox.steers:
             steer = self._inbox.pop_steer()
             self.record(SteeringTurn(steer.text, self._ports.clock.now(), images=steer.images))
-            self._hub.emit(SteeringInjected(steer.id, steer.text))
+            self._emitter.emit(SteeringInjected(steer.id, steer.text))
 
     def _report_usage(
         self, profile: ProviderProfile, config: SessionConfig, usage: Usage, reply: ModelReply | None = None
@@ -438,7 +572,7 @@ class TurnLoop:
         cost_usd, spending = profile.cost_usd(usage), self._shared.spending
         spending.add(usage, cost_usd)
         parts = self.context.measure(config)
-        self._hub.emit(
+        self._emitter.emit(
             UsageReport(
                 call=usage,
                 total=spending.usage,
@@ -452,6 +586,10 @@ class TurnLoop:
                 first_output_ms=reply.first_output_ms if reply else None,
             )
         )
+
+
+def _is_told(finish: FinishReason, inbox: Inbox) -> bool:
+    return finish.kind == "length" or bool(inbox.steers)
 
 
 def _calls(parts: Sequence[ToolCallPart], progress: Progress) -> list[Call]:

@@ -1,4 +1,4 @@
-"""The records of a conversation (000 section 2.4). Timestamps are ISO 8601, UTC."""
+"""The records of a conversation. Timestamps are ISO 8601, UTC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.llm.requests import FinishReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """`context` is not the user's words: what the model is told of the editor beside them, "" for nothing."""
+    """A message of the user. `context` is added for the model and describes the editor; "" for none."""
 
     content: str
     timestamp: str
@@ -22,7 +22,10 @@ class UserTurn:
 
 @dataclass(frozen=True, slots=True)
 class AssistantTurn:
-    """`message` keeps the provider's parts in order, with what must be replayed."""
+    """An answer of the model.
+
+    `message` keeps the provider's parts in order, including those that must be sent back.
+    """
 
     message: Message
     usage: Usage
@@ -57,6 +60,8 @@ class ToolResultsTurn:
 
 @dataclass(frozen=True, slots=True)
 class SystemTurn:
+    """An instruction of the program; the model receives it with the developer role."""
+
     content: str
     timestamp: str
     type: Literal["system"] = "system"
@@ -64,24 +69,27 @@ class SystemTurn:
 
 @dataclass(frozen=True, slots=True)
 class SteeringTurn:
-    """An injected message: a user's steer, a loop warning, verdicts on hunks, what a subagent said.
+    """A message that is inserted into a turn; it has the user role for the model.
 
-    User role to the model (L6).
+    Sources: a steer of the user, a loop warning, decisions about hunks, a recovery, a subagent's report,
+    a hook.
     """
 
     content: str
     timestamp: str
-    source: Literal["user", "loop_detection", "review", "recovery", "subagent"] = "user"
+    source: Literal["user", "loop_detection", "review", "recovery", "subagent", "hook"] = "user"
     images: tuple[ImagePart, ...] = field(default=())
     type: Literal["steering"] = "steering"
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionTurn:
-    """From here on the model is sent `content` in place of all turns before, but for the last `kept_turns` (L13).
+    """A compaction: from here the model receives `content` instead of all earlier turns except the last
+    `kept_turns`.
 
-    Turns of this type are not counted among those. `summary` is the part of `content` that a model wrote, "" for none,
-    `usage` what that cost. The turns before stay in the list: the log, and searches, have the whole conversation.
+    CompactionTurns are not counted in `kept_turns`. `summary` is the part of `content` that a model
+    wrote, "" for none; `usage` is the cost of that call. The earlier turns stay in the list, so log and
+    searches have the whole conversation.
     """
 
     content: str

@@ -1,1 +1,1 @@
-"""Notebooks (.ipynb) as cells: reading, and changing them without touching the rest of the file (engine)."""
+"""Read notebooks (.ipynb) as cells, and change cells without touching the rest of the file. Pure."""

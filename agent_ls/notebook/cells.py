@@ -1,4 +1,4 @@
-"""The cells of a notebook file (nbformat 4), each with its place in the text of the file."""
+"""The cells of a notebook file (nbformat 4), each with its range in the file's text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Any, Literal, TypeAlias, get_args
 
-from agent_ls.notebook.json_spans import Member, Value, items, members, whole
+from agent_ls.notebook.json_spans import Member, Value, items, members, parse_whole
 
 Kind: TypeAlias = Literal["code", "markdown", "raw"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -16,12 +16,12 @@ SUFFIX = ".ipynb"
 
 
 class NotebookError(Exception):
-    """What is wrong with the file, as the end of a sentence that begins with its name."""
+    """The file is not a readable notebook. The message continues a sentence that begins with the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`id` "" where the format has none (before 4.5). `members` are the cell's own, in the order of the file."""
+    """One cell. `id` is "" if the format has no ids (before 4.5). `members` are in file order."""
 
     kind: Kind
     source: str
@@ -35,13 +35,13 @@ class Cell:
         return [output for output in told if isinstance(output, dict)] if isinstance(told, list) else []
 
     def member(self, key: str) -> Member | None:
-        """The last of that name: it is the one that counts."""
+        """Return the last member of that name, which is the effective one."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """`text` is that of the whole file; `array` is the place of the cells in it."""
+    """A parsed notebook. `text` is the whole file; `array` is the range of the list of cells in it."""
 
     text: str
     cells: tuple[Cell, ...]
@@ -60,37 +60,38 @@ def is_notebook(path: str) -> bool:
 
 
 def parse_notebook(text: str) -> Notebook:
-    """
+    """Parse a notebook.
+
     Raises:
-        NotebookError: it is no JSON, no notebook, or one of another format than 4.
+        NotebookError: invalid JSON, not a notebook, or another format than 4.
     """
     try:
-        value = whole(text)
+        value = parse_whole(text)
     except JSONDecodeError as error:
         raise NotebookError(f"is not valid JSON: {error.msg} (line {error.lineno})") from None
     except RecursionError:
         raise NotebookError("is nested too deeply to be read") from None
     root = value.data
     if not isinstance(root, dict):
-        raise NotebookError("is no notebook: it holds no object")
-    _demand_format(root)
+        raise NotebookError("is not a notebook: it is not a JSON object")
+    _check_format(root)
     own = members(text, value)
     array = next((member.value for member in reversed(own) if member.key == "cells"), None)
     if array is None or not isinstance(array.data, list):
-        raise NotebookError("is no notebook: it has no list of cells")
+        raise NotebookError("is not a notebook: it has no list of cells")
     cells = tuple(_cell(text, place, number) for number, place in enumerate(items(text, array), 1))
     minor = root.get("nbformat_minor")
     return Notebook(text, cells, array, own, minor if type(minor) is int else 0, _language(root))
 
 
-def _demand_format(root: Mapping[str, Any]) -> None:
+def _check_format(root: Mapping[str, Any]) -> None:
     version = root.get("nbformat")
     if version == 4:
         return
     if type(version) is not int:
-        raise NotebookError("is no notebook: it does not say which nbformat it has")
+        raise NotebookError("is not a notebook: it does not say which nbformat it has")
     way = "convert it with `jupyter nbconvert --to notebook --nbformat 4`" if version < 4 else "it is too new"
-    raise NotebookError(f"has nbformat {version}, and only nbformat 4 can be read: {way}")
+    raise NotebookError(f"has nbformat {version}, but only nbformat 4 can be read: {way}")
 
 
 def _cell(text: str, place: Value, number: int) -> Cell:
@@ -101,7 +102,7 @@ def _cell(text: str, place: Value, number: int) -> Cell:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str):
-        raise NotebookError(f"is damaged: the source of cell {number} is no text")
+        raise NotebookError(f"is damaged: the source of cell {number} is not text")
     told = data.get("id")
     return Cell(data["cell_type"], source, told if isinstance(told, str) else "", place, members(text, place))
 

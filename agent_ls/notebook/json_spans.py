@@ -1,6 +1,7 @@
-"""Where the parts of a JSON text stand: one level of an object or of an array at a time.
+"""Locate the values of a JSON text: one level of an object or array at a time.
 
-This module does not know what a notebook is. What lies deeper is read by the standard library's decoder, in C.
+This module does not know what a notebook is. Nested values are parsed by the standard library's decoder, in
+C.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _DECODER = JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and its place: `text[start:end]`."""
+    """A value and its range: `text[start:end]`."""
 
     start: int
     end: int
@@ -25,15 +26,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an object; `start` is that of its key."""
+    """A member of an object; `start` is the start of its key."""
 
     key: str
     start: int
     value: Value
 
 
-def whole(text: str) -> Value:
-    """
+def parse_whole(text: str) -> Value:
+    """Parse the whole text as one JSON value.
+
     Raises:
         JSONDecodeError: the text is not one JSON value. RecursionError: it is nested too deeply.
     """
@@ -49,7 +51,7 @@ def value_at(text: str, start: int) -> Value:
 
 
 def members(text: str, value: Value) -> tuple[Member, ...]:
-    """Of an object that was read already."""
+    """Return the members of an object that was parsed by `value_at`."""
     found: list[Member] = []
     at = skip_blank(text, value.start + 1)
     while text[at] != "}":
@@ -62,7 +64,7 @@ def members(text: str, value: Value) -> tuple[Member, ...]:
 
 
 def items(text: str, value: Value) -> tuple[Value, ...]:
-    """Of an array that was read already."""
+    """Return the items of an array that was parsed by `value_at`."""
     found: list[Value] = []
     at = skip_blank(text, value.start + 1)
     while text[at] != "]":
@@ -77,6 +79,6 @@ def skip_blank(text: str, at: int) -> int:
 
 
 def _next(text: str, at: int) -> int:
-    """Behind the comma, or where the object or array ends."""
+    """Return the position after the comma, or of the closing bracket."""
     at = skip_blank(text, at)
     return skip_blank(text, at + 1) if text[at] == "," else at

@@ -1,1 +1,1 @@
-"""Text in, text out: parse, apply, compare. Never opens a file."""
+"""Parse, apply and compare patches. Pure: text in, text out; never opens a file."""

@@ -1,6 +1,6 @@
-"""What a model needs to know when its lines were not found, or found too often (SEMANTICS 14.3).
+"""Explain to a model why its lines were not found in a file, or were found several times.
 
-Similarity is used here and only here: for words, never to choose a place.
+Similarity is used only to describe the closest lines, never to choose where a change is made.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from agent_ls.patch.matching import FileLines, places
+from agent_ls.patch.line_search import FileLines, find_all
 from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, trimmed
 
 CLOSEST_MIN_RATIO = 0.6
-COMPARED_MAX_CHARS = 2000  # above it lines are compared, not characters: the matcher is quadratic
-WORD_MAX_LINES = 2000  # a word on more lines than that says little about a place, and costs much
+# above this size lines are compared instead of characters, because the matcher is quadratic
+COMPARED_MAX_CHARS = 2000
+# a word on more lines than this says little about a location, and looking at all of them is slow
+WORD_MAX_LINES = 2000
 TRIED_WINDOWS = 12
 SHOWN_MAX_CHARS = 160
 LISTED_PLACES = 20
@@ -28,7 +30,7 @@ _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How the caller's lines are called in messages, and what settles an ambiguity."""
+    """Words for the messages: a name for the caller's lines, and the advice that makes an ambiguous match unique."""
 
     theirs: str = "patch"
     settle: str = "put an @@ line with one of these lines above the change"
@@ -36,7 +38,7 @@ class Wording:
 
 
 class Diagnosis:
-    """Explains failures in one file; its word index is made once, when first needed."""
+    """Explain failures in one file. Its word index is built when it is first needed."""
 
     def __init__(self, file: FileLines, wording: Wording | None = None) -> None:
         self._file = file
@@ -44,33 +46,33 @@ class Diagnosis:
         self._words: dict[str, list[int]] | None = None
 
     def missing(self, old: Sequence[str], new: Sequence[str]) -> str:
-        """Why the old lines are not there: applied already, or where something like them stands."""
-        return self._applied(new) or self._closest(old)
+        """Return why the old lines are missing: the change is already applied, or the closest lines differ."""
+        return self._describe_applied(new) or self._describe_closest(old)
 
     def ambiguous(self, starts: Sequence[int]) -> str:
-        """The line numbers of all places, and a line above each that tells it from the others."""
+        """Return the line numbers of all matches, with a line above each one that only it has."""
         listed = starts[:LISTED_PLACES]
         more = f" and {len(starts) - len(listed)} more" if len(starts) > len(listed) else ""
         numbers = ", ".join(str(at + 1) for at in listed)
         settling = [(at, self._settling_line(at)) for at in listed]
         shown = [f"  line {at + 1}: {self._wording.settle_mark}{line}" for at, line in settling if line]
         advice = f"To choose one, {self._wording.settle}{':' if shown else ', or add context lines.'}"
-        return "\n".join([f"The lines fit at {len(starts)} places: lines {numbers}{more}.", advice, *shown])
+        return "\n".join([f"The lines match at {len(starts)} places: lines {numbers}{more}.", advice, *shown])
 
-    def _applied(self, new: Sequence[str]) -> str:
+    def _describe_applied(self, new: Sequence[str]) -> str:
         if not has_substance(new):
             return ""
-        _, found = places(self._file, new)
+        _, found = find_all(self._file, new)
         if len(found) != 1:
             return ""
-        return f"Already applied: the new lines stand in the file from line {found[0] + 1} on. Nothing to do."
+        return f"Already applied: the new lines are in the file from line {found[0] + 1} on. Nothing to do."
 
-    def _closest(self, old: Sequence[str]) -> str:
+    def _describe_closest(self, old: Sequence[str]) -> str:
         start = self._closest_start(old)
         if start is None:
-            return "Nothing like these lines is in the file. Read it again before you send the change again."
+            return "The file has no similar lines. Read it again before you send the change again."
         window = self._file.texts[start : start + len(old)]
-        place = f"The closest place is lines {start + 1}-{start + len(window)}."
+        place = f"The closest match is lines {start + 1}-{start + len(window)}."
         for offset, line in enumerate(old):
             ours = window[offset] if offset < len(window) else None
             if ours != line:
@@ -85,7 +87,7 @@ class Diagnosis:
                 f"{place} First difference at line {start + offset + 1} ({kind_of_difference(line, ours)}):",
                 f"  {label}: {visible(line)}",
                 f"  {'file':<{len(label)}}: {visible(ours)}",
-                "Repeat the lines exactly as they stand in the file.",
+                "Copy the lines exactly as they are in the file.",
             ]
         )
 
@@ -115,13 +117,13 @@ class Diagnosis:
     def _settling_line(self, start: int) -> str:
         for at in range(start - 1, max(start - SETTLING_LINE_DISTANCE, 0) - 1, -1):
             text = self._file.texts[at]
-            if has_substance([text]) and len(places(self._file, [text], levels=(1,))[1]) == 1:
+            if has_substance([text]) and len(find_all(self._file, [text], levels=(1,))[1]) == 1:
                 return text[:SHOWN_MAX_CHARS]
         return ""
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """0 to 1, of the joined lines."""
+    """Return the similarity of the joined lines, from 0 to 1."""
     joined = "\n".join(one), "\n".join(other)
     if max(map(len, joined)) <= COMPARED_MAX_CHARS:
         matcher: SequenceMatcher[str] = SequenceMatcher(None, *joined, autojunk=False)
@@ -130,7 +132,7 @@ def similarity(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def kind_of_difference(theirs: str, ours: str) -> str:
-    """What tells two lines apart, in the words of SEMANTICS 14.3."""
+    """Name the difference between two lines, for example "letter case" or "trailing blanks"."""
     if theirs.strip("\r") == ours.strip("\r"):
         return "line ending"
     if right_trimmed(theirs) == right_trimmed(ours):
@@ -145,18 +147,18 @@ def kind_of_difference(theirs: str, ours: str) -> str:
 
 
 def visible(line: str) -> str:
-    """The line with its blanks shown: `·` space, `→` tab, `␍` carriage return, `⍽` no-break space."""
+    """Return the line with visible white space: `·` space, `→` tab, `␍` carriage return, `⍽` no-break space."""
     shown = line.translate(_VISIBLE)
     return shown if len(shown) <= SHOWN_MAX_CHARS else shown[: SHOWN_MAX_CHARS - 1] + "…"
 
 
 def has_substance(lines: Sequence[str]) -> bool:
-    """False for lines of punctuation only, which stand in many places by chance."""
+    """Return False for lines of punctuation only: they match in many locations by chance."""
     return any(_WORD.search(line) for line in lines)
 
 
-def stands_at(file: FileLines, at: int, added: Sequence[str]) -> bool:
-    """The added lines stand directly before or behind the point where they would be inserted."""
+def is_present_at(file: FileLines, at: int, added: Sequence[str]) -> bool:
+    """Return whether the added lines are already directly before or after the insertion point."""
     wanted = [trimmed(line) for line in added]
     if not has_substance(added) or all(map(is_blank, added)):
         return False

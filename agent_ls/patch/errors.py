@@ -1,7 +1,7 @@
-"""Why a patch or an edit was refused, in words that a model can act on (SEMANTICS 14). Knows no file.
+"""Errors that refuse a patch or an edit, with messages that tell a model what to send instead.
 
 PatchError
-    carries every Problem found, not only the first, and says that nothing was written.
+    carries every problem found, not only the first, and says that nothing was written.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-MESSAGE_MAX_LINES = 200  # SEMANTICS 14.4
-PROBLEM_MAX_LINES = 60  # so that the second and third problem of a patch are still seen
+ENCODING_ADVICE = (
+    "Write it with characters of that encoding, or convert the file to UTF-8 with a command first."
+)
+MESSAGE_MAX_LINES = 200  # a longer message would fill the model's context
+PROBLEM_MAX_LINES = 60  # so that the second and third problem of a patch still fit
 
 Code: TypeAlias = Literal[
     "PARSE",
@@ -21,6 +24,7 @@ Code: TypeAlias = Literal[
     "FILE_EXISTS",
     "IS_DIRECTORY",
     "NOT_TEXT",
+    "ENCODING",
     "PATH_OUTSIDE",
     "ANCHOR_NOT_FOUND",
     "CONTEXT_NOT_FOUND",
@@ -35,11 +39,12 @@ Code: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One reason. `section`, `chunk` and `line` (of the patch text) count from 1; 0 is "not known".
+class PatchProblem:
+    """One reason for a refusal. `section`, `chunk` and `line` (of the patch text) count from 1; 0 means
+    unknown.
 
-    `message` is the sentence that models know from the reference program where there is one; `detail` teaches:
-    the closest place, the kind of difference, what to send instead.
+    `message` uses the wording of the reference program `apply_patch` where it has one, because models know
+    it. `detail` helps to correct the patch: the closest lines, the kind of difference, what to send instead.
     """
 
     code: Code
@@ -61,16 +66,16 @@ class Problem:
 
 
 class PatchError(Exception):
-    """A patch or an edit that was refused whole. The fields are those of the first problem."""
+    """A patch or an edit that was refused as a whole. The properties are those of the first problem."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[PatchProblem]) -> None:
         self.problems = tuple(problems)
         super().__init__(_message(self.problems))
 
     @classmethod
     def of(cls, code: Code, message: str, *, path: str = "", line: int = 0, detail: str = "") -> PatchError:
-        """An error with one problem."""
-        return cls([Problem(code, message, path, line=line, detail=detail)])
+        """Return an error with one problem."""
+        return cls([PatchProblem(code, message, path, line=line, detail=detail)])
 
     @property
     def code(self) -> Code:
@@ -97,12 +102,12 @@ class PatchError(Exception):
         return self.problems[0].line
 
 
-def _message(problems: tuple[Problem, ...]) -> str:
+def _message(problems: tuple[PatchProblem, ...]) -> str:
     count = f" ({len(problems)} problems)" if len(problems) > 1 else ""
     last = f"Nothing was written{count}."
     lines: list[str] = []
     for at, problem in enumerate(problems):
-        told = _shortened(problem.text().split("\n"), PROBLEM_MAX_LINES)
+        told = _truncate(problem.text().split("\n"), PROBLEM_MAX_LINES)
         if len(lines) + len(told) > MESSAGE_MAX_LINES - 3:
             lines.append(f"… and {len(problems) - at} more problems")
             break
@@ -110,8 +115,8 @@ def _message(problems: tuple[Problem, ...]) -> str:
     return "\n".join([*lines, last])
 
 
-def _shortened(lines: list[str], most: int) -> list[str]:
-    """Head and tail kept: the message begins it, the advice ends it."""
+def _truncate(lines: list[str], most: int) -> list[str]:
+    """Keep the head (the message) and the tail (the advice) of `lines`."""
     if len(lines) <= most:
         return lines
     tail = most // 2

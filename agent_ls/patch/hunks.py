@@ -1,6 +1,6 @@
-"""The values that a change is told in: line hunks, file changes, change sets, ids. Knows no matching and no format.
+"""Values that describe a change: line hunks, file changes, change sets and hunk ids.
 
-Lines are those of `agent_ls.text.split_lines`: with their endings, counted from 0. Rules: SEMANTICS section 10.
+Lines are those of `agent_ls.text.split_lines`: with their line endings, counted from 0.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from agent_ls.text import strip_ending
 
 HunkId = NewType("HunkId", str)
 Action: TypeAlias = Literal["create", "modify", "delete", "move"]
-ItemKind: TypeAlias = Literal["create", "delete", "rename", "overwrite", "binary"]
 
 
 @dataclass(frozen=True, slots=True)
 class LineHunk:
-    """Base lines [base_start, base_end), which are `removed`, give way to `added`.
+    """Base lines [base_start, base_end), whose text is `removed`, are replaced by `added`.
 
-    `base_start == base_end` inserts before that line. An added last line without ending gets one when lines
-    follow it (SEMANTICS 1.5), and so does a base line that is no longer the last.
+    `base_start == base_end` inserts before that line. A last line without line ending, added or in the base,
+    gets one as soon as other lines follow it.
     """
 
     base_start: int
@@ -34,12 +33,13 @@ class LineHunk:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
-    """What a plan does to one file, all steps together.
+class PlannedChange:
+    """The change that a plan makes to one file, all steps combined.
 
-    `before` is what stood at `path` (for a move: at `moved_from`), `after` what will stand at `path`; None is "no
-    file". `hunks` lead from the lines of `before` to those of `after`; () when a side is not text. `overwritten`
-    is what a move replaces at its destination. `replaces_whole` marks an Add over an existing file.
+    `before` is the content at `path` (for a move: at `moved_from`), `after` the new content at `path`; None
+    means no file. `hunks` convert the lines of `before` into those of `after`; () if a side is not text.
+    `overwritten` is the content that a move replaces at its destination. `replaces_whole` marks an Add File
+    over an existing file.
     """
 
     path: str
@@ -54,9 +54,9 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file to write (`after`) or delete (None), and what must stand there until then (`before`).
+    """One file to write (`after`) or delete (`after` is None), and its expected current content (`before`).
 
-    `mode_from` names the file whose permission bits a moved file takes (deviation D6), "" for none.
+    `mode_from` names the file whose permission bits a moved file takes over, "" for none.
     """
 
     path: str
@@ -67,7 +67,9 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A recovery rule that was used (R1 to R14), and where: `section`, `chunk` and patch `line` count from 1."""
+    """A recovery rule that was used (R1 to R14, see v4a_apply), and where. `section`, `chunk` and `line`
+    count from 1.
+    """
 
     rule: str
     note: str
@@ -78,11 +80,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a chunk was found: `line` counts from 1 in the file as the chunk's section saw it.
+    """Where a chunk was found. `line` counts from 1 in the file as it was before the chunk's section.
 
-    `level` is 1 to 4 for the strict levels of SEMANTICS 3.1, 5 and 6 for those of R14, 0 when nothing was matched
-    (pure insertion). `candidates` counts the places that fit at that level (counting stops at 1000). Where there are
-    several, `lines` are the first of them.
+    `level` is 1 to 4 for the strict match levels, 5 and 6 for the recovery levels (typography.COMPARED_AS),
+    and 0 if nothing had to match (a pure insertion). `candidates` counts the positions that match at that
+    level, up to 1000. If there are several, `lines` are the first of them.
     """
 
     path: str
@@ -95,8 +97,8 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """One line of the success text: a section of the patch, its path as spelled there."""
+class ReportLine:
+    """One line of the success text: a section of the patch with its path as the patch spells it."""
 
     mark: Literal["A", "M", "D"]
     path: str
@@ -104,26 +106,28 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """The outcome of a plan: nothing has been written. Files that end as they began are not in `changes`."""
+    """The result of planning a patch; nothing has been written yet. Files whose content stays the same are
+    left out of `changes`.
+    """
 
-    changes: tuple[FileChange, ...]
+    changes: tuple[PlannedChange, ...]
     writes: tuple[PlannedFile, ...]
-    reported: tuple[Reported, ...] = ()
+    reported: tuple[ReportLine, ...] = ()
     placements: tuple[Placement, ...] = ()
     repairs: tuple[Repair, ...] = ()
 
     def summary(self) -> str:
-        """The success text of SEMANTICS 4.7, ending with a newline."""
+        """Return the success text for the model, in the format of the reference program, ending with a newline."""
         lines = [f"{r.mark} {r.path}\n" for mark in "AMD" for r in self.reported if r.mark == mark]
         return "".join(["Success. Updated the following files:\n", *lines])
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each repair, for the review and for the model."""
+        """Return one sentence for each recovery rule that was used, for the review and for the model."""
         return tuple(f"{r.rule}{f' (patch line {r.line})' if r.line else ''}: {r.note}" for r in self.repairs)
 
 
 def hunk_ids(call_id: str, path: str, hunks: Sequence[LineHunk]) -> tuple[HunkId, ...]:
-    """Ids in the order of `hunks` (all hunks of one file in one call; SEMANTICS 10.5)."""
+    """Return the ids of `hunks`, which must be all hunks of one file in one call. Equal hunks get different ids."""
     seen: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
     ids = []
     for hunk in hunks:
@@ -132,11 +136,6 @@ def hunk_ids(call_id: str, path: str, hunks: Sequence[LineHunk]) -> tuple[HunkId
         ids.append(_id(["v1", call_id, path, removed, added, seen[removed, added]]))
         seen[removed, added] += 1
     return tuple(ids)
-
-
-def item_id(kind: ItemKind, path: str, destination: str | None = None) -> HunkId:
-    """The id of a change to a whole file: create, delete, rename, binary."""
-    return _id(["v1", kind, path, destination])
 
 
 def _id(parts: Sequence[object]) -> HunkId:

@@ -1,4 +1,4 @@
-"""Carrying an indentation over: how lines must be shifted that were written for other leading blanks (SEMANTICS 7)."""
+"""Adapt the indentation of added lines to the file when a patch was written with other leading blanks."""
 
 from __future__ import annotations
 
@@ -20,63 +20,71 @@ def leading_blanks(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def evidence(pairs: Sequence[tuple[str, str]]) -> tuple[Blanks, ...]:
-    """The blanks of pairs (line as written, line of the file) that are not blank lines."""
+def indent_pairs(pairs: Sequence[tuple[str, str]]) -> tuple[Blanks, ...]:
+    """Return the leading blanks of each pair (written line, file line) that is not blank."""
     return tuple(Blanks(leading_blanks(p), leading_blanks(f)) for p, f in pairs if not is_blank(p))
 
 
-def shifted(added: Sequence[str], seen: Sequence[Blanks], *, from_context: bool) -> list[str]:
-    """The added lines in the file's indentation; lines that no rule covers stay (deviation D4)."""
-    keep = _needs_no_shift(seen) or (from_context and not _context_suffices(added, seen)) or contradicts(seen)
+def shift_indentation(added: Sequence[str], seen: Sequence[Blanks], *, from_context: bool) -> list[str]:
+    """Return the added lines with the file's indentation. Lines that no rule covers stay as they are."""
+    keep = (
+        _needs_no_shift(seen)
+        or (from_context and not _context_suffices(added, seen))
+        or is_contradictory(seen)
+    )
     if keep:
         return list(added)
     return [line if is_blank(line) else _shift_line(line, seen) or line for line in added]
 
 
-def shifted_or_none(added: Sequence[str], seen: Sequence[Blanks]) -> list[str] | None:
-    """The same for edit_file, where every line must be covered by a rule: None when one is not."""
+def try_shift_indentation(added: Sequence[str], seen: Sequence[Blanks]) -> list[str] | None:
+    """Return the added lines with the file's indentation, or None if a line is covered by no rule (used by
+    edit_file).
+    """
     if _needs_no_shift(seen):
         return list(added)
-    if contradicts(seen):
+    if is_contradictory(seen):
         return None
     lines = [line if is_blank(line) else _shift_line(line, seen) for line in added]
     covered = [line for line in lines if line is not None]
     return covered if len(covered) == len(lines) else None
 
 
-def contradicts(seen: Sequence[Blanks]) -> bool:
-    """The same written blanks stand for two different ones of the file: no rule can tell which."""
+def is_contradictory(seen: Sequence[Blanks]) -> bool:
+    """Return whether the same written blanks match different blanks of the file, so that no rule can decide."""
     return len({blanks.written for blanks in seen}) != len(set(seen))
 
 
 def _needs_no_shift(seen: Sequence[Blanks]) -> bool:
-    """Nothing differs, or only by the one space that a lost or doubled sign column makes."""
+    """Return whether nothing differs, or only by the one space of a lost or doubled sign column."""
     return all(b.in_file == b.written for b in seen) or all(
         b.in_file in (b.written, b.written + " ") for b in seen
     )
 
 
 def _context_suffices(added: Sequence[str], seen: Sequence[Blanks]) -> bool:
-    """Context is weak evidence: the added lines may be in the file's own indentation already."""
+    """Return whether context lines alone justify a shift. They are weak evidence: the added lines may already
+    be right.
+    """
     known = {blanks.written for blanks in seen}
     return len(seen) >= 2 and all(leading_blanks(line) in known for line in added if not is_blank(line))
 
 
 def _shift_line(line: str, seen: Sequence[Blanks]) -> str | None:
     blanks = leading_blanks(line)
-    for rule in (_as_seen, _converted, _with_prefix, _without_prefix):
+    for rule in (_seen_blanks, _convert_tabs, _with_prefix, _without_prefix):
         new = rule(blanks, seen)
         if new is not None:
             return new + line[len(blanks) :]
     return None
 
 
-def _as_seen(blanks: str, seen: Sequence[Blanks]) -> str | None:
+def _seen_blanks(blanks: str, seen: Sequence[Blanks]) -> str | None:
     return next((b.in_file for b in seen if b.written == blanks), None)
 
 
-def _converted(blanks: str, seen: Sequence[Blanks]) -> str | None:
-    """Spaces for tabs or tabs for spaces, at one fixed ratio."""
+def _convert_tabs(blanks: str, seen: Sequence[Blanks]) -> str | None:
+    """Convert spaces to tabs or tabs to spaces, at one fixed ratio."""
     indented = [b for b in seen if b.written or b.in_file]
     for written, in_file in ((" ", "\t"), ("\t", " ")):
         if not all(_only(b.written, written) and _only(b.in_file, in_file) for b in indented):

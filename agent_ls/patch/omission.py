@@ -1,4 +1,4 @@
-"""Lines that stand for code which was left out: written into a file they would delete it (SEMANTICS 12.5)."""
+"""Detect placeholder lines such as `... rest of the code`: written into a file, they would delete that code."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _NAMES_THE_REST = re.compile(
 
 
 def omission_marker(new_lines: Sequence[str], old_lines: Sequence[str]) -> str:
-    """The first line of the new text that only says that code was left out, "" for none.
+    """Return the first line of the new text that is a placeholder for omitted code, "" for none.
 
-    A line that the old text has too is the file's own, and no marker.
+    A line that the old text has too belongs to the file and does not count.
     """
     kept = {line.strip() for line in old_lines}
     return next((line for line in new_lines if is_marker(line) and line.strip() not in kept), "")
 
 
 def is_marker(line: str) -> bool:
-    """True for `// ... existing code ...`, `# rest of the file unchanged`; not for a bare `...`, which is code."""
+    """Return True for `// ... existing code ...` and `# rest of the file unchanged`; not for a bare `...`,
+    which is code.
+    """
     comment = _COMMENT.fullmatch(line.strip())
     body = comment["body"] if comment else line.strip()
     found = _DOTS.fullmatch(body)
@@ -39,7 +41,7 @@ def is_marker(line: str) -> bool:
         return False
     if not (found["before"] or found["after"]):
         return comment is not None and _NAMES_THE_REST.fullmatch(words) is not None
-    # Without a comment sign one word after dots is a spread (`...rest,`), and several are prose.
+    # Without a comment sign, one word after dots is a spread (`...rest,`); several words are prose.
     if not comment and len(words.replace(",", " ").split()) < 2:
         return False
     return _SAYS_LEFT_OUT.search(words) is not None

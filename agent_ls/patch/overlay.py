@@ -1,7 +1,7 @@
-"""The files of a plan, in memory: given once, changed step by step, compared with the beginning at the end.
+"""The files of a plan in memory: changed step by step, then compared with their original content.
 
-Blocks of lines remember which lines they were at the beginning, so that hunks tell what was edited and not what a new
-comparison would guess (SEMANTICS 8.1, 10.2). Untouched lines are only ever moved in slices: a file may be large.
+Each text remembers which of its lines are original, so that hunks show what was edited and need no new
+comparison. Untouched lines are only moved in slices, because a file may be large.
 """
 
 from __future__ import annotations
@@ -10,29 +10,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from agent_ls.patch.edits import Run
-from agent_ls.patch.errors import Code
-from agent_ls.patch.hunks import FileChange, LineHunk, PlannedFile
-from agent_ls.patch.lines import Block, append_lines, apply_hunks, atomic_hunks, line_hunks
+from agent_ls.patch.chunk_edits import LineEdit
+from agent_ls.patch.errors import ENCODING_ADVICE, Code, PatchError
+from agent_ls.patch.hunks import LineHunk, PlannedChange, PlannedFile
+from agent_ls.patch.line_diff import Block, append_lines, apply_hunks, atomic_hunks, line_hunks
 from agent_ls.patch.unified import is_text
-from agent_ls.text import DecodedText, decode, encode, preferred_ending, split_lines
+from agent_ls.text import (
+    DecodedText,
+    NotEncodableError,
+    decode,
+    encode_changed,
+    preferred_ending,
+    split_lines,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What stands at a path that is no readable file: a folder, a device, a file without permission."""
+    """A path that holds no readable file: a folder, a device, or a file without read permission."""
 
     reason: str
     code: Code = "IO"
 
 
 Contents: TypeAlias = bytes | Unreadable | None
-"""What a caller found at a path; None: nothing is there."""
+"""The content found at a path; None if nothing is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text in lines. `origins` are blocks of them with their places in the file they came from; others were added."""
+    """A text in lines. `origins` are the blocks of original lines, with their positions in the original file."""
 
     lines: tuple[str, ...]
     origins: tuple[Block, ...]
@@ -44,32 +51,44 @@ class TextFile:
         lines = tuple(split_lines(form.text))
         return cls(lines, (Block(0, 0, len(lines)),), form)
 
-    def edited(self, runs: Sequence[Run]) -> TextFile:
-        """With these runs made (sorted, disjoint); endings by SEMANTICS 1.5 and deviation D2."""
+    def edited(self, edits: Sequence[LineEdit]) -> TextFile:
+        """Return the text with these edits applied (sorted, disjoint), using the file's line ending."""
         ending = preferred_ending(self.lines[:1])
         lines: list[str] = []
         origins: list[Block] = []
         at = 0
-        for run in runs:
-            origins += _cut(self.origins, at, run.start, len(lines) - at)
-            append_lines(lines, self.lines[at : run.start], ending)
-            # Split once more: a patch line may hold a lone CR, which ends a line in a file.
-            added = split_lines("".join(text + ending for text in run.added))
-            if run.without_ending:
+        for edit in edits:
+            origins += _clip_blocks(self.origins, at, edit.start, len(lines) - at)
+            append_lines(lines, self.lines[at : edit.start], ending)
+            # Split again: a patch line may contain a lone CR, which ends a line in a file.
+            added = split_lines("".join(text + ending for text in edit.added))
+            if edit.without_ending:
                 added[-1] = added[-1].removesuffix(ending)
             append_lines(lines, added, ending)
-            at = run.end
-        origins += _cut(self.origins, at, len(self.lines), len(lines) - at)
+            at = edit.end
+        origins += _clip_blocks(self.origins, at, len(self.lines), len(lines) - at)
         append_lines(lines, self.lines[at:], ending)
         return replace(self, lines=tuple(lines), origins=tuple(origins))
 
     def encoded(self) -> bytes:
-        return encode(replace(self.form, text="".join(self.lines)))
+        """Return the text in the file's encoding.
+
+        Raises:
+            PatchError: ENCODING, the text has a character that the encoding lacks.
+        """
+        try:
+            return encode_changed(self.form, "".join(self.lines))
+        except NotEncodableError as error:
+            raise PatchError.of(
+                "ENCODING", f"Nothing was written: {error}.", detail=ENCODING_ADVICE
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A file now. `came_from` is the path at which it began, "" when it was added. `text` once it was edited."""
+    """The current state of a file. `came_from` is its original path, "" if it was added. `text` is set once
+    it is edited.
+    """
 
     data: bytes
     came_from: str = ""
@@ -77,7 +96,7 @@ class _Node:
 
 
 class Overlay:
-    """Sections are executed against the result of the earlier ones (SEMANTICS 4.1). Paths are resolved ones."""
+    """Current contents by resolved path. Each section of a patch sees the result of the sections before it."""
 
     def __init__(self, files: Mapping[str, Contents]) -> None:
         self._base = files
@@ -91,11 +110,11 @@ class Overlay:
         return node.data if node else None
 
     def text(self, path: str) -> TextFile:
-        """Precondition: a file is there."""
+        """Return the current text. Precondition: a file exists at `path`."""
         node = self._node(path)
         if node.text or not node.came_from:
             return node.text or TextFile.of(node.data)
-        return self._at_the_beginning(node.came_from)
+        return self._original_text(node.came_from)
 
     def add(self, path: str, data: bytes) -> None:
         self._now[path] = _Node(data)
@@ -110,12 +129,12 @@ class Overlay:
         self._now[destination] = self._node(path)
         self._now[path] = None
 
-    def changes(self) -> tuple[FileChange, ...]:
-        """What is different from the beginning, by path in the order of the first touch."""
+    def changes(self) -> tuple[PlannedChange, ...]:
+        """Return all differences from the original contents, in the order in which paths were first touched."""
         return tuple(change for path in self._now if (change := self._change(path)))
 
     def writes(self) -> tuple[PlannedFile, ...]:
-        """What to do to get there; deletions last (SEMANTICS 8.3)."""
+        """Return the writes that lead to the current state; deletions come last."""
         planned = [self._write(path, node) for path, node in self._now.items()]
         wanted = [p for p in planned if p.before != p.after or p.mode_from]
         return tuple(sorted(wanted, key=lambda p: p.after is None))
@@ -126,7 +145,7 @@ class Overlay:
             raise ValueError(f"no file at {path}")
         return node
 
-    def _at_the_beginning(self, path: str) -> TextFile:
+    def _original_text(self, path: str) -> TextFile:
         if path not in self._parsed:
             self._parsed[path] = TextFile.of(_as_bytes(self._base[path]) or b"")
         return self._parsed[path]
@@ -139,28 +158,28 @@ class Overlay:
             path, before, node.data, mode_from=node.came_from if node.came_from != path else ""
         )
 
-    def _change(self, path: str) -> FileChange | None:
+    def _change(self, path: str) -> PlannedChange | None:
         before = _as_bytes(self._base[path])
         node = self._now[path]
         if node is None:
             gone = before is not None and not any(self._moved_from(other) == path for other in self._now)
-            return FileChange(path, "delete", before, None, _whole_hunks(before, None)) if gone else None
+            return PlannedChange(path, "delete", before, None, _whole_hunks(before, None)) if gone else None
         moved_from = self._moved_from(path)
         if moved_from:
             source = _as_bytes(self._base[moved_from])
             hunks = self._hunks(moved_from, node)
-            return FileChange(path, "move", source, node.data, hunks, moved_from, overwritten=before)
+            return PlannedChange(path, "move", source, node.data, hunks, moved_from, overwritten=before)
         if before == node.data:
             return None
         if before is None:
-            return FileChange(path, "create", None, node.data, _whole_hunks(None, node.data))
+            return PlannedChange(path, "create", None, node.data, _whole_hunks(None, node.data))
         if node.came_from != path:
             hunks = _whole_hunks(before, node.data)
-            return FileChange(path, "modify", before, node.data, hunks, replaces_whole=True)
-        return FileChange(path, "modify", before, node.data, self._hunks(path, node))
+            return PlannedChange(path, "modify", before, node.data, hunks, replaces_whole=True)
+        return PlannedChange(path, "modify", before, node.data, self._hunks(path, node))
 
     def _moved_from(self, path: str) -> str:
-        """The path that this file left for good, "" when it was not moved or another stands there again."""
+        """Return the original path of a moved file; "" if it was not moved or another file now exists there."""
         node = self._now[path]
         if node is None or node.came_from in ("", path):
             return ""
@@ -169,9 +188,9 @@ class Overlay:
     def _hunks(self, path: str, node: _Node) -> tuple[LineHunk, ...]:
         if node.text is None or not is_text(_as_bytes(self._base[path])):
             return ()
-        base_lines = self._at_the_beginning(path).lines
+        base_lines = self._original_text(path).lines
         hunks = _edited_hunks(base_lines, node.text)
-        # A last line that lost its ending for a while has one now, and no line was added to tell of it.
+        # If a last line lost its ending and then got one again, the recorded hunks miss that: compare again.
         exact = tuple(apply_hunks(base_lines, hunks)) == node.text.lines
         return hunks if exact else line_hunks(base_lines, node.text.lines)
 
@@ -187,8 +206,8 @@ def _edited_hunks(base_lines: Sequence[str], text: TextFile) -> tuple[LineHunk, 
     return tuple(hunks)
 
 
-def _cut(blocks: Sequence[Block], start: int, end: int, shift: int) -> Iterator[Block]:
-    """What blocks have of lines [start, end), which stand so much further down now."""
+def _clip_blocks(blocks: Sequence[Block], start: int, end: int, shift: int) -> Iterator[Block]:
+    """Yield the parts of `blocks` in lines [start, end), moved down by `shift` lines."""
     for block in blocks:
         at, stop = max(block.new, start), min(block.new + block.length, end)
         if at < stop:

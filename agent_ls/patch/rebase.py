@@ -1,7 +1,7 @@
-"""Carrying hunks over to a text that moved on meanwhile, or saying that they no longer fit (SEMANTICS 11).
+"""Rebase hunks onto a text that has changed since they were made, or report conflicts.
 
-Three texts: base (what the hunks were made for), proposed (base with them), current (what the user has now).
-Nothing of current is ever changed outside a placed hunk, and no place is guessed.
+Three texts: base (for which the hunks were made), proposed (base with the hunks), current (the user's text
+now). Text of current outside placed hunks never changes, and no position is guessed.
 """
 
 from __future__ import annotations
@@ -12,29 +12,31 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.patch.lines import apply_hunks, equal_blocks, explicit_endings, line_hunks
-from agent_ls.patch.matching import FileLines, places
+from agent_ls.patch.line_diff import apply_hunks, equal_blocks, explicit_endings, line_hunks
+from agent_ls.patch.line_search import FileLines, find_all
 from agent_ls.text import strip_ending
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """`hunk` is in lines of current. `note` is "" or why a person should look at it."""
+class PlacedHunk:
+    """A hunk rebased to lines of current. `note` says why a person should check it, "" for no reason."""
 
     hunk: LineHunk
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class AlreadyThere:
-    """Current has this change already (the user made it too): it counts as accepted."""
+class AlreadyApplied:
+    """Current already has this change, because the user made it too. It counts as accepted."""
 
     hunk: LineHunk
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """`hunk` is in lines of base. `current` is what stands about there now: lines [start, end) of current."""
+    """A hunk, in lines of base, that does not fit. `current` is the text in its place: lines [start, end) of
+    current.
+    """
 
     hunk: LineHunk
     reason: str
@@ -43,7 +45,7 @@ class Conflict:
     current: tuple[str, ...]
 
 
-RebasedHunk: TypeAlias = Placed | AlreadyThere | Conflict
+RebasedHunk: TypeAlias = PlacedHunk | AlreadyApplied | Conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,17 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Conflicted:
-    """Not all changes fit: nothing was merged."""
+    """Some changes did not fit, so nothing was merged."""
 
     conflicts: tuple[Conflict, ...]
 
     def describe(self) -> str:
-        """One line for each conflict, with line numbers of current."""
+        """Return one line for each conflict, with line numbers of current."""
         return "\n".join(f"lines {c.start + 1}-{max(c.end, c.start + 1)}: {c.reason}" for c in self.conflicts)
 
 
 def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str]) -> Merged | Conflicted:
-    """The changes from base to proposed, made to current. With `current == base` that is `proposed`."""
+    """Apply the changes from base to proposed to current."""
     rebased = rebase_hunks(base, line_hunks(base, proposed), current)
     conflicts = tuple(item for item in rebased if isinstance(item, Conflict))
     if conflicts:
@@ -76,14 +78,14 @@ def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str])
 
 
 def placed_hunks(rebased: Sequence[RebasedHunk]) -> tuple[LineHunk, ...]:
-    """The hunks to apply to current, sorted; insertions at one point keep the order they have in base."""
-    return tuple(sorted((item.hunk for item in rebased if isinstance(item, Placed)), key=_extent))
+    """Return the hunks to apply to current, sorted. Insertions at one position keep their order in base."""
+    return tuple(sorted((item.hunk for item in rebased if isinstance(item, PlacedHunk)), key=_extent))
 
 
 def rebase_hunks(
     base: Sequence[str], hunks: Sequence[LineHunk], current: Sequence[str]
 ) -> tuple[RebasedHunk, ...]:
-    """What becomes of each hunk, in the order of `hunks` (sorted and disjoint, in lines of base)."""
+    """Rebase each hunk, in the order of `hunks` (sorted and disjoint, in lines of base)."""
     moved = _Moved(base, current)
     spelled = explicit_endings(base, hunks)
     rebased = [moved.place(hunk) for hunk in spelled]
@@ -93,7 +95,7 @@ def rebase_hunks(
 
 
 class _Moved:
-    """Where each base line is in current, if anywhere."""
+    """Maps each base line to its line in current, if it still exists."""
 
     def __init__(self, base: Sequence[str], current: Sequence[str]) -> None:
         self._base = base
@@ -103,7 +105,7 @@ class _Moved:
         self._texts: FileLines | None = None
 
     def image(self, line: int) -> int | None:
-        """The place of a base line; the line before the first and the one after the last are always there."""
+        """Return the line in current of a base line. The lines before the first and after the last always exist."""
         if line < 0:
             return -1
         if line >= len(self._base):
@@ -117,18 +119,18 @@ class _Moved:
     def place(self, hunk: LineHunk) -> RebasedHunk:
         before, after = self.image(hunk.base_start - 1), self.image(hunk.base_end)
         if before is not None and after is not None and self._lines(before + 1, after) == hunk.added:
-            return AlreadyThere(hunk)
+            return AlreadyApplied(hunk)
         if hunk.removed:
             return self._place_removal(hunk)
         if before is not None:
             note = "" if after == before + 1 else "text was typed where these lines go"
-            return self._placed(hunk, before + 1, before + 1, note)
+            return self._place_at(hunk, before + 1, before + 1, note)
         if after is not None:
-            return self._placed(hunk, after, after, "")
+            return self._place_at(hunk, after, after, "")
         return self.conflict(hunk, "the lines around it are gone")
 
     def conflict(self, hunk: LineHunk, reason: str) -> Conflict:
-        left, right = self._nearest(hunk)
+        left, right = self._nearest_neighbours(hunk)
         start = (-1 if left is None else left[1]) + 1
         end = len(self._current) if right is None else right[1]
         return Conflict(hunk, reason, start, max(start, end), self._lines(start, end))
@@ -137,25 +139,27 @@ class _Moved:
         images = [self.image(line) for line in range(hunk.base_start, hunk.base_end)]
         first = images[0]
         if first is not None and images == list(range(first, first + len(images))):
-            return self._placed(hunk, first, first + len(images), "")
+            return self._place_at(hunk, first, first + len(images), "")
         return self._search(hunk) or self.conflict(hunk, "the lines it changes were changed")
 
-    def _search(self, hunk: LineHunk) -> Placed | None:
-        """Rule 5: the removed lines with the nearest surviving lines around them, exactly once in current."""
-        left, right = self._nearest(hunk)
+    def _search(self, hunk: LineHunk) -> PlacedHunk | None:
+        """Search for the removed lines with their nearest surviving neighbours; succeed if they occur exactly
+        once.
+        """
+        left, right = self._nearest_neighbours(hunk)
         head = [] if left is None else [self._base[left[0]]]
         tail = [] if right is None else [self._base[right[0]]]
         pattern = [*head, *hunk.removed, *tail]
         if self._texts is None:
             self._texts = FileLines.of(self._current)
-        _, found = places(self._texts, [strip_ending(line) for line in pattern], levels=(1, 2))
+        _, found = find_all(self._texts, [strip_ending(line) for line in pattern], levels=(1, 2))
         if len(found) != 1:
             return None
         start = found[0] + len(head)
-        return self._placed(hunk, start, start + len(hunk.removed), "found elsewhere in the file")
+        return self._place_at(hunk, start, start + len(hunk.removed), "found elsewhere in the file")
 
-    def _nearest(self, hunk: LineHunk) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-        """The nearest surviving base line before and after the hunk, each with its place in current."""
+    def _nearest_neighbours(self, hunk: LineHunk) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        """Return the nearest surviving base line before and after the hunk, each with its line in current."""
         at = bisect_left(self._starts, hunk.base_start)
         left = right = None
         if at:
@@ -169,16 +173,16 @@ class _Moved:
                 break
         return left, right
 
-    def _placed(self, hunk: LineHunk, start: int, end: int, note: str) -> Placed:
-        return Placed(LineHunk(start, end, self._lines(start, end), hunk.added), note)
+    def _place_at(self, hunk: LineHunk, start: int, end: int, note: str) -> PlacedHunk:
+        return PlacedHunk(LineHunk(start, end, self._lines(start, end), hunk.added), note)
 
     def _lines(self, start: int, end: int) -> tuple[str, ...]:
         return tuple(self._current[start:end])
 
 
 def _overlapping(rebased: Sequence[RebasedHunk]) -> set[int]:
-    """Which hunks would land on one another, all that take part."""
-    placed = [(_extent(item.hunk), at) for at, item in enumerate(rebased) if isinstance(item, Placed)]
+    """Return the indices of all hunks that overlap another one."""
+    placed = [(_extent(item.hunk), at) for at, item in enumerate(rebased) if isinstance(item, PlacedHunk)]
     clashing: set[int] = set()
     furthest, owner = 0, -1
     for (start, end), at in sorted(placed):

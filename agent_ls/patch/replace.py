@@ -1,29 +1,28 @@
-"""old_string -> new_string in a file's bytes: one place, all, or a reason why not. Never opens a file.
+"""Replace old_string by new_string in a file's bytes. Pure.
 
-Rules: SEMANTICS 12. Bytes outside the replaced span stay as they are: endings, byte order mark, encoding,
-undecodable bytes.
+Bytes outside the replaced text stay as they are: line endings, byte order mark, encoding, undecodable bytes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace as with_fields
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_ls.patch.diagnosis import Diagnosis, Wording, has_substance
-from agent_ls.patch.errors import PatchError
+from agent_ls.patch.errors import ENCODING_ADVICE, PatchError
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.patch.ladder import Haystack, MatchedWith, Span, climb
+from agent_ls.patch.match_strategies import MatchedWith, SearchableText, Substitution, find_by_strategies
 from agent_ls.patch.omission import omission_marker
 from agent_ls.patch.splice import text_hunks
 from agent_ls.patch.unified import is_text
-from agent_ls.text import DecodedText, decode, encode
+from agent_ls.text import DecodedText, NotEncodableError, decode, encode_changed
 
-__all__ = ["Edit", "MatchedWith", "Occurrence", "Replaced", "replace", "replace_each"]
+__all__ = ["EditResult", "MatchedWith", "Occurrence", "replace"]
 
 Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
-_CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")  # looser matches must be the only one
+_CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")  # looser matches must be unique
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDING = Wording(
@@ -34,8 +33,8 @@ _WORDING = Wording(
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """`occurrence` "only" refuses when there are several places."""
+class StringEdit:
+    """One replacement. `occurrence` "only" refuses text that occurs several times."""
 
     old: str
     new: str
@@ -43,12 +42,12 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
-    """The new content, nothing written yet.
+class EditResult:
+    """The new content; nothing has been written yet.
 
-    `count` replacements were made; `matched_with` names the loosest rung that was needed ("exact" is none).
-    `first_line` to `last_line` are the changed lines of the new content, from 1; where lines were only removed
-    both are the line that now stands there. `hunks` lead from the old lines to the new ones.
+    `count` replacements were made; `matched_with` names the strategy that matched. `first_line` to
+    `last_line` are the changed lines of the new content, from 1; if lines were only removed, both are the
+    line now in their place. `hunks` lead from the old lines to the new ones.
     """
 
     content: bytes
@@ -61,40 +60,22 @@ class Replaced:
 
 def replace(
     data: bytes | None, old: str, new: str, *, replace_all: bool = False, occurrence: Occurrence = "only"
-) -> Replaced:
-    """One edit of a file; `data` None is a missing file, which an empty `old` creates.
+) -> EditResult:
+    """Make one edit of a file. `data` None is a missing file, which an empty `old` creates.
 
     Raises:
         PatchError: NO_CHANGE, FILE_MISSING, FILE_EXISTS, NOT_TEXT, OMISSION, AMBIGUOUS, CONTEXT_NOT_FOUND,
             PARSE (lone surrogates).
     """
-    return replace_each(data, [Edit(old, new, "all" if replace_all else occurrence)])
-
-
-def replace_each(data: bytes | None, edits: Sequence[Edit]) -> Replaced:
-    """All edits, each in the result of the one before, or none.
-
-    Raises:
-        PatchError: as `replace`; `chunk` is the number of the edit when there are several.
-    """
-    content, count = data, 0
-    rungs: list[MatchedWith] = ["exact"]
-    for number, edit in enumerate(edits, 1):
-        try:
-            content, made, rung = _edited(content, edit)
-        except PatchError as error:
-            raise _numbered_error(error, number, len(edits)) from None
-        count += made
-        rungs.append(rung)
-    if content is None or content == data:
+    content, count, strategy = _apply(data, StringEdit(old, new, "all" if replace_all else occurrence))
+    if content == data:
         raise PatchError.of("NO_CHANGE", "The edit changes nothing: the file already reads like that.")
     hunks = text_hunks(decode(data or b"").text, decode(content).text)
     first, last = _changed_lines(hunks)
-    loosest = next((rung for rung in rungs if rung != "exact"), rungs[0])
-    return Replaced(content, count, loosest, first, last, hunks)
+    return EditResult(content, count, strategy, first, last, hunks)
 
 
-def _edited(data: bytes | None, edit: Edit) -> tuple[bytes, int, MatchedWith]:
+def _apply(data: bytes | None, edit: StringEdit) -> tuple[bytes, int, MatchedWith]:
     if edit.old == edit.new:
         raise PatchError.of(
             "NO_CHANGE", "old_string and new_string are the same: there is nothing to change."
@@ -107,14 +88,21 @@ def _edited(data: bytes | None, edit: Edit) -> tuple[bytes, int, MatchedWith]:
         if form.text:
             detail = "Give the text to replace in old_string, or write the whole file with write_file."
             raise PatchError.of("FILE_EXISTS", "old_string is empty, but the file is not.", detail=detail)
-        return encode(with_fields(form, text=edit.new)), 1, "exact"
+        return _encode(form, edit.new), 1, "exact"
     if not is_text(data):
         raise PatchError.of("NOT_TEXT", "The file is binary: it cannot be edited as text.")
-    spans, rung = _spans(form, edit)
-    return encode(with_fields(form, text=_spliced(form.text, spans))), len(spans), rung
+    spans, strategy = _spans(form, edit)
+    return _encode(form, _splice(form.text, spans)), len(spans), strategy
 
 
-def _check_arguments(edit: Edit) -> None:
+def _encode(form: DecodedText, text: str) -> bytes:
+    try:
+        return encode_changed(form, text)
+    except NotEncodableError as error:
+        raise PatchError.of("ENCODING", f"Nothing was written: {error}.", detail=ENCODING_ADVICE) from None
+
+
+def _check_arguments(edit: StringEdit) -> None:
     if _SURROGATE.search(edit.old + edit.new):
         raise PatchError.of(
             "PARSE", "old_string or new_string holds lone surrogates, which no file can hold."
@@ -124,25 +112,25 @@ def _check_arguments(edit: Edit) -> None:
         raise PatchError.of(
             "OMISSION",
             f"new_string leaves code out: {marker.strip()}",
-            detail="Write the code itself: what stands in new_string is what the file will hold.",
+            detail="Write the code itself: the file gets new_string exactly as it is.",
         )
 
 
-def _spans(form: DecodedText, edit: Edit) -> tuple[list[Span], MatchedWith]:
-    haystack = Haystack(form.text)
-    for rung, spans in climb(haystack, edit.old, edit.new):
+def _spans(form: DecodedText, edit: StringEdit) -> tuple[list[Substitution], MatchedWith]:
+    haystack = SearchableText(form.text)
+    for strategy, spans in find_by_strategies(haystack, edit.old, edit.new):
         if not spans:
             continue
         if len(spans) == 1:
-            return spans, rung
-        if edit.occurrence == "only" or rung not in _CHOOSABLE:
+            return spans, strategy
+        if edit.occurrence == "only" or strategy not in _CHOOSABLE:
             raise _ambiguous(haystack, spans)
         chosen = {"first": spans[:1], "last": spans[-1:], "all": spans}
-        return chosen[edit.occurrence], rung
+        return chosen[edit.occurrence], strategy
     raise _not_found(haystack, edit)
 
 
-def _spliced(text: str, spans: Sequence[Span]) -> str:
+def _splice(text: str, spans: Sequence[Substitution]) -> str:
     parts = []
     at = 0
     for span in spans:
@@ -151,8 +139,10 @@ def _spliced(text: str, spans: Sequence[Span]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _line_break_left(text: str, span: Span) -> int:
-    """Length of the ending to remove with whole lines that are deleted, so that no blank line remains (12.4)."""
+def _line_break_left(text: str, span: Substitution) -> int:
+    """Return the length of the line ending to delete along with whole deleted lines, so that no blank line
+    remains.
+    """
     begins_line = span.start == 0 or text[span.start - 1] in "\r\n"
     if not begins_line or span.start == span.end or text[span.end - 1] in "\r\n":
         return 0
@@ -160,7 +150,7 @@ def _line_break_left(text: str, span: Span) -> int:
     return 2 if rest == "\r\n" else 1 if rest[:1] in ("\r", "\n") else 0
 
 
-def _ambiguous(haystack: Haystack, spans: Sequence[Span]) -> PatchError:
+def _ambiguous(haystack: SearchableText, spans: Sequence[Substitution]) -> PatchError:
     lines = [haystack.line_at(span.start) for span in spans]
     return PatchError.of(
         "AMBIGUOUS",
@@ -169,26 +159,15 @@ def _ambiguous(haystack: Haystack, spans: Sequence[Span]) -> PatchError:
     )
 
 
-def _not_found(haystack: Haystack, edit: Edit) -> PatchError:
+def _not_found(haystack: SearchableText, edit: StringEdit) -> PatchError:
     message = "old_string was not found in the file."
     if has_substance([edit.new]) and haystack.text.count(edit.new) == 1:
         line = haystack.line_at(haystack.text.index(edit.new)) + 1
-        detail = f"Already applied: new_string stands in the file at line {line}. Nothing to do."
+        detail = f"Already applied: new_string is in the file at line {line}. Nothing to do."
     else:
         lines = [line.removesuffix("\r") for line in edit.old.removesuffix("\n").split("\n")]
         detail = Diagnosis(haystack.file, _WORDING).missing(lines, [])
     return PatchError.of("CONTEXT_NOT_FOUND", message, detail=detail)
-
-
-def _numbered_error(error: PatchError, number: int, count: int) -> PatchError:
-    if count == 1:
-        return error
-    return PatchError(
-        [
-            with_fields(p, chunk=number, message=f"Edit {number} of {count}: {p.message}")
-            for p in error.problems
-        ]
-    )
 
 
 def _changed_lines(hunks: Sequence[LineHunk]) -> tuple[int, int]:

@@ -1,23 +1,26 @@
-"""The one place where two texts differ, at whole lines. Local in cost: what is equal is compared in C.
+"""Find the one region, in whole lines, where two texts differ.
 
-A keystroke in a file of 50,000 lines must not be answered by a comparison of 50,000 lines in Python.
+Equal text is compared in C, so that one keystroke in a file of 50,000 lines costs no comparison of lines in
+Python.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_ls.memo import Memo
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.patch.lines import line_hunks
-from agent_ls.recent import Recent
-from agent_ls.text import line_count, split_lines
+from agent_ls.patch.line_diff import line_hunks
+from agent_ls.text import count_lines, split_lines
 
 _COMPARED_CHARS = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class TextSplice:
-    """Characters [start, start + len(removed)) of the old text give way to `added`; both ends lie between lines."""
+    """Characters [start, start + len(removed)) of the old text are replaced by `added`. Both ends are line
+    borders.
+    """
 
     start: int
     removed: str
@@ -26,7 +29,7 @@ class TextSplice:
 
 @dataclass(frozen=True, slots=True)
 class LineSplice:
-    """Lines [start, end) of the old lines give way to `lines`."""
+    """Lines [start, end) of the old text are replaced by `lines`."""
 
     start: int
     end: int
@@ -38,51 +41,51 @@ class LineSplice:
 
 
 def text_splice(old: str, new: str) -> TextSplice:
-    """The smallest splice at line borders; where it could slide, the last place (equal heads are taken first)."""
-    head = _common_head(old, new)
+    """Return the smallest splice at line borders. If several positions are possible, the last one."""
+    head = common_head(old, new, min(len(old), len(new)))
     while not (_begins_line(old, head) and _begins_line(new, head)):
         head -= 1
-    tail = _common_tail(old, new, min(len(old), len(new)) - head)
+    tail = common_tail(old, new, min(len(old), len(new)) - head)
     while not (_begins_line(old, len(old) - tail) and _begins_line(new, len(new) - tail)):
         tail -= 1
     return TextSplice(head, old[head : len(old) - tail], new[head : len(new) - tail])
 
 
 def line_splice(old: str, new: str) -> LineSplice:
-    """The same, in lines of the old text."""
-    splice, start = _placed(old, new)
-    return LineSplice(start, start + line_count(splice.removed), tuple(split_lines(splice.added)))
+    """Return the splice in lines of the old text."""
+    splice, start = _find_splice(old, new)
+    return LineSplice(start, start + count_lines(splice.removed), tuple(split_lines(splice.added)))
 
 
 def text_hunks(old: str, new: str) -> tuple[LineHunk, ...]:
-    """`line_hunks` of the lines of both, at the cost of what differs."""
-    splice, at = _placed(old, new)
+    """Return `line_hunks` of both texts, comparing only the region that differs."""
+    splice, at = _find_splice(old, new)
     hunks = line_hunks(split_lines(splice.removed), split_lines(splice.added))
     return tuple(
         LineHunk(hunk.base_start + at, hunk.base_end + at, hunk.removed, hunk.added) for hunk in hunks
     )
 
 
-def _placed(old: str, new: str) -> tuple[TextSplice, int]:
-    """The splice, and the line of the old text that it begins at."""
+def _find_splice(old: str, new: str) -> tuple[TextSplice, int]:
+    """Return the splice, and the line of the old text at which it begins."""
     return _places((old, new))
 
 
 def _place(texts: tuple[str, str]) -> tuple[TextSplice, int]:
     splice = text_splice(*texts)
-    return splice, line_count(texts[0], splice.start)
+    return splice, count_lines(texts[0], splice.start)
 
 
 def _chars(texts: tuple[str, str]) -> int:
     return len(texts[0]) + len(texts[1])
 
 
-# One edit asks three times: for what is shown, for what is told and for the ledger.
-_places = Recent(_place, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
+# One edit asks three times: for the display, for the message to the model, and for the ledger.
+_places = Memo(_place, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
 
 
 def _begins_line(text: str, at: int) -> bool:
-    """True where a line begins or the text ends after a line."""
+    """Return True at the start of a line, and at the end of a text that ends with a line ending."""
     if at == 0:
         return True
     if text[at - 1] == "\r":
@@ -90,9 +93,10 @@ def _begins_line(text: str, at: int) -> bool:
     return text[at - 1] == "\n" or at == len(text)
 
 
-def _common_head(a: str, b: str) -> int:
-    low, most = 0, min(len(a), len(b))
-    # By pieces that stay in the processor's cache, each compared in C; the first that differs is halved.
+def common_head(a: str, b: str, most: int) -> int:
+    """Return how many characters (at most `most`) both texts begin with."""
+    low = 0
+    # Compare blocks that fit the processor's cache, then bisect the first block that differs.
     while low < most and a[low : low + _COMPARED_CHARS] == b[low : low + _COMPARED_CHARS]:
         low = min(low + _COMPARED_CHARS, most)
     high = min(low + _COMPARED_CHARS, most)
@@ -105,7 +109,8 @@ def _common_head(a: str, b: str) -> int:
     return low
 
 
-def _common_tail(a: str, b: str, most: int) -> int:
+def common_tail(a: str, b: str, most: int) -> int:
+    """Return how many characters (at most `most`) both texts end with."""
     low = 0
     while low < most:
         high = min(low + _COMPARED_CHARS, most)

@@ -1,7 +1,4 @@
-"""Characters that look alike: how texts are compared loosely, and how the file's own spelling survives.
-
-Rules: SEMANTICS 3.1 (levels 2 to 4), R14 (levels 5 and 6), deviation D9.
-"""
+"""Compare lines that differ in typography, and keep the file's own spelling of such characters."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from agent_ls.text import WHITE_SPACE
 
 CARRY_MIN_RATIO = 0.6
 CARRY_MIN_BLOCK_CHARS = 3
-CARRY_MAX_CHARS = 2000  # SequenceMatcher is quadratic; no one types curly quotes into minified lines
+CARRY_MAX_CHARS = 2000  # SequenceMatcher is quadratic, and minified lines have no typographic quotes
 
 _MAPPED = str.maketrans(
     {
@@ -30,8 +27,8 @@ _ALSO_MAPPED = str.maketrans({"«": '"', "»": '"', **dict.fromkeys("\u200b\u200
 _BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 
 
-def plain(text: str) -> str:
-    """Typographic dashes, quotes and spaces as ASCII; the length stays."""
+def to_ascii_punctuation(text: str) -> str:
+    """Replace typographic dashes, quotes and spaces by ASCII; the length stays."""
     return text if text.isascii() else text.translate(_MAPPED)
 
 
@@ -52,12 +49,12 @@ def _exact(text: str) -> str:
 
 
 def _trimmed_plain(text: str) -> str:
-    return plain(text.strip(WHITE_SPACE))
+    return to_ascii_punctuation(text.strip(WHITE_SPACE))
 
 
 def _folded(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", plain(text)).translate(_ALSO_MAPPED)
+        text = unicodedata.normalize("NFKC", to_ascii_punctuation(text)).translate(_ALSO_MAPPED)
     return _BLANKS.sub(" ", text).strip(WHITE_SPACE)
 
 
@@ -66,10 +63,10 @@ def _without_blanks(text: str) -> str:
 
 
 def _composed_plain(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", plain(text))
+    return text if text.isascii() else unicodedata.normalize("NFC", to_ascii_punctuation(text))
 
 
-COMPOSED_LEVEL = 7  # of edit_file alone: typography and composition, leading blanks counted
+COMPOSED_LEVEL = 7  # used by edit_file only: typography and Unicode composition, but leading blanks count
 COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
     {
         1: _exact,
@@ -81,17 +78,21 @@ COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
         COMPOSED_LEVEL: lambda text: _composed_plain(right_trimmed(text)),
     }
 )
-"""Level -> what two lines must have in common at that level."""
+"""Match level -> the normalisation under which two lines must be equal."""
 
 
 def keep_spelling(patch_line: str, file_line: str, added: str) -> str:
-    """`added` with the file's spelling of the characters it shares with the removed line (D9).
+    """Return `added` with the file's spelling of characters that it shares with the removed line.
 
-    `patch_line` is the removed line as the patch has it, `file_line` as the file has it. Returns `added` as it
-    is unless the two differ in typography only.
+    `patch_line` is the removed line as the patch spells it, `file_line` as the file does. Returns `added`
+    unchanged unless the two differ in typography only.
     """
     theirs, ours = trimmed(patch_line), trimmed(file_line)
-    if theirs == ours or plain(theirs) != plain(ours) or max(len(added), len(theirs)) > CARRY_MAX_CHARS:
+    if (
+        theirs == ours
+        or to_ascii_punctuation(theirs) != to_ascii_punctuation(ours)
+        or max(len(added), len(theirs)) > CARRY_MAX_CHARS
+    ):
         return added
     matcher = SequenceMatcher(None, theirs, added, autojunk=False)
     if matcher.ratio() < CARRY_MIN_RATIO:

@@ -1,7 +1,4 @@
-"""Two texts -> a unified diff for people, and the line tools that go with it. Knows no patch format but this one.
-
-Rules: SEMANTICS 10.8. `line_hunks`, `apply_hunks` and `rebase` are offered here too: this is the module to import.
-"""
+"""Render two texts as a unified diff. Also re-exports the line tools: import `line_hunks` or `rebase` from here."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from agent_ls.patch.hunks import FileChange, LineHunk
-from agent_ls.patch.lines import apply_hunks, explicit_endings, line_hunks
+from agent_ls.patch.hunks import LineHunk, PlannedChange
+from agent_ls.patch.line_diff import apply_hunks, explicit_endings, line_hunks
 from agent_ls.patch.rebase import Conflicted, Merged, rebase
 from agent_ls.patch.splice import text_hunks
 from agent_ls.text import BOM, DecodedText, TextLines, decode, is_encodable, looks_binary
@@ -32,7 +29,7 @@ __all__ = [
 ]
 
 Content: TypeAlias = bytes | str | None
-"""A side of a diff; None: there is no file."""
+"""One side of a diff; None means that the file does not exist."""
 
 CONTEXT_LINES = 3
 
@@ -43,10 +40,10 @@ _LONE_CR = re.compile("\r(?!\n)")
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """`shown[i]` are the indices of the atomic hunks that displayed hunk i holds.
+    """A rendered diff. `shown[i]` are the indices of the atomic hunks that displayed hunk i contains.
 
-    `added` and `removed` count lines of `text`. `shown` is () where the diff had to be made anew, because what can
-    be displayed is not what the hunks hold (a lone CR, a BOM that comes or goes).
+    `added` and `removed` count the lines of `text`. `shown` is () if the displayed lines differ from those of
+    the hunks (a lone CR, or a byte order mark added or removed).
     """
 
     text: str
@@ -58,12 +55,12 @@ class FileDiff:
 def unified_diff(
     before: Content, after: Content, path: str, *, moved_from: str = "", context_lines: int = CONTEXT_LINES
 ) -> str:
-    """The diff of one file, "" when nothing differs. Bytes that are no text show as `\\xNN`."""
+    """Return the diff of one file, "" if nothing differs. Undecodable bytes are displayed as `\\xNN`."""
     return file_diff(before, after, path, moved_from=moved_from, context_lines=context_lines).text
 
 
-def change_diff(change: FileChange, context_lines: int = CONTEXT_LINES) -> FileDiff:
-    """The diff of a planned change, displayed hunks tied to its atomic hunks."""
+def change_diff(change: PlannedChange, context_lines: int = CONTEXT_LINES) -> FileDiff:
+    """Return the diff of a planned change, with its displayed hunks linked to its atomic hunks."""
     return file_diff(
         change.before,
         change.after,
@@ -83,22 +80,22 @@ def file_diff(
     hunks: Sequence[LineHunk] | None = None,
     context_lines: int = CONTEXT_LINES,
 ) -> FileDiff:
-    """The diff with its counts. `hunks` are the atomic hunks from before to after where they are known."""
-    old_name = "/dev/null" if before is None else f"a/{_shown_path(moved_from or path)}"
-    new_name = "/dev/null" if after is None else f"b/{_shown_path(path)}"
+    """Return the diff with its counts. `hunks` are the atomic hunks from before to after, if known."""
+    old_name = "/dev/null" if before is None else f"a/{_format_path(moved_from or path)}"
+    new_name = "/dev/null" if after is None else f"b/{_format_path(path)}"
     if before == after and not moved_from:
         return FileDiff("")
     if before == after:
         return FileDiff(_rename_header(old_name, new_name))
     if not (is_text(before) and is_text(after)):
         return FileDiff(f"Binary files {old_name} and {new_name} differ\n")
-    old_lines, hunks, own_lines = _displayed(before, after, hunks)
+    old_lines, hunks, own_lines = _lines_to_display(before, after, hunks)
     spelled = explicit_endings(old_lines, hunks)
     groups = _groups(spelled, context_lines)
     growth = [0, *accumulate(len(hunk.added) - len(hunk.removed) for hunk in spelled)]
     body = [_display_hunk(old_lines, spelled, group, growth, context_lines) for group in groups]
     return FileDiff(
-        "".join([f"--- {_timestamped(old_name)}\n", f"+++ {_timestamped(new_name)}\n", *body]),
+        "".join([f"--- {_format_name(old_name)}\n", f"+++ {_format_name(new_name)}\n", *body]),
         added=sum(len(hunk.added) for hunk in spelled),
         removed=sum(len(hunk.removed) for hunk in spelled),
         shown=() if own_lines else tuple(tuple(group) for group in groups),
@@ -106,36 +103,43 @@ def file_diff(
 
 
 def is_text(content: Content) -> bool:
-    """False for bytes that hold NUL and cannot be decoded: nothing of them can be shown or edited by lines."""
-    return not isinstance(content, bytes) or not looks_binary(content) or decode(content).is_valid
+    """Return False for content that is neither text nor valid UTF-8, so that its lines cannot be displayed or
+    edited.
+    """
+    return not isinstance(content, bytes) or not looks_binary(content) or _is_utf_8(content)
 
 
-def _displayed(
+def _is_utf_8(content: bytes) -> bool:
+    found = decode(content)
+    return found.is_valid and found.encoding == "utf-8"
+
+
+def _lines_to_display(
     before: Content, after: Content, hunks: Sequence[LineHunk] | None
 ) -> tuple[Sequence[str], Sequence[LineHunk], bool]:
-    """Lines of the old side, the hunks that lead from them, and whether these are not those of the files themselves."""
-    sides = (_decoded(before), _decoded(after))
-    texts = [_escaped(side.text) for side in sides]
+    """Return the old lines to display, their hunks, and whether these lines differ from those of the file itself."""
+    sides = (_decode_side(before), _decode_side(after))
+    texts = [_escape_surrogates(side.text) for side in sides]
     changes_bom = before is not None and after is not None and sides[0].bom != sides[1].bom
     if changes_bom:
         texts = [BOM + text if side.bom else text for text, side in zip(texts, sides, strict=True)]
-    # A lone CR is no line end in this format: such files are shown as one would see them with LF alone.
+    # A lone CR ends no line in this format, so such files are split at LF only.
     if any("\r" in text and _LONE_CR.search(text) for text in texts):
-        old_lines, new_lines = map(_at_lf, texts)
+        old_lines, new_lines = map(_split_at_lf, texts)
         return old_lines, line_hunks(old_lines, new_lines), True
     if hunks is None or changes_bom:
         hunks = text_hunks(*texts)
     return TextLines(texts[0]), hunks, changes_bom
 
 
-def _decoded(content: Content) -> DecodedText:
+def _decode_side(content: Content) -> DecodedText:
     if isinstance(content, bytes):
         return decode(content)
     return DecodedText(content or "")
 
 
-def _escaped(text: str) -> str:
-    """Lone surrogates cannot travel as UTF-8: undecodable bytes show as `\\xNN`."""
+def _escape_surrogates(text: str) -> str:
+    """Escape undecodable bytes as `\\xNN`, because lone surrogates cannot be encoded as UTF-8."""
     if is_encodable(text):
         return text
     return _SURROGATE.sub(lambda found: _escape(ord(found[0])), text)
@@ -145,12 +149,12 @@ def _escape(code: int) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
-def _at_lf(text: str) -> list[str]:
+def _split_at_lf(text: str) -> list[str]:
     return re.findall("[^\n]*\n|[^\n]+\\Z", text)
 
 
 def _groups(hunks: Sequence[LineHunk], context_lines: int) -> list[list[int]]:
-    """Hunks whose contexts meet are displayed as one."""
+    """Group the hunks whose context lines touch: each group is displayed as one."""
     groups: list[list[int]] = []
     for at, hunk in enumerate(hunks):
         if groups and hunk.base_start - hunks[at - 1].base_end <= 2 * context_lines:
@@ -167,7 +171,7 @@ def _display_hunk(
     growth: Sequence[int],
     context_lines: int,
 ) -> str:
-    """`growth[i]` is by how many lines the hunks before number i lengthen the file."""
+    """Render one group. `growth[i]` is the number of lines that the hunks before hunk i add."""
     first, last = hunks[group[0]], hunks[group[-1]]
     start = max(first.base_start - context_lines, 0)
     lines = old_lines[start : last.base_end + context_lines]
@@ -179,18 +183,18 @@ def _display_hunk(
 
 
 def _body(lines: Sequence[str], hunks: Sequence[LineHunk], start: int) -> Iterator[str]:
-    """`lines` are those of the old side from number `start` on."""
+    """Yield the rendered lines. `lines` are the old lines from number `start` on."""
     at = start
     for hunk in hunks:
-        yield from (_shown(" ", line) for line in lines[at - start : hunk.base_start - start])
-        yield from (_shown("-", line) for line in hunk.removed)
-        yield from (_shown("+", line) for line in hunk.added)
+        yield from (_render_line(" ", line) for line in lines[at - start : hunk.base_start - start])
+        yield from (_render_line("-", line) for line in hunk.removed)
+        yield from (_render_line("+", line) for line in hunk.added)
         at = hunk.base_end
-    yield from (_shown(" ", line) for line in lines[at - start :])
+    yield from (_render_line(" ", line) for line in lines[at - start :])
 
 
-def _shown(sign: str, line: str) -> str:
-    line = _escaped(line)
+def _render_line(sign: str, line: str) -> str:
+    line = _escape_surrogates(line)
     return f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"
 
 
@@ -207,10 +211,10 @@ def _rename_header(old_name: str, new_name: str) -> str:
     )
 
 
-def _shown_path(path: str) -> str:
-    return _CONTROL.sub("?", _escaped(path))
+def _format_path(path: str) -> str:
+    return _CONTROL.sub("?", _escape_surrogates(path))
 
 
-def _timestamped(name: str) -> str:
-    """A path with blanks gets a tab after it, so that readers know where it ends."""
+def _format_name(name: str) -> str:
+    """A path with blanks gets a trailing tab, so that readers of the diff know where it ends."""
     return f"{name}\t" if " " in name else name

@@ -1,13 +1,22 @@
-"""A v4a patch and the files it names -> a change set, all or nothing (SEMANTICS 2 to 8). Never opens a file.
+r"""Apply a v4a patch to the files that it names: all of it or nothing. Never opens a file.
 
 Two phases, for callers that read asynchronously:
 
     patch = parse(text)                                   # raises PatchError
-    files = {path: ... for path in patch.paths}           # the caller reads, as it can
+    files = {path: ... for path in patch.paths}           # the caller reads the files
     change_set = plan(patch, files)                       # raises PatchError; nothing was written
 
-The strict phase does what the reference program does, apart from deviations D1 to D9. Only when it refuses, the
-whole patch is tried once more from the start with the recovery rules R1 to R14.
+The strict phase behaves as the reference program `apply_patch`. Only if it refuses, the whole patch is tried
+again from the start with the recovery rules R1 to R14. Each rule that was used is reported as a Repair:
+
+    R1  text around the patch, several patches, markers spelled differently
+    R2  lines without a sign are context            R3  stacked `@@` lines all have to match
+    R4  unified diff ranges after `@@`              R5  `---`/`+++` headers, `\ No newline at end of file`
+    R6  blank lines between files                   R7  blank context at the ends of a chunk, empty chunks
+    R8  a move without chunks is a rename           R9  lines after `*** End of File` begin a chunk
+    R10 an anchor that is only advice               R11 an anchor that is the chunk's first line
+    R12 context that overlaps the previous chunk    R13 chunks out of order
+    R14 blanks and compatible characters ignored
 """
 
 from __future__ import annotations
@@ -17,48 +26,48 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent_ls.patch.chunk_edits import find_overlap, line_edits, sort_line_edits
 from agent_ls.patch.diagnosis import LISTED_PLACES, Diagnosis
-from agent_ls.patch.edits import in_file_order, overlap, runs
-from agent_ls.patch.errors import PatchError, Problem
-from agent_ls.patch.hunks import ChangeSet, Placement, Repair, Reported
-from agent_ls.patch.matching import EXACT, FileLines
+from agent_ls.patch.errors import PatchError, PatchProblem
+from agent_ls.patch.hunks import ChangeSet, Placement, Repair, ReportLine
+from agent_ls.patch.line_search import EXACT, FileLines
 from agent_ls.patch.overlay import Contents, Overlay, Unreadable
-from agent_ls.patch.placing import Spot, fitting, old_texts, place_strictly
-from agent_ls.patch.recovery import Recovery
-from agent_ls.patch.v4a_parser import AddFile, DeleteFile, Parsed, Section, UpdateFile, parse_strict
-from agent_ls.patch.v4a_recovery import parse_leniently
+from agent_ls.patch.recovery_placement import ChunkRecovery
+from agent_ls.patch.strict_placement import PlacedChunk, equal_positions, old_texts, place_strictly
+from agent_ls.patch.v4a_lenient_parser import parse_leniently
+from agent_ls.patch.v4a_parser import AddFile, DeleteFile, ParsedPatch, Section, UpdateFile, parse_strict
 
-__all__ = ["Contents", "Patch", "Unreadable", "apply_patch", "lexical_path", "parse", "plan"]
+__all__ = ["Contents", "Patch", "Unreadable", "lexical_path", "parse", "plan"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MISSING = "No such file or directory (os error 2)"  # the reference program's words
+_MISSING = "No such file or directory (os error 2)"  # the wording of the reference program
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
     """A parsed patch. `paths` are all paths to read before `plan`: as spelled, in order, without repeats."""
 
-    strict: Parsed
-    lenient: Parsed
+    strict: ParsedPatch
+    lenient: ParsedPatch
     paths: tuple[str, ...]
 
 
 def lexical_path(path: str) -> str:
-    """`./` and `a/../` removed; links are not known here."""
+    """Remove `./` and `a/../` from a path. Symbolic links are not resolved."""
     return posixpath.normpath(path)
 
 
 def parse(text: str) -> Patch:
-    """Both readings of the patch: strict, and with the recovery rules R1 to R9.
+    """Parse the patch twice: strictly, and leniently by the recovery rules R1 to R9.
 
     Raises:
-        PatchError: PARSE, TRUNCATED: neither reading makes sense of it.
+        PatchError: PARSE or TRUNCATED, if neither succeeds.
     """
     if _SURROGATE.search(text):
         raise PatchError.of("PARSE", "Invalid patch: it holds lone surrogates, which no file can hold")
     strict, lenient = parse_strict(text), parse_leniently(text)
     if strict.problems and lenient.problems:
-        raise PatchError(_joined(strict.problems, lenient.problems))
+        raise PatchError(_join_problems(strict.problems, lenient.problems))
     sections = [*strict.sections, *lenient.sections]
     return Patch(strict, lenient, tuple(dict.fromkeys(path for s in sections for path in _paths(s))))
 
@@ -70,11 +79,11 @@ def plan(
     *,
     refuse_ambiguous: bool = False,
 ) -> ChangeSet:
-    """What the patch does to these files; nothing is written here.
+    """Return the changes that the patch makes to these files; nothing is written.
 
-    `files` holds every path of `patch.paths`, resolved or as spelled. `resolve` gives the one name of a path under
-    which changes are told, and may refuse it with PatchError (PATH_OUTSIDE, deviation D8). `refuse_ambiguous`: a chunk
-    that fits loosely at several places is refused, instead of taking the first (3.2).
+    `files` holds every path of `patch.paths`, resolved or as spelled. `resolve` maps a path to the name under
+    which its changes are reported; it may refuse a path with PatchError (PATH_OUTSIDE). `refuse_ambiguous`:
+    refuse a chunk that matches loosely at several positions, instead of taking the first.
 
     Raises:
         PatchError: with every chunk and section that does not fit.
@@ -89,26 +98,7 @@ def plan(
     lenient = _Planner(files, resolve, readable, recovers=True, refuses=refuse_ambiguous)
     if lenient.run():
         return lenient.change_set()
-    raise PatchError(_joined(patch.strict.problems, lenient.problems))
-
-
-def apply_patch(
-    text: str, read: Callable[[str], Contents], resolve: Callable[[str], str] = lexical_path
-) -> ChangeSet:
-    """`parse` and `plan` in one, for callers that read synchronously; `read` is given resolved paths.
-
-    Raises:
-        PatchError: as `parse` and `plan`.
-    """
-    patch = parse(text)
-    files: dict[str, Contents] = {}
-    for path in patch.paths:
-        try:
-            resolved = resolve(path)
-        except PatchError:
-            continue  # plan() asks again, and tells it with the section's number
-        files[resolved] = read(resolved)
-    return plan(patch, files, resolve)
+    raise PatchError(_join_problems(patch.strict.problems, lenient.problems))
 
 
 def _paths(section: Section) -> list[str]:
@@ -116,20 +106,20 @@ def _paths(section: Section) -> list[str]:
     return [section.path, moves_to] if moves_to else [section.path]
 
 
-def _joined(first: Sequence[Problem], then: Sequence[Problem]) -> list[Problem]:
-    """The strict reader's problem leads, unless the second reading says the same or knows better."""
+def _join_problems(first: Sequence[PatchProblem], then: Sequence[PatchProblem]) -> list[PatchProblem]:
+    """Put the strict reader's problems first, unless the lenient reader reports the same."""
     told = {problem.message for problem in then}
     return [*(problem for problem in first if problem.message not in told), *then]
 
 
 class _Planner:
-    """One attempt at the whole patch, on an overlay of its own."""
+    """One attempt to apply the whole patch, on its own overlay."""
 
     def __init__(
         self,
         files: Mapping[str, Contents],
         resolve: Callable[[str], str],
-        parsed: Parsed,
+        parsed: ParsedPatch,
         *,
         recovers: bool,
         refuses: bool,
@@ -141,13 +131,13 @@ class _Planner:
         self._refuses_ambiguous = refuses
         self._known: dict[str, Contents] = {}
         self._overlay = Overlay(self._known)
-        self._reported: list[Reported] = []
+        self._reported: list[ReportLine] = []
         self._placements: list[Placement] = []
         self._repairs = list(parsed.repairs)
-        self.problems: list[Problem] = []
+        self.problems: list[PatchProblem] = []
 
     def run(self) -> bool:
-        """True when every section fits. The strict attempt stops at the first that does not."""
+        """Return True if every section fits. The strict attempt stops at the first that does not."""
         for number, section in enumerate(self._sections, 1):
             try:
                 self._execute(section, number)
@@ -182,15 +172,15 @@ class _Planner:
         path = self._locate(section.path)
         self._check_writable(section.path, path)
         self._overlay.add(path, "".join(f"{line}\n" for line in section.lines).encode())
-        self._reported.append(Reported("A", section.path))
+        self._reported.append(ReportLine("A", section.path))
 
     def _delete(self, section: DeleteFile) -> None:
         path = self._locate(section.path)
         contents = self._overlay.contents(path)
         if not isinstance(contents, bytes):
-            raise _refusal(f"Failed to delete file {section.path}", contents)
+            raise _refuse(f"Failed to delete file {section.path}", contents)
         self._overlay.delete(path)
-        self._reported.append(Reported("D", section.path))
+        self._reported.append(ReportLine("D", section.path))
 
     def _update(self, section: UpdateFile, number: int) -> None:
         path = self._locate(section.path)
@@ -198,20 +188,22 @@ class _Planner:
         contents = self._overlay.contents(path)
         if not isinstance(contents, bytes):
             reason = contents.reason if isinstance(contents, Unreadable) else _MISSING
-            raise _refusal(f"Failed to read file to update {section.path}: {reason}", contents)
+            raise _refuse(f"Failed to read file to update {section.path}: {reason}", contents)
         self._check_writable(section.move_to or section.path, destination)
         if section.chunks:
             self._edit(section, number, path, destination)
         if destination != path:
             self._overlay.move(path, destination)
-        self._reported.append(Reported("M", section.move_to or section.path))
+        self._reported.append(ReportLine("M", section.move_to or section.path))
 
     def _edit(self, section: UpdateFile, number: int, path: str, destination: str) -> None:
         text = self._overlay.text(path)
         file = FileLines.of(text.lines)
-        spots = self._place(section, number, file)
-        placed = in_file_order([run for spot in spots for run in runs(spot, file)])
-        clash = overlap(placed)
+        placed_chunks = self._place(section, number, file)
+        placed = sort_line_edits(
+            [edit for placed_chunk in placed_chunks for edit in line_edits(placed_chunk, file)]
+        )
+        clash = find_overlap(placed)
         if clash:
             message = f"Two chunks change the same lines of {section.path}: from line {clash.start + 1} on"
             raise PatchError.of("OVERLAP", message, detail="Join these chunks into one.")
@@ -221,38 +213,48 @@ class _Planner:
             return
         self._overlay.edit(path, edited)
 
-    def _place(self, section: UpdateFile, number: int, file: FileLines) -> Sequence[Spot]:
-        spots = (
+    def _place(self, section: UpdateFile, number: int, file: FileLines) -> Sequence[PlacedChunk]:
+        placed_chunks = (
             self._recover(section, number, file) if self._recovers else place_strictly(file, section.chunks)
         )
-        if spots is None:
+        if placed_chunks is None:
             raise PatchError.of("CONTEXT_NOT_FOUND", f"Failed to find expected lines in {section.path}")
         if self._refuses_ambiguous:
-            _demand_one_place(section, spots, file)
-        for at, (chunk, spot) in enumerate(zip(section.chunks, spots, strict=True), 1):
-            lines = tuple(place + 1 for place in fitting(file, spot, LISTED_PLACES))
+            _require_one_position(section, placed_chunks, file)
+        for at, (chunk, placed_chunk) in enumerate(zip(section.chunks, placed_chunks, strict=True), 1):
+            lines = tuple(place + 1 for place in equal_positions(file, placed_chunk, LISTED_PLACES))
             self._placements.append(
-                Placement(section.path, number, at, spot.start + 1, spot.level, spot.candidates, lines)
+                Placement(
+                    section.path,
+                    number,
+                    at,
+                    placed_chunk.start + 1,
+                    placed_chunk.level,
+                    placed_chunk.candidates,
+                    lines,
+                )
             )
-            self._repairs += [Repair(rule, note, number, at, chunk.number) for rule, note in spot.repairs]
-        return spots
+            self._repairs += [
+                Repair(rule, note, number, at, chunk.number) for rule, note in placed_chunk.repairs
+            ]
+        return placed_chunks
 
-    def _recover(self, section: UpdateFile, number: int, file: FileLines) -> list[Spot]:
-        recovery = Recovery(file, section.path)
-        spots: list[Spot] = []
-        problems: list[Problem] = []
+    def _recover(self, section: UpdateFile, number: int, file: FileLines) -> list[PlacedChunk]:
+        recovery = ChunkRecovery(file, section.path)
+        placed_chunks: list[PlacedChunk] = []
+        problems: list[PatchProblem] = []
         for at, chunk in enumerate(section.chunks, 1):
             answer = recovery.place(chunk, at)
-            if isinstance(answer, Spot):
-                spots.append(answer)
+            if isinstance(answer, PlacedChunk):
+                placed_chunks.append(answer)
             else:
                 problems.append(answer)
         if problems:
             raise PatchError(problems)
-        return spots
+        return placed_chunks
 
     def _check_meant(self, section: UpdateFile, number: int, *, moves: bool) -> None:
-        """A section that only recovery made understandable, and that then changes nothing, lost a sign (R2)."""
+        """Refuse a section that only recovery could parse and that changes nothing: its lines lost their signs."""
         repaired = any(r.section == number and r.rule != "R1" for r in self._repairs)
         if not self._recovers or moves or not repaired:
             return
@@ -271,32 +273,33 @@ class _Planner:
     def _check_writable(self, spelled: str, path: str) -> None:
         contents = self._overlay.contents(path)
         if isinstance(contents, Unreadable):
-            raise _refusal(f"Failed to write file {spelled}", contents)
+            raise _refuse(f"Failed to write file {spelled}", contents)
 
 
-def _demand_one_place(section: UpdateFile, spots: Sequence[Spot], file: FileLines) -> None:
-    """An exact match behind the chunk before it is what the format means; a loose one may be any of them.
+def _require_one_position(section: UpdateFile, placed_chunks: Sequence[PlacedChunk], file: FileLines) -> None:
+    """Refuse loose matches at several positions. An exact match after the previous chunk is fine: the format
+    defines it.
 
     Raises:
-        PatchError: AMBIGUOUS, for each chunk that fits loosely at several places.
+        PatchError: AMBIGUOUS, for each chunk that matches loosely at several positions.
     """
     problems = [
-        Problem(
+        PatchProblem(
             "AMBIGUOUS",
             "\n".join([f"Failed to find expected lines in {section.path}:", *old_texts(chunk.lines)]),
             section.path,
             chunk=at,
             line=chunk.number,
-            detail=Diagnosis(file).ambiguous(fitting(file, spot)),
+            detail=Diagnosis(file).ambiguous(equal_positions(file, placed_chunk)),
         )
-        for at, (chunk, spot) in enumerate(zip(section.chunks, spots, strict=True), 1)
-        if spot.candidates > 1 and spot.level > EXACT
+        for at, (chunk, placed_chunk) in enumerate(zip(section.chunks, placed_chunks, strict=True), 1)
+        if placed_chunk.candidates > 1 and placed_chunk.level > EXACT
     ]
     if problems:
         raise PatchError(problems)
 
 
-def _refusal(message: str, contents: Contents) -> PatchError:
+def _refuse(message: str, contents: Contents) -> PatchError:
     if isinstance(contents, Unreadable):
         return PatchError.of(contents.code, message, detail=f"The reason: {contents.reason}.")
     return PatchError.of(

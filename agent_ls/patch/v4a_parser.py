@@ -1,7 +1,7 @@
-"""v4a patch text -> sections, by the strict grammar (SEMANTICS 2; 000 appendix A). Knows no file and no repair.
+"""Parse a v4a patch by the strict grammar: accept exactly what the reference program `apply_patch` accepts.
 
-The strict parser accepts what the reference program accepts and nothing else; recovery is another module.
-Line numbers count from 1 at the begin line, after a heredoc wrapper was removed.
+Line numbers count from 1 at the begin line, after a heredoc wrapper was removed. v4a_lenient_parser accepts
+more.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agent_ls.patch.errors import PatchError, Problem
+from agent_ls.patch.errors import PatchError, PatchProblem
 from agent_ls.patch.hunks import Repair
 from agent_ls.patch.typography import is_blank, right_trimmed, trimmed
 
@@ -29,7 +29,7 @@ _SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
 
 @dataclass(frozen=True, slots=True)
 class PatchLine:
-    """`without_ending`: an added line marked as the file's last, with no newline after it (R5)."""
+    """`without_ending`: an added line that is the file's last and has no newline."""
 
     sign: Sign
     text: str
@@ -39,7 +39,9 @@ class PatchLine:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`anchors` are those with text; `stacked`: two or more `@@` lines stood here, so all anchors bind (R3)."""
+    """`anchors` are the non-empty `@@` lines. `stacked`: there were two or more `@@` lines, so all anchors
+    must match.
+    """
 
     number: int
     anchors: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """`move_to` "" is no move. No chunks: a pure rename (R8), never from the strict parser."""
+    """`move_to` "" is no move. No chunks means a pure rename, which the strict parser does not accept."""
 
     path: str
     number: int
@@ -75,24 +77,24 @@ Section: TypeAlias = AddFile | DeleteFile | UpdateFile
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What was understood, and what was not. With `problems` the sections are not to be used."""
+class ParsedPatch:
+    """The parsed sections, and the problems. If there are problems, the sections must not be used."""
 
     sections: tuple[Section, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[PatchProblem, ...] = ()
     repairs: tuple[Repair, ...] = ()
 
 
-def parse_strict(text: str) -> Parsed:
-    """The patch as the reference program reads it, or its one problem."""
+def parse_strict(text: str) -> ParsedPatch:
+    """Parse the patch as the reference program does; the result holds its first problem, if any."""
     try:
-        return Parsed(_Parser(_framed(split_patch(text))).sections())
+        return ParsedPatch(_Parser(_strip_frame(split_patch(text))).sections())
     except PatchError as error:
-        return Parsed(problems=error.problems)
+        return ParsedPatch(problems=error.problems)
 
 
 def split_patch(text: str) -> list[str]:
-    """The lines of a patch: a CRLF patch is its LF twin (2.1)."""
+    """Return the lines of a patch; CRLF counts as LF."""
     return [line.rstrip("\r") for line in trimmed(text).split("\n")]
 
 
@@ -116,8 +118,8 @@ def _invalid(number: int, reason: str, path: str = "") -> PatchError:
     return PatchError.of("PARSE", f"Invalid patch hunk on line {number}: {reason}", path=path, line=number)
 
 
-def _framed(lines: list[str]) -> list[str]:
-    """The lines from begin to end line, without a heredoc wrapper (2.2, 2.3)."""
+def _strip_frame(lines: list[str]) -> list[str]:
+    """Return the lines from the begin line to the end line, without a heredoc wrapper."""
     problem = _frame_problem(lines)
     wrapped = len(lines) >= 4 and lines[0] in HEREDOC_OPENINGS and lines[-1].endswith("EOF")
     if problem and wrapped:
@@ -137,7 +139,7 @@ def _frame_problem(lines: list[str]) -> PatchError | None:
 
 
 class _Parser:
-    """Walks the lines once; each method leaves `_at` on the first line it did not use."""
+    """Reads the lines once. Each method leaves `_at` on the first line that it did not use."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -146,7 +148,7 @@ class _Parser:
     def sections(self) -> tuple[Section, ...]:
         self._skip_environment()
         sections: list[Section] = []
-        while not self._ended():
+        while not self._is_at_end():
             sections.append(self._section())
         return tuple(sections)
 
@@ -165,8 +167,8 @@ class _Parser:
         if line.startswith(ENVIRONMENT):
             self._at += 1
 
-    def _ended(self) -> bool:
-        """At an end line; only blank lines and more end lines may follow it (2.9)."""
+    def _is_at_end(self) -> bool:
+        """Return whether this is an end line. Only blank lines and more end lines may follow it."""
         if trimmed(self._line) != END:
             return False
         for at in range(self._at, len(self._lines)):
@@ -199,7 +201,7 @@ class _Parser:
         if line.startswith(MOVE):
             move_to = line[len(MOVE) :]
             self._at += 1
-        # The reference program passes over end-of-file markers here, although nothing stands before them.
+        # The reference program skips end-of-file markers here, although no chunk precedes them.
         while right_trimmed(self._line) == END_OF_FILE:
             self._at += 1
         chunks: list[Chunk] = []
@@ -221,13 +223,13 @@ class _Parser:
             anchors = (opening[3:],) if opening != "@@" else ()
             self._at += 1
         elif not is_first:
-            raise _unexpected(self._line, number, is_first=False)
+            raise _unexpected_line_error(self._line, number, is_first=False)
         lines = self._chunk_lines()
         stop = right_trimmed(self._line)
         if not lines and (stop == END_OF_FILE or trimmed(stop) == END):
             raise empty_chunk(self._number)
         if not lines or not (self._ends_update() or stop == END_OF_FILE or _opens_chunk(stop)):
-            raise _unexpected(self._line, self._number, is_first=not lines)
+            raise _unexpected_line_error(self._line, self._number, is_first=not lines)
         if stop == END_OF_FILE:
             self._at += 1
             self._skip_blank_lines()
@@ -253,7 +255,7 @@ def _opens_chunk(line: str) -> bool:
     return line == "@@" or line.startswith("@@ ")
 
 
-def _unexpected(line: str, number: int, *, is_first: bool) -> PatchError:
+def _unexpected_line_error(line: str, number: int, *, is_first: bool) -> PatchError:
     if not is_first:
         return _invalid(number, f"Expected update hunk to start with a @@ context marker, got: '{line}'")
     return _invalid(

@@ -1,1 +1,1 @@
-"""May this effect happen?"""
+"""Policy: decides whether an effect is allowed, needs approval, or is refused."""

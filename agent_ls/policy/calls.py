@@ -1,13 +1,17 @@
-"""ENGINE: may a tool that was added to ours be called? By its category, and by what it runs (004 section 6.1).
+"""Pure: decide whether an added tool may be called, by its category and by the commands that it runs.
 
                     plan      ask       edits     full
-read, write         refuse    ask       ask       allow     a rule may allow it: for this tool as it is defined
-admin               refuse    ask       ask       ask       a rule for exactly this call
+    read, write     refuse    ask       ask       allow     a rule may allow the tool with this definition
+    admin           refuse    ask       ask       ask       a rule may allow exactly this call
 
-A tool that the user lists by its name for a run is allowed in any mode but plan, where its places allow it.
+A call of NETWORK_TOOLS needs approval in mode full too, until a rule allows the tool.
 
-Where the program is known that it runs, the stricter of this and of what is said of the command holds: a declared
-category never makes silent what its command would be asked about. A read is silent when its command is known to look.
+A tool that the user lists by name for a run is allowed in every mode but plan, if the paths in its
+arguments are allowed.
+
+If the program that the tool runs is known, the command is judged too, and the stricter decision applies:
+the declared category never allows a command that would need approval. A read needs no approval if its
+command is known to be read-only.
 """
 
 from __future__ import annotations
@@ -19,14 +23,16 @@ from agent_ls.environments.effects import CallEffect, CommandEffect
 from agent_ls.policy.rules import Rule, tool_id, tool_ids
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
+NETWORK_TOOLS = frozenset(("web_search",))
+"""Built-in tools that send text of the model to other servers."""
+
 
 def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
+    """Decide whether a call of an added tool is allowed; see the table above."""
     if effect.argv:
         runs = _judged_as(effect)
-        from agent_ls.policy.commands import (
-            judge_command,
-            understood,
-        )  # its grammar is loaded with the first command
+        # Imported here, because the grammar is large.
+        from agent_ls.policy.commands import judge_command, understood
 
         if tool_id(effect.tool) in situation.grants and not situation.held_back:
             return _listed(effect, runs, situation)
@@ -44,17 +50,23 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
     if effect.category == "admin":
         return _asked_always(effect, situation)
     if not situation.is_walled:
-        return Ask("the walls that you asked for do not stand on this machine", _exact(effect))
-    if situation.mode == "full":
+        return Ask("The sandbox is on in the settings, but this machine has none.", _exact(effect))
+    leaves = effect.tool in NETWORK_TOOLS
+    if situation.mode == "full" and not leaves:
         return Allow("mode full")
     exact = _exact(effect)
     if exact[0].id in situation.grants:
         return Allow("this exact call was allowed by the user", (exact[0].id,))
-    return Ask("in this mode tools that may have an effect are asked about", (*_general(effect), *exact))
+    why = (
+        "It searches the web."
+        if leaves
+        else f"Mode {situation.mode.capitalize()}: tools that may change something need your approval."
+    )
+    return Ask(why, (*_general(effect), *exact), is_never_silent=leaves)
 
 
 def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
-    """The user knows what his program does; where it would act by these arguments he has not seen."""
+    """Judge a tool that the user listed for this run: only the paths in its arguments are checked."""
     from agent_ls.policy.commands import judge_command, understood, why_by_place
 
     judgement = judge_command(runs, situation)
@@ -66,7 +78,8 @@ def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Ju
 
 
 def _judged_as(effect: CallEffect) -> CommandEffect:
-    """Where the program lies was the user's own choice when he defined the tool; what it is given was not."""
+    """Return the command to judge, with the program's bare name, because users chose its folder when they
+    defined the tool."""
     program, *words = effect.argv
     name = ospath.basename(program) if ospath.isabs(program) else program
     return CommandEffect(shlex.join((name, *words)), effect.working_dir, effect.env_vars)
@@ -76,7 +89,9 @@ def _asked_always(effect: CallEffect, situation: Situation) -> Judgement:
     exact = _exact(effect)
     if exact[0].id in situation.grants:
         return Allow("this exact call was allowed by the user", (exact[0].id,))
-    return Ask("the tool is one of category admin", exact, is_never_silent=True)
+    return Ask(
+        "The tool is of category admin, which is asked about in every mode.", exact, is_never_silent=True
+    )
 
 
 def _exact(effect: CallEffect) -> tuple[Rule, ...]:
@@ -88,7 +103,10 @@ def _exact(effect: CallEffect) -> tuple[Rule, ...]:
 
 
 def _general(effect: CallEffect) -> tuple[Rule, ...]:
-    """With whatever arguments its definition takes; another definition under the same name is asked about again."""
+    """Return rules for the tool with any arguments.
+
+    A changed definition with the same name needs approval again.
+    """
     rule_id, told = tool_ids(effect)[0], f"the tool {effect.tool}, with any arguments,"
     return (
         Rule(rule_id, f"Allow {told} in this session", "session"),

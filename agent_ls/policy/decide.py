@@ -1,19 +1,19 @@
-"""May this effect happen? Pure: an effect, a mode and what was granted in; allow, ask or refuse out (X8).
+"""Pure: decide whether an effect is allowed, needs approval, or is refused.
 
-The table of PROTOCOL, "Review and permission are two settings", read from the top:
+The first row that matches decides:
 
-    reads inside the roots                          allow, all modes
-    plan, or a workspace that is not trusted        refuse every other effect
-    edits of ordinary files inside the roots        allow in `edits` and `full`, and where they are reviewed before
-                                                    they are made; else `ask` asks once a session
-    commands                                        policy/commands.py
-    pages of the web                                policy/fetches.py
-    calls of tools that were added to ours          policy/calls.py
-    everything else                                 ask
+    reads inside the workspace folders             allow, all modes
+    plan, or a workspace that is not trusted       refuse every other effect
+    edits of ordinary files inside the folders     allow in `edits` and `full`, and if hunks are reviewed before
+                                                   they are applied; `ask` asks once a session
+    commands                                       policy/commands.py
+    web pages                                      policy/fetches.py
+    calls of added tools                           policy/calls.py
+    everything else                                ask
 
-Before all of it: what a tool of category `read` is about to do, and is more than a look, is asked about in every mode.
+Before all of these: a call of a tool of category `read` that would change something needs approval in every mode.
 
-A path is judged as given *and* as resolved (symlinks followed): the stricter answer holds.
+A path is judged as given *and* as resolved (symlinks followed): the stricter decision applies.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from agent_ls.environments.effects import (
     NoEffect,
     ProcessEffect,
     ReadEffect,
+    ServerEffect,
     TrustEffect,
     WriteEffect,
 )
@@ -38,17 +39,20 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 
 def judge(effect: Effect, situation: Situation) -> Judgement:
+    """Decide whether an effect is allowed, needs approval, or is refused."""
     judgement = _judged(effect, situation)
     if (
         situation.category == "read"
         and isinstance(judgement, Allow)
-        and _does_more_than_look(effect, situation)
+        and _changes_something(effect, situation)
     ):
-        return Ask("the tool says of itself that it only looks, and this does more", is_never_silent=True)
+        return Ask(
+            "The tool is of category read, and this call would change something.", is_never_silent=True
+        )
     return judgement
 
 
-def _does_more_than_look(effect: Effect, situation: Situation) -> bool:
+def _changes_something(effect: Effect, situation: Situation) -> bool:
     if isinstance(effect, CommandEffect):
         from agent_ls.policy.commands import understood
 
@@ -67,17 +71,23 @@ def _judged(effect: Effect, situation: Situation) -> Judgement:
         case WriteEffect(files):
             return _judge_write([f.path for f in files], any(f.action == "delete" for f in files), situation)
         case CommandEffect():
-            from agent_ls.policy.commands import judge_command  # its grammar is loaded with the first command
+            from agent_ls.policy.commands import judge_command  # imported here: the grammar is large
 
             return judge_command(effect, situation)
         case TrustEffect(folder):
             return Ask(f"{folder} is not trusted yet", is_never_silent=True)
+        case ServerEffect(name):
+            return Ask(f"the MCP server {name} was not approved yet", is_never_silent=True)
         case FetchEffect():
-            from agent_ls.policy.fetches import judge_fetch  # seldom wanted
+            from agent_ls.policy.fetches import judge_fetch  # imported here because it is rarely needed
 
             return judge_fetch(effect, situation)
+        case CallEffect(server=server) if server:
+            from agent_ls.policy.servers import judge_server_call  # seldom wanted
+
+            return judge_server_call(effect, situation)
         case CallEffect():
-            from agent_ls.policy.calls import judge_call  # seldom wanted
+            from agent_ls.policy.calls import judge_call  # imported here because it is rarely needed
 
             return judge_call(effect, situation)
         case _:
@@ -85,34 +95,77 @@ def _judged(effect: Effect, situation: Situation) -> Judgement:
 
 
 def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
+    """Decide about reading paths. Only paths outside the workspace and files with secrets need approval."""
+    if own := situation.own_state(paths):
+        return Refuse(f"{own} is where agent-ls keeps keys, rules and sessions; its tools never read it")
     if denied := situation.denied(paths):
         return Refuse(f"{denied} holds credentials; agent-ls never reads it")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
-    outside = [(view, "is outside the workspace") for path in paths if (view := situation.outside([path]))]
-    secret = [(view, "holds secrets, by its name") for path in paths if (view := situation.secret([path]))]
-    if not outside and not secret:
-        return Allow("inside the workspace")
-    places = dict([*secret, *outside])
-    rules = [Rule(f"read:{view}", f"Allow reading {view} in this session", "session") for view in places]
-    asked = [rule for rule in rules if rule.id not in situation.grants]
-    if not asked:
-        return Allow("allowed by the user in this session", tuple(rule.id for rule in rules))
-    # A rule is what the user reads: with several places none of them would say it all.
+    places: dict[str, str] = {}  # each path that needs approval, with the reason
+    used: list[str] = []
+    for path in paths:
+        outside, secret = situation.outside([path]), situation.secret([path])
+        if not (view := outside or secret):
+            continue
+        if rule_id := _read_rule(path, view, situation):
+            used.append(rule_id)
+        else:
+            places[view] = "is outside the workspace" if outside else "looks like a file with secrets"
+    if not places:
+        rules = tuple(dict.fromkeys(used))
+        return Allow("allowed by your rule" if rules else "inside the workspace", rules)
+    # A rule for one of several paths would not cover the request, so none is offered.
     view, why = next(iter(places.items()))
-    return Ask(f"{view} {why}", tuple(asked) if len(asked) == 1 else (), is_never_silent=True)
+    return Ask(
+        f"{view} {why}", _read_offers(view, situation) if len(places) == 1 else (), is_never_silent=True
+    )
+
+
+def _read_rule(path: str, view: str, situation: Situation) -> str:
+    """Return the granted rule that covers reading `path`, "" for none.
+
+    `view` is the spelling that needs approval.
+    """
+    exact = f"read:{view}"
+    if exact in situation.grants:
+        return exact
+    if not any(rule_id.startswith("read:") for rule_id in situation.grants):
+        return ""
+    from agent_ls.policy.path_rules import covering_rule  # imported here because it is rarely needed
+
+    asked = [it for it in situation.views([path]) if situation.places.is_secret(it)]
+    is_secret = bool(asked)
+    asked += [it for it in situation.views([path]) if not situation.places.is_inside(it)]
+    return covering_rule("read", asked, situation.grants, situation.places, literal=is_secret)
+
+
+def _read_offers(view: str, situation: Situation) -> tuple[Rule, ...]:
+    one = Rule(f"read:{view}", f"Allow reading {view} in this session", "session")
+    if situation.places.is_secret(view):
+        return (one,)
+    from agent_ls.policy.path_rules import read_offers  # imported here because it is rarely needed
+
+    return (one, *read_offers(view, situation.places))
 
 
 def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> Judgement:
-    if denied := situation.denied(paths):
+    """Decide about changing files."""
+    own = situation.own_state(paths)
+    denied = situation.denied([path for path in paths if not situation.own_state([path])])
+    if denied:
         return Refuse(f"{denied} holds credentials; agent-ls never writes there")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
     if why := situation.held_back:
         return Refuse(f"{why}: nothing is changed. Describe the change instead.")
-    if outside := situation.outside(paths):
+    if own:
+        return Ask(f"{own} is where agent-ls keeps keys, rules and sessions", is_never_silent=True)
+    allowed = _write_rules(paths, situation)
+    uncovered = [path for path in paths if path not in allowed]
+    if outside := situation.outside(uncovered):
         return Ask(f"{outside} is outside the workspace", is_never_silent=True)
-    if sensitive := situation.sensitive(paths):
+    if sensitive := situation.sensitive(uncovered):
         return Ask(f"{sensitive} configures tools that run by themselves", is_never_silent=True)
     if situation.doubt:
         return Ask(situation.doubt, is_never_silent=True)
@@ -124,7 +177,25 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Allow("edits are reviewed as hunks")
     if EDITS_RULE in situation.grants:
         return Allow("edits are reviewed as hunks", (EDITS_RULE,))
-    return Ask(
-        "edits are asked about until you allow them for the session",
-        (Rule(EDITS_RULE, "Allow edits in the workspace for this session; review them as hunks", "session"),),
-    )
+    if paths and not uncovered:
+        return Allow("allowed by your rule", tuple(dict.fromkeys(allowed.values())))
+    from agent_ls.policy.path_rules import write_offers  # imported here because it is needed for offers only
+
+    every = Rule(EDITS_RULE, "Allow edits in the workspace for this session; review them as hunks", "session")
+    offers = write_offers([situation.resolved.get(path, path) for path in paths], situation.places)
+    return Ask(f"Mode {situation.mode.capitalize()}: edits need your approval.", (every, *offers))
+
+
+def _write_rules(paths: Sequence[str], situation: Situation) -> dict[str, str]:
+    """Return the granted rule that covers changing each path, by path."""
+    if not any(rule_id.startswith("write:") for rule_id in situation.grants):
+        return {}
+    from agent_ls.policy.path_rules import covering_rule  # imported here because it is rarely needed
+
+    found = {}
+    for path in paths:
+        literal = bool(situation.sensitive([path]))
+        views = [*situation.views([path])]
+        if rule_id := covering_rule("write", views, situation.grants, situation.places, literal=literal):
+            found[path] = rule_id
+    return found

@@ -1,8 +1,9 @@
-"""May this page be fetched? A request tells a server what its address says, so it is asked about in every mode.
+"""Pure: decide whether a web page may be fetched. A request sends its URL to a server, so every mode asks.
 
-plan, and where the user trusts nothing     refuse
-the host was allowed by a rule of the user  allow
-everything else                             ask, and offer a rule for the host; for a private network only this session
+plan, or a workspace that is not trusted    refuse
+a rule of the user allows the host          allow
+everything else                             ask, and offer a rule for the host; for a private network only for
+                                            this session
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ FETCH = "fetch:"
 
 
 def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
+    """Decide whether a page may be fetched."""
     if why := situation.held_back:
         return Refuse(f"{why}: nothing is fetched from the web")
     site = _site(effect.url)
@@ -39,7 +41,7 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
 
 
 def id_of_site(url: str) -> str:
-    """The rule for public pages of a whole address' host, "" when it names none."""
+    """Return the rule for public pages of a URL's host, "" if there is no host."""
     try:
         parts, site = urlsplit(url), _site(url)
     except ValueError:
@@ -48,7 +50,7 @@ def id_of_site(url: str) -> str:
 
 
 def _site(url: str) -> str:
-    """The host, with the port where it is not the usual one."""
+    """Return the host, with the port if it is not the default."""
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
     usual = {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,38 +1,112 @@
-"""Names of places that need care, as tables, so that a reader sees the whole list (PROTOCOL, Edits; X6)."""
+"""Names of files and folders that need care, as tables, so that a reader sees the complete lists."""
 
 from __future__ import annotations
 
-SENSITIVE_NAMES = frozenset(
-    (
-        ".git", ".hg", ".svn", ".vscode", ".idea", ".github", ".gitlab-ci.yml", ".circleci", "Jenkinsfile",
-        ".agent-ls", ".agent-ls-ignore", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".codex", ".mcp.json", ".envrc",
-        ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", "config.fish",
-        ".gitconfig", ".gitmodules", ".git-hooks", ".husky", ".pre-commit-config.yaml",
-    )
+ALWAYS_SENSITIVE = (
+    ".git", ".git~1", "git~1", ".hg", ".svn", ".jj", ".bzr", ".vscode", ".idea", ".github", ".gitlab-ci.yml",
+    ".circleci", "Jenkinsfile", ".agent-ls", ".agent-ls-ignore", "AGENTS.md", "AGENTS.override.md", "CLAUDE.md",
+    "CLAUDE.local.md", "GEMINI.md", ".codex", ".mcp.json", ".envrc",
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile",
+    ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", "config.fish", ".config/fish",
+    ".config/autostart", ".config/systemd", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment",
+    ".gitconfig", ".config/git", ".gitmodules", ".git-hooks", ".githooks", ".husky", ".pre-commit-config.yaml",
 )  # fmt: skip
+"""Changes need approval in every mode: git and its hooks, CI, shell start-up, VS Code, JetBrains, coding
+agents.
+
+A file is sensitive (this list and the next) if another program reads it on its own and then runs what
+the file names: when a folder is opened, entered or listed, when a file is saved, when git, CI, an agent,
+a package manager, a test runner or an interpreter starts. Files that the user runs by their names
+(Makefile, package.json) are ordinary.
+"""
+
+SENSITIVE_NAMES = (
+    # editors
+    ".devcontainer", ".devcontainer.json", "*.code-workspace", ".zed", ".helix", ".fleet", ".vs", ".theia", ".run",
+    ".project", ".settings", ".nvim", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", "_vimrc", ".gvimrc", ".lvimrc",
+    ".local.vimrc", ".vim", ".vimspector.json", ".ycm_extra_conf.py", ".luarc.json", ".luarc.jsonc",
+    ".dir-locals.el", ".dir-locals-2.el", ".projectile", ".emacs", ".emacs.d", ".kateproject*", "*.sublime-project",
+    "*.sublime-workspace", "*.sublime-build", ".gitpod.yml", ".gitpod.dockerfile",
+    # agents
+    ".cursor", ".cursorrules", ".claude", ".gemini", ".windsurf", ".windsurfrules", ".continue", ".continuerc.json",
+    ".cline", ".clinerules", ".roo", ".roorules", ".kiro", ".amazonq", ".junie", ".augment", ".goose", ".goosehints",
+    ".opencode", "opencode.json", "opencode.jsonc", ".qwen", "QWEN.md", ".crush", "crush.json", ".crush.json", ".trae",
+    ".agents", ".agent", ".factory", ".amp", ".copilot", ".aider*", "mcp.json",
+    # git and hooks
+    ".gitattributes", "lefthook*.yml", ".lefthook*.yml", "lefthook*.yaml", ".lefthook*.yaml", "lefthook*.toml",
+    ".lefthook*.toml", "lefthook*.json", ".lefthook*.json", ".lefthook", ".lefthook-local", ".pre-commit-hooks.yaml",
+    ".lintstagedrc*", "lint-staged.config.*", ".huskyrc*", ".overcommit.yml", ".simple-git-hooks.*", ".hgrc",
+    # CI
+    ".travis.yml", "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines", ".azuredevops", ".appveyor.yml",
+    "appveyor.yml", "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker*", ".buildkite", ".semaphore", ".teamcity",
+    "cloudbuild.y*ml", ".cirrus.yml", ".cirrus.star", ".forgejo", ".gitea", ".gitlab", "*.gitlab-ci.yml",
+    "buildspec.y*ml", "codefresh.y*ml", ".screwdriver.yml", ".builds", ".build.yml", "netlify.toml", "vercel.json",
+    "Jenkinsfile.*", "*.jenkinsfile",
+    # package managers and version managers
+    ".npmrc", ".yarnrc*", ".yarn", ".pnpmfile.*", "pnpmfile.js", "bunfig.toml", ".bunfig.toml", "pip.conf", "pip.ini",
+    ".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "build.rs", ".bundle", ".gemrc",
+    ".mvn", "gradle/wrapper", "gradle.properties", ".tool-versions", "mise.toml", "mise.*.toml", ".mise.toml",
+    ".mise.*.toml", ".mise", ".config/mise", ".config/mise.toml", ".asdfrc", ".autoenv*", ".env.zsh", "devbox.json",
+    "devenv.nix", "shell.nix",
+    "flake.nix", ".direnv", ".direnvrc", ".terraformrc", "nuget.config", ".config/dotnet-tools.json", ".sbtopts",
+    ".jvmopts", ".curlrc", ".wgetrc",
+    # interpreters, debuggers, test runners and linters that editors start
+    "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".pythonrc*", ".pdbrc", ".ipython", ".jupyter",
+    "jupyter_*_config.py", ".pylintrc", "pylintrc", ".gdbinit", ".lldbinit", ".lldbinit-*", ".Rprofile", ".Renviron",
+    ".ghci", ".iex.exs", ".irbrc", ".pryrc", ".ocamlinit", ".octaverc", ".rspec", ".mocharc.*", ".eslintrc*",
+    "eslint.config.*", ".prettierrc*", "prettier.config.*", ".stylelintrc*", "stylelint.config.*", ".rubocop.yml",
+)  # fmt: skip
+"""Changes need approval in every mode except full.
+
+`*` matches any characters, a `/` separates consecutive components.
+"""
 
 GUARDED_NAMES = (
     ".git/hooks", ".git/config", ".hg/hgrc", ".vscode", ".idea", ".envrc", ".agent-ls", ".agent-ls-ignore",
     ".husky", ".pre-commit-config.yaml",
 )  # fmt: skip
-"""Below a root: what runs by itself later, so that a sandbox keeps commands from writing it."""
+"""Paths below a workspace folder that other programs execute later.
+
+A sandbox prevents commands from writing them.
+"""
 
 DENIED_HOME_PLACES = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/gcloud", ".config/gh",
-    ".password-store", ".netrc", ".git-credentials",
+    ".password-store", ".netrc", ".git-credentials", ".pgpass", ".my.cnf", ".pypirc", ".cargo/credentials",
+    ".cargo/credentials.toml", ".gem/credentials", ".terraform.d/credentials.tfrc.json", ".vault-token", ".config/hub",
+    ".config/glab-cli", ".config/op", ".config/rclone/rclone.conf", ".local/share/keyrings", "Library/Keychains",
 )  # fmt: skip
-"""Below the user's home: never read or written, in no mode (X6)."""
+"""Paths below the user's home that are never read or written, in any mode."""
 
-DENIED_FILES = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers")
+DENIED_FILES = (
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
+    "/etc/master.passwd", "/etc/spwd.db", "/etc/security/opasswd", "/etc/ssl/private", "/etc/krb5.keytab",
+    "/etc/wireguard", "/etc/NetworkManager/system-connections", "/private/etc/master.passwd", "/private/etc/sudoers",
+    "/private/etc/sudoers.d", "/var/db/dslocal", "/private/var/db/dslocal",
+)  # fmt: skip
+"""Account and key files of the system: never read or written by a tool, in any mode."""
+
+ACCOUNT_FILES = ("/etc/passwd", "/etc/passwd-", "/private/etc/passwd")
+"""Also never read or written by a tool.
+
+A sandbox does not hide them, because programs look up their user there.
+"""
 
 SECRET_FILES = (
-    ".env", ".env.*", "*.pem", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "id_rsa", "id_ed25519",
-    "id_ecdsa", "id_dsa", ".netrc", ".pgpass", ".git-credentials", "credentials.json",
-    "secrets.json", "secrets.yaml", "secrets.yml",
+    ".env", ".env.*", "*.env", ".envrc", "*.key", "*.pem", "*.p8", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore",
+    "*.kdbx", "*.agekey", "*.ovpn", "*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.*", "*.kubeconfig",
+    "kubeconfig", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*", ".netrc", "_netrc", ".pgpass",
+    ".my.cnf", ".mylogin.cnf", ".git-credentials", ".npmrc", ".pypirc", ".htpasswd", "htpasswd", ".dockercfg",
+    ".dockerconfigjson", ".vault-token", ".vault_pass*", ".s3cfg", ".boto", ".databrickscfg", "rclone.conf",
+    ".credentials", ".credentials.json", "credentials.json", "credentials.toml", "credentials.y*ml", "credentials.xml",
+    "client_secret*.json", "service-account*.json", "service_account*.json", ".secrets", "secret.json", "secret.y*ml",
+    "secrets.json", "secrets.y*ml", "secrets.toml", "key.properties", "keystore.properties",
 )  # fmt: skip
-"""Names of files that hold secrets wherever they lie: asked about before they are read."""
+"""Names of files that hold secrets in any folder: reading them needs approval."""
 
-HARMLESS_FILES = (".env.example", ".env.sample", ".env.template", ".env.dist", ".env.test.example")
+HARMLESS_FILES = ("*.example", "*.sample", "*.template", "*.tmpl", "*.dist", "*.pub", ".env.d.ts")
+"""Names that match SECRET_FILES but hold no secrets."""
 
 IGNORE_FILE = ".agent-ls-ignore"
-"""In a root: what it names is read and written by nobody (patterns as in .gitignore)."""
+"""A file in a workspace folder; tools neither read nor write the files that it matches (patterns as in
+.gitignore)."""

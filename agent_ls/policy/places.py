@@ -1,6 +1,7 @@
-"""ENGINE: where a path lies: inside the roots, among credentials, among files that configure tools (X6).
+"""Pure: classify paths: inside the workspace folders, credentials, files that configure tools.
 
-Paths are absolute. Names are compared without regard to case or Unicode form: on some disks `.SSH` is `.ssh`.
+Paths are absolute. Names are compared ignoring case and Unicode form, because on some disks `.SSH` is
+`.ssh`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
+from itertools import pairwise
 from os import path as ospath
 
 from agent_ls.policy.named_places import (
+    ACCOUNT_FILES,
+    ALWAYS_SENSITIVE,
     DENIED_FILES,
     DENIED_HOME_PLACES,
     HARMLESS_FILES,
@@ -21,73 +25,137 @@ from agent_ls.policy.named_places import (
     SENSITIVE_NAMES,
 )
 
+_IGNORABLE = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
+
 
 def folded(text: str) -> str:
-    """Without regard to case and Unicode form."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    """Normalize case and Unicode form, and remove the characters that HFS+ ignores in names."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", text.translate(_IGNORABLE)).casefold()
 
 
 def nothing(path: str) -> bool:
     return False
 
 
-_SECRET = re.compile("|".join(map(translate, SECRET_FILES)))
-_SENSITIVE = frozenset(folded(name) for name in SENSITIVE_NAMES)
+def _matching_any(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(folded(name)) for name in names))
+
+
+_SECRET = _matching_any(SECRET_FILES)
+_HARMLESS = _matching_any(HARMLESS_FILES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of files and folders. `pairs` have two components, `patterns` contain a `*`."""
+
+    single: frozenset[str]
+    pairs: frozenset[str]
+    patterns: re.Pattern[str]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> _Names:
+        all_folded = [folded(name) for name in names]
+        single = frozenset(name for name in all_folded if "/" not in name and "*" not in name)
+        pairs = frozenset(name for name in all_folded if "/" in name)
+        return cls(single, pairs, _matching_any([name for name in all_folded if "*" in name] or ["/"]))
+
+    def has(self, parts: Sequence[str]) -> bool:
+        if any(part in self.single or self.patterns.match(part) for part in parts):
+            return True
+        return any(f"{one}/{two}" in self.pairs for one, two in pairwise(parts))
+
+
+_ALWAYS_SENSITIVE = _Names.of(ALWAYS_SENSITIVE)
+_SENSITIVE = _Names.of((*ALWAYS_SENSITIVE, *SENSITIVE_NAMES))
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`roots` are the folders to work in, each as the user named it and as resolved; `home` is resolved.
+    """Classifies paths. `roots` are the workspace folders, each as the user named it and as resolved; `home` is
+    resolved.
 
-    `is_ignored` tells whether the user's ignore file names a path below a root.
+    `is_ignored` returns whether the user's ignore file matches a path below a root. `state` is the resolved state
+    folder, "" for none. `denied` are resolved files and folders that the user's settings deny in addition to
+    credentials.
     """
 
     roots: Sequence[str]
     home: str
     is_ignored: Callable[[str], bool] = nothing
+    state: str = ""
+    denied: Sequence[str] = ()
 
     def is_inside(self, path: str) -> bool:
         return any(_below(path, root) for root in self.roots)
 
     def is_denied(self, path: str) -> bool:
-        """Credentials: never read or written, in no mode, also where a root holds them."""
+        """Return whether no tool may read the path in any mode: credentials and the state folder, even
+        inside a root."""
+        if self.is_own_state(path):
+            return True
         name = folded(_without_stream(path))
-        return any(_below(name, place) for place in _folded_denied(self.home))
+        return any(_below(name, place) for place in _folded_denied(self.home, tuple(self.denied)))
 
     def holds_denied(self, path: str) -> bool:
-        """Credentials lie somewhere below it."""
+        """Return whether credentials or the state folder are somewhere below the path."""
         name = folded(path)
-        return any(_below(place, name) for place in _folded_denied(self.home))
+        places = (
+            *_folded_denied(self.home, tuple(self.denied)),
+            *([folded(self.state)] if self.state else []),
+        )
+        return any(_below(place, name) for place in places)
 
-    def is_sensitive(self, path: str) -> bool:
-        """What configures tools that run by themselves. The roots' own names do not count."""
-        root = next((root for root in self.roots if _below(path, root)), "")
-        parts = path.removeprefix(root).split(ospath.sep)
-        return any(folded(part) in _SENSITIVE for part in parts)
+    def is_sensitive(self, path: str, *, always: bool = False) -> bool:
+        """Return whether other programs execute or are configured by this file or folder. Names of the
+        roots are ignored.
+
+        `always`: only those that need approval in mode full too.
+        """
+        root = max((root for root in self.roots if _below(path, root)), key=len, default="")
+        parts = [folded(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
+        return (_ALWAYS_SENSITIVE if always else _SENSITIVE).has(parts)
 
     def is_secret(self, path: str) -> bool:
-        """By its name a file that holds secrets."""
-        name = folded(ospath.basename(_without_stream(path)))
-        return name not in HARMLESS_FILES and _SECRET.match(name) is not None
+        """Return whether the name is that of a file that holds secrets."""
+        return is_secret_name(ospath.basename(_without_stream(path)))
+
+    def is_own_state(self, path: str) -> bool:
+        """Return whether the path is in the folder where agent-ls stores keys, rules and sessions."""
+        return bool(self.state) and _below(folded(path), folded(self.state))
 
     def denied_places(self) -> Sequence[str]:
-        """Files and folders of credentials, whether they are there or not."""
-        return _denied(self.home)
+        """Return the files and folders of credentials, whether they exist or not."""
+        return _denied(self.home, tuple(self.denied))
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a file with this name holds secrets."""
+    name = folded(name)
+    return _SECRET.match(name) is not None and _HARMLESS.match(name) is None
 
 
 @lru_cache(maxsize=8)
-def _denied(home: str) -> tuple[str, ...]:
-    """Asked several times for each path of each call."""
-    return (*DENIED_FILES, *(ospath.normpath(ospath.join(home, name)) for name in DENIED_HOME_PLACES))
+def _denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
+    """Cached, because it is needed several times for each path of each call."""
+    return (
+        *DENIED_FILES,
+        *ACCOUNT_FILES,
+        *(ospath.normpath(ospath.join(home, name)) for name in DENIED_HOME_PLACES),
+        *more,
+    )
 
 
 @lru_cache(maxsize=8)
-def _folded_denied(home: str) -> tuple[str, ...]:
-    return tuple(map(folded, _denied(home)))
+def _folded_denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(folded, _denied(home, more)))
 
 
 def _without_stream(path: str) -> str:
-    """On Windows `.netrc::$DATA` and `.netrc.` are `.netrc`."""
+    """Remove stream names and trailing dots and blanks: on Windows `.netrc::$DATA` and `.netrc.` are
+    `.netrc`."""
     if ospath.sep != "\\":
         return path
     drive, rest = ospath.splitdrive(path)

@@ -1,19 +1,24 @@
-"""ENGINE: rules that an approval may store: what they allow, in general form, as one readable line each.
+"""Pure: the rules that an approval may store, in general form, each with a readable label.
 
 edits                        edits of ordinary files of the workspace
-read:/PATH                   reading one place outside
-command:DIGEST               one command, word for word, in one folder
-words:npm test               commands that begin with these words
-words:git add && git commit  the same of several
-tool:NAME@DEFINITION         calls of one added tool, as it is defined now; without a definition: of that name
-call:DIGEST                  one call of an added tool, word for word
+read:/PATH                   reading one path outside the workspace
+command:DIGEST               one exact command in one folder
+words:npm test               this command
+words:pytest                 this command with any arguments that shell/rules.toml allows for it
+words:git add && git commit  several commands
+words:npm test *             commands that begin with these words, as the user wrote them for one run
+tool:NAME@DEFINITION         calls of one added tool with its current definition; of any, if none is named
+call:DIGEST                  one exact call of an added tool
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Literal, TypeAlias
 
 from agent_ls.environments.effects import CallEffect
@@ -21,37 +26,62 @@ from agent_ls.environments.effects import CallEffect
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
 EDITS_RULE = "edits"
-"""Grants edits of ordinary files inside the roots."""
+"""Allows edits of ordinary files inside the workspace folders."""
 
 WORDS = "words:"
 MAX_PARTS = 4
 AND = " && "
 
-_PLAIN_WORD = re.compile(r"[\w@%+:./-]+", re.ASCII)
+MAX_WORDS = 12
 
-_DEPTH = {
-    "sh": 2, "bash": 2, "dash": 2, "zsh": 2, "ksh": 2, "ash": 2, "fish": 2,
-    "git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "npx": 2, "cargo": 2, "go": 2, "docker": 2, "kubectl": 2,
-    "pip": 2, "pip3": 2, "uv": 2, "poetry": 2, "pdm": 2, "hatch": 2, "conda": 2, "make": 2, "just": 2, "task": 2,
-    "python": 2, "python3": 2, "node": 2, "deno": 2, "ruby": 2, "perl": 2, "php": 2, "bundle": 2, "rails": 2, "rake": 2,
-    "dotnet": 2, "swift": 2, "mvn": 2, "gradle": 2, "./gradlew": 2, "./mvnw": 2, "mix": 2, "stack": 2, "cabal": 2,
-    "terraform": 2, "tsx": 2, "java": 2, "composer": 2, "brew": 2, "apt": 2, "systemd-analyze": 2,
-}  # fmt: skip
-"""How many words say what a program does, where it is not the first alone."""
-_DEEPER = frozenset(
-    tuple(text.split())
-    for text in (
-        "npm run,pnpm run,yarn run,bun run,uv run,uv pip,poetry run,python -m,python3 -m,bundle exec,npm exec,"
-        "pnpm exec,hatch run,pdm run,composer run"
-    ).split(",")
-)
+_PLAIN_WORD = re.compile(r"[\w@%+:./=,-]+", re.ASCII)
+_ANY_OPERAND = r"[^\n\0]*"
+_NO_OPTION = r"(?![-@+*?\[])(?:{})"
+"""Excludes options, option files, and patterns that might match the name of such a file."""
+_ANYTHING = "*"
+"""The last word of a rule that the user wrote for a run: any further words are allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEnd:
+    """The further words that a rule allows: options and operands, as patterns for one word each."""
+
+    options: re.Pattern[str]
+    operands: re.Pattern[str] | None
+    example: str
+
+    def covers(self, words: Sequence[str]) -> bool:
+        """Return whether none of these further words can change what runs."""
+        return all(
+            self.options.fullmatch(word) or (self.operands is not None and self.operands.fullmatch(word))
+            for word in words
+        )
+
+
+@cache
+def _open_ends() -> Mapping[tuple[str, ...], OpenEnd]:
+    """Load the patterns of further words from rules.toml, by the words that they follow."""
+    text = files("agent_ls.policy.shell").joinpath("rules.toml").read_text("utf-8")
+    found = {}
+    for name, row in tomllib.loads(text).items():
+        operands = row.get("operands", "")
+        end = OpenEnd(
+            re.compile("|".join(row["options"].split())),
+            re.compile(_NO_OPTION.format(_ANY_OPERAND if operands == "any" else operands))
+            if operands
+            else None,
+            row["example"],
+        )
+        for words in (name, *filter(None, row.get("also", "").split(","))):
+            found[tuple(words.split())] = end
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A permission that an approval may store: `id` is what is granted, `label` what the user reads.
+    """A permission that an approval may store. `id` is granted; `label` is displayed to the user.
 
-    `allows` and `still_asked` are commands: what it would allow besides, and what it would not.
+    `allows` and `still_asked` are example commands that the rule would allow too, and would not allow.
     """
 
     id: str
@@ -62,60 +92,69 @@ class Rule:
 
 
 def general_id(commands: Sequence[tuple[str, ...]]) -> str:
-    """The rule over the first words of all commands that do more than look, "" when they cannot be told so."""
-    from agent_ls.policy.shell.read_only import is_read_only  # its tables are loaded with the first command
-
+    """Return the rule that covers all of these commands, "" if their words cannot be displayed as one rule."""
     found = []
     for argv in commands:
-        if not is_read_only(argv):
-            words = _first_words(argv)
-            if not words:
-                return ""
-            found.append(" ".join(words))
+        words = _open_words(argv) or argv
+        if len(words) > MAX_WORDS or not all(map(_PLAIN_WORD.fullmatch, words)):
+            return ""
+        found.append(" ".join(words))
     parts = tuple(dict.fromkeys(found))
     return WORDS + AND.join(parts) if 0 < len(parts) <= MAX_PARTS else ""
 
 
 def tool_id(name: str) -> str:
-    """The rule for an added tool of this name, whatever its definition."""
+    """Return the rule for an added tool of this name with any definition."""
     return f"tool:{name}"
 
 
 def id_of_words(text: str) -> str:
-    """The rule over commands that begin with these words, "" when they are none that a rule can have."""
+    """Return the rule for commands that begin with these words, "" if a word is not allowed in a rule.
+
+    Use it only for words that the user wrote, because any further words are allowed.
+    """
     words = text.split()
     is_plain = all(_PLAIN_WORD.fullmatch(word) and not word.startswith("-") for word in words)
-    return WORDS + " ".join(words) if words and is_plain else ""
+    return f"{WORDS}{' '.join(words)} {_ANYTHING}" if words and is_plain else ""
 
 
 def tool_ids(effect: CallEffect) -> tuple[str, ...]:
-    """The rules that cover a call of an added tool; the first is the one that is offered."""
+    """Return the rules that cover a call of an added tool; the first is the one to offer."""
     by_name = tool_id(effect.tool)
     return (f"{by_name}@{effect.definition[:16]}", by_name) if effect.definition else (by_name,)
 
 
 def described(rule_id: str) -> str:
-    """The commands of a rule over words as people read them: `npm test …`."""
-    return ", ".join(f"`{' '.join(words)} …`" for words in _parts(rule_id))
+    """Return the commands of a rule for display:
+
+    `pytest …` if further words are allowed, otherwise `npm test`.
+    """
+    told = []
+    for words in _parts(rule_id):
+        is_open = words in _open_ends() or words[-1] == _ANYTHING
+        told.append(f"`{' '.join(word for word in words if word != _ANYTHING)}{' …' if is_open else ''}`")
+    return ", ".join(told)
 
 
 def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Command lines to show what a rule over words allows, and what it does not. Whether it does is to be judged."""
+    """Return example command lines that a rule probably allows, and others that it does not.
+
+    The caller judges them.
+    """
     words = next(_parts(rule_id))
     told = " ".join(words)
     other = " ".join((*words[:-1], "something-else")) if len(words) > 1 else "something-else"
-    return (f"{told} --verbose", f"{told} other"), (
+    end = _open_ends().get(words)
+    return (f"{told} {end.example}",) if end else (told,), (
         other,
+        f"{told} --another-option",
         f"{told} && rm -r .",
-        f"{told} > /etc/out",
-        f"{told} ../x",
+        f"{told} > out.txt",
     )
 
 
 def matching(commands: Sequence[tuple[str, ...]], grants: Collection[str]) -> tuple[str, ...] | None:
-    """The rules that together allow all of these commands, None when one is left."""
-    from agent_ls.policy.shell.read_only import is_read_only
-
+    """Return the rules that together allow all of these commands, None if one command is not allowed."""
     known = [
         (rule_id, words)
         for rule_id in sorted(grants)
@@ -124,9 +163,7 @@ def matching(commands: Sequence[tuple[str, ...]], grants: Collection[str]) -> tu
     ]
     used: list[str] = []
     for argv in commands:
-        if is_read_only(argv):
-            continue
-        found = next((rule_id for rule_id, words in known if argv[: len(words)] == words), None)
+        found = next((rule_id for rule_id, words in known if _covers(words, argv)), None)
         if found is None:
             return None
         used.append(found)
@@ -139,13 +176,19 @@ def _parts(rule_id: str) -> Iterator[tuple[str, ...]]:
             yield words
 
 
-def _first_words(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Empty when an option, or nothing, stands where a word would say what is done."""
-    depth = _DEPTH.get(argv[0], 1)
-    if argv[:2] in _DEEPER:
-        depth = 3
-    words = argv[:depth]
-    said = [word for word in words if not word.startswith("-") or (words[:2] in _DEEPER and word == "-m")]
-    if len(words) < depth or len(said) < depth or not all(map(_PLAIN_WORD.fullmatch, words)):
-        return ()
-    return words
+def _covers(words: tuple[str, ...], argv: tuple[str, ...]) -> bool:
+    if words[-1] == _ANYTHING:
+        return argv[: len(words) - 1] == words[:-1]
+    if argv == words:
+        return True
+    end = _open_ends().get(words)
+    return end is not None and argv[: len(words)] == words and end.covers(argv[len(words) :])
+
+
+def _open_words(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first words of a command for a rule that allows further words, () if there is none."""
+    for count in range(min(len(argv), 5), 0, -1):
+        end = _open_ends().get(argv[:count])
+        if end is not None and end.covers(argv[count:]):
+            return argv[:count]
+    return ()

@@ -1,4 +1,4 @@
-"""What policy is told besides the effect, and what it answers."""
+"""The inputs of a policy decision in addition to the effect, and its results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,29 @@ from agent_ls.policy.rules import Rule
 Mode: TypeAlias = Literal["plan", "ask", "edits", "full"]
 ReviewSetting: TypeAlias = Literal["after", "before"]
 Category: TypeAlias = Literal["read", "write", "admin"]
+Confining: TypeAlias = Literal["available", "unavailable", "failed"]
+UnconfinedSetting: TypeAlias = Literal["ask", "trust"]
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """`rules` are ids of the stored rules that allowed it."""
+    """The effect is allowed.
+
+    `rules` are ids of the stored rules that allow it. `is_confined`: the command runs confined, or not
+    at all.
+    """
 
     reason: str = ""
     rules: tuple[str, ...] = ()
+    is_confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """`is_never_silent`: no mode would have let it pass, so that whoever wrote it is asked as well."""
+    """The effect needs approval.
+
+    `is_never_silent`: no mode would allow it, so a command that the user wrote needs approval too.
+    """
 
     reason: str
     rules: tuple[Rule, ...] = ()
@@ -34,6 +44,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
+    """The effect is refused; `reason` is for the model."""
+
     reason: str
 
 
@@ -42,14 +54,17 @@ Judgement: TypeAlias = Allow | Ask | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known besides the effect.
+    """The inputs of a decision in addition to the effect.
 
-    `places` says where a path lies. `resolved` maps each path of the effect to its real path. `leads` are places
-    that a command's patterns and links lead to. `doubt`: why what looks harmless is asked about all the same, as
-    the disk shows. `grants` are ids of rules that the user stored and that still hold. `review` before: edits
-    are shown hunk by hunk before they are made. `is_trusted` False: the user has not said that he trusts the
-    workspace, so it is as in mode plan. `is_walled` False: the walls that were asked for do not stand, so
-    all commands are asked. `category` is that of the tool whose effect it is, None for what no tool does.
+    `places` classifies paths. `resolved` maps each path of the effect to its real path. `leads` are
+    paths that a command's patterns and links resolve to. `doubt` is a reason found on disk to ask about
+    an effect that looks harmless. `grants` are ids of stored rules that still apply. `review` before:
+    edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has not trusted
+    the workspace, so the rules of mode plan apply. `is_walled` False: a sandbox is configured but not
+    available, so all commands need approval. `category` is that of the tool, None if the effect is not
+    caused by a tool. `confinement` says whether a read-only command can be confined here; `failed`: this
+    command failed under confinement, so it is judged like any other. `unconfined` is the setting for
+    read-only commands where confinement is not available.
     """
 
     mode: Mode
@@ -62,16 +77,21 @@ class Situation:
     is_walled: bool = True
     is_trusted: bool = True
     category: Category | None = None
+    confinement: Confining = "available"
+    unconfined: UnconfinedSetting = "ask"
 
     @property
     def held_back(self) -> str:
-        """Why nothing may be changed or run at all, "" for no reason."""
+        """Why nothing may be changed or run, "" if there is no such reason."""
         if not self.is_trusted:
-            return "the user has not said that this workspace is trusted"
+            return "the workspace is not trusted"
         return "plan mode" if self.mode == "plan" else ""
 
     def views(self, paths: Sequence[str]) -> Iterator[str]:
-        """Each path as resolved, and as given with `..` folded: the real one is what is shown and granted."""
+        """Yield each path as resolved and, if different, as given with `..` removed.
+
+        The resolved path is displayed and granted.
+        """
         for path in paths:
             given = ospath.normpath(path)
             real = self.resolved.get(path, given)
@@ -80,7 +100,7 @@ class Situation:
                 yield given
 
     def outside(self, paths: Sequence[str]) -> str:
-        """The first view that lies in no root, "" when all lie inside."""
+        """Return the first spelling that is in no workspace folder, "" if all are inside."""
         return next((view for view in self.views(paths) if not self.places.is_inside(view)), "")
 
     def denied(self, paths: Sequence[str]) -> str:
@@ -90,7 +110,13 @@ class Situation:
         return next((view for view in self.views(paths) if self.places.is_ignored(view)), "")
 
     def sensitive(self, paths: Sequence[str]) -> str:
-        return next((view for view in self.views(paths) if self.places.is_sensitive(view)), "")
+        """Return the first path that configures other programs and needs approval in this mode, "" for none."""
+        always = self.mode == "full"
+        return next((it for it in self.views(paths) if self.places.is_sensitive(it, always=always)), "")
+
+    def own_state(self, paths: Sequence[str]) -> str:
+        """Return the first path in the state folder, "" for none."""
+        return next((view for view in self.views(paths) if self.places.is_own_state(view)), "")
 
     def secret(self, paths: Sequence[str]) -> str:
         return next((view for view in self.views(paths) if self.places.is_secret(view)), "")

@@ -1,1 +1,1 @@
-"""How to speak to one model family: its tools, its prompt, its limits."""
+"""Profiles: the tools, the prompt and the limits for one model family."""

@@ -1,22 +1,32 @@
-"""Profiles by provider name: one row for each family."""
+"""Create profiles by provider name: one row for each family."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.family import DEFAULT_OPTIONS, NO_FACTS, ModelFacts, ProfileOptions
+from agent_ls.profiles.options import (
+    DEFAULT_OPTIONS,
+    NO_FACTS,
+    ModelFacts,
+    ProfileBuilder,
+    ProfileOptions,
+    apply_facts,
+)
 
-Builder: TypeAlias = Callable[[str, ModelFacts, ProfileOptions], ProviderProfile]
+if TYPE_CHECKING:
+    from agent_ls.profiles.tool_presentation import FamilyPresentation
+    from agent_ls.tools.base import Tool
 
 WALKTHROUGH_WINDOW_TOKENS = 200_000
 
 
 class UnknownProviderError(Exception):
-    """No profile of that name."""
+    """There is no profile with that name."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(f"Unknown provider {provider!r}. Known providers: {', '.join(PROFILES)}.")
@@ -24,55 +34,85 @@ class UnknownProviderError(Exception):
 
 
 class ModelNeededError(Exception):
-    """A provider that serves many models of many makers: one of them must be named."""
+    """The provider serves models of many makers and has no default, so a model has to be chosen."""
 
     def __init__(self, provider: str) -> None:
-        super().__init__(f"No model of {provider} was chosen, and there is no usual one.")
+        super().__init__(f"No model of {provider} was chosen, and it has no default.")
         self.provider = provider
 
 
 def create_profile(
-    provider: str, model: str = "", *, facts: ModelFacts = NO_FACTS, options: ProfileOptions = DEFAULT_OPTIONS
+    provider: str,
+    model: str = "",
+    *,
+    facts: ModelFacts = NO_FACTS,
+    options: ProfileOptions = DEFAULT_OPTIONS,
 ) -> ProviderProfile:
-    """A new profile with a registry of its own; `model` "" is the family's default.
+    """Return a new profile with its own registry; `model` "" is the family's default.
 
     Raises:
         UnknownProviderError, ModelNeededError
     """
-    builder = PROFILES.get(provider)
-    if builder is None:
+    if (builder := PROFILES.get(provider)) is None:
         raise UnknownProviderError(provider)
-    profile = builder(model, facts, options)
+    profile = with_optional_tools(apply_facts(builder(model, facts, options), facts), options)
+    return _present(profile, provider, options)
+
+
+def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> ProviderProfile:
+    """Add the tools that the options choose to the profile's registry."""
     if options.plan:
-        from agent_ls.tools.plan import PLAN  # as the families
+        from agent_ls.tools.plan import PLAN  # imported late, as the families are
 
         profile.registry.register(PLAN)
     if options.ask_user:
-        from agent_ls.tools.ask_user import ASK_USER  # as the families
+        from agent_ls.tools.ask_user import ASK_USER  # imported late, as the families are
 
         profile.registry.register(ASK_USER)
     if options.think:
-        from agent_ls.tools.think import THINK  # as the families
+        from agent_ls.tools.think import THINK  # imported late, as the families are
 
         profile.registry.register(THINK)
     if options.submit:
-        from agent_ls.tools.submit import SUBMIT  # as the families
+        from agent_ls.tools.submit import SUBMIT  # imported late, as the families are
 
         profile.registry.register(SUBMIT)
     if options.subagents:
-        from agent_ls.tools.subagents import SUBAGENT_TOOLS  # as the families
+        from agent_ls.tools.subagents import SUBAGENT_TOOLS  # imported late, as the families are
 
         for tool in SUBAGENT_TOOLS:
             profile.registry.register(tool)
     profile.registry.remove_kinds(options.without)
-    if options.native_names:
-        from agent_ls.profiles.native import with_native_names  # seldom wanted
-
-        return with_native_names(profile)
     return profile
 
 
-# A family is loaded by who asks for it: its tools are much of what an editor's first answer would wait for.
+def _present(profile: ProviderProfile, provider: str, options: ProfileOptions) -> ProviderProfile:
+    """Return the profile with its tools named and described for the provider's models."""
+    from agent_ls.profiles.tool_presentation import present_tools  # imported late, as the families are
+
+    is_native = options.native_names and provider in NATIVE
+    return present_tools(profile, family_presentation(provider), native=is_native)
+
+
+def family_tools(tool: Tool[Any], provider: str, *, native_names: bool) -> Sequence[Tool[Any]]:
+    """Return one of our tools as presented to the provider's models, for tools added after the profile was
+    created.
+    """
+    if provider not in PROFILES:
+        return (tool,)
+    return tuple(family_presentation(provider).present(tool, native=native_names and provider in NATIVE))
+
+
+def family_presentation(provider: str) -> FamilyPresentation:
+    """Return how our tools are presented to the models of a provider of PROFILES."""
+    family = (
+        "compatible" if provider in COMPATIBLE else "anthropic" if provider == "walkthrough" else provider
+    )
+    shapes: FamilyPresentation = import_module(f"agent_ls.profiles.{family}.presentation").PRESENTATION
+    return shapes
+
+
+# A family is imported when it is used, because start-up time of the editor depends on imports.
 
 
 def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
@@ -93,8 +133,8 @@ def gemini_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> Pr
     return profile.gemini_profile(model, facts, options)
 
 
-def compatible_profile(provider: str) -> Builder:
-    """The builder for one of COMPATIBLE."""
+def compatible_profile(provider: str) -> ProfileBuilder:
+    """Return the builder for one of COMPATIBLE."""
 
     def build(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
         from agent_ls.profiles.compatible import profile
@@ -107,7 +147,7 @@ def compatible_profile(provider: str) -> Builder:
 
 
 def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-    """The built-in walkthrough model (H14) speaks as Anthropic's models do, with none of their options."""
+    """Build the profile of the built-in walkthrough: Anthropic's tools and prompt, without its options."""
     return replace(
         anthropic_profile(model or "walkthrough", facts, options),
         id="walkthrough",
@@ -118,13 +158,19 @@ def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) 
     )
 
 
-# Providers that speak Chat Completions; one of them is any other server, by its address.
+NATIVE = (
+    "anthropic",
+    "openai",
+    "gemini",
+)  # their maker has an agent of its own, whose tool names the models know
+
+# Providers that speak Chat Completions; `compatible` is any other server, by its base URL.
 COMPATIBLE = (
     "openrouter", "deepseek", "groq", "mistral", "xai", "together", "moonshot", "zai", "cerebras",
     "ollama", "lmstudio", "llamacpp", "vllm", "compatible",
 )  # fmt: skip
 
-PROFILES: Mapping[str, Builder] = MappingProxyType(
+PROFILES: Mapping[str, ProfileBuilder] = MappingProxyType(
     {
         "anthropic": anthropic_profile,
         "openai": openai_profile,

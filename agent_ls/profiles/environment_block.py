@@ -1,19 +1,18 @@
-"""The facts that a model is told of where it works, gathered once per session (000 sections 6.3 and 6.4)."""
+"""The environment facts in the system prompt, gathered once per session."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.git_snapshot import GitSnapshot, git_snapshot
+from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 
-SHORT_NAME_CHARS = 10  # of a commit
+SHORT_NAME_CHARS = 10  # of a commit id
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
-    """What does not change within a session, so that the prompt stays the same bytes (O4, O6)."""
+    """Facts that stay the same within a session, so that the prompt keeps the same bytes."""
 
     working_directory: str
     platform: str
@@ -22,20 +21,21 @@ class EnvironmentFacts:
     git: GitSnapshot
 
 
-async def environment_facts(
+async def gather_environment_facts(
     environment: ExecutionEnvironment, *, today: str, trusted: bool
 ) -> EnvironmentFacts:
-    """`today` as YYYY-MM-DD. `trusted`: the user trusts this workspace, so git may be run in it (O4)."""
+    """Gather the facts. `today` is YYYY-MM-DD. `trusted`: the user trusts this workspace, so git may run in it."""
     return EnvironmentFacts(
         environment.working_directory(),
         environment.platform(),
         environment.os_version(),
         today,
-        await git_snapshot(environment, trusted=trusted),
+        await take_git_snapshot(environment, trusted=trusted),
     )
 
 
-def environment_block(facts: EnvironmentFacts, profile: ProviderProfile) -> str:
+def build_environment_block(facts: EnvironmentFacts, *, model: str, knowledge_cutoff: str) -> str:
+    """Render the facts. `model` is the model's display name; an empty `knowledge_cutoff` is left out."""
     git = facts.git
     rows = [
         ("Working directory", facts.working_directory),
@@ -45,10 +45,10 @@ def environment_block(facts: EnvironmentFacts, profile: ProviderProfile) -> str:
         ("Platform", facts.platform),
         ("OS version", facts.os_version),
         ("Today's date", facts.today),
-        ("Model", profile.display_name or profile.model),
-        ("Knowledge cutoff", profile.knowledge_cutoff),
+        ("Model", model),
+        ("Knowledge cutoff", knowledge_cutoff),
     ]
-    lines = [f"{name}: {one_line(value)}" for name, value in rows if value]
+    lines = [f"{name}: {escape_line(value)}" for name, value in rows if value]
     return "\n".join(["<environment>", *lines, *_history(git), "</environment>"])
 
 
@@ -65,10 +65,10 @@ def _history(git: GitSnapshot) -> list[str]:
     if git.changed is not None:
         lines.append(f"Status: {git.changed} changed, {git.untracked or 0} untracked")
     if git.commits:
-        lines += ["Recent commits:", *(f"- {one_line(commit)}" for commit in git.commits)]
+        lines += ["Recent commits:", *(f"- {escape_line(commit)}" for commit in git.commits)]
     return lines
 
 
-def one_line(text: str) -> str:
-    """Names of folders, branches and commits are other people's text: they get no line, and no tag, of their own."""
+def escape_line(text: str) -> str:
+    """Escape names of folders, branches and commits, which are untrusted: no line breaks and no tags."""
     return " ".join(text.split()).replace("<", "‹").replace(">", "›")

@@ -1,11 +1,10 @@
-"""What git can tell a model at the start of a session, only read, and without a program where that is not safe.
+"""The git state that a model gets at the start of a session. Read-only, and safe in untrusted repositories.
 
-Two depths (000 sections 6.3 and 6.4, REQUIREMENTS O4):
-
+Two depths:
     without git   root, branch and HEAD, from the files of the repository
     with git      counts of changed files and the last commits, by two hardened read-only commands
 
-The second is taken only in a trusted workspace whose own config names no program that these commands would start.
+git runs only in a trusted workspace whose own config names no program that these commands would start.
 """
 
 from __future__ import annotations
@@ -13,13 +12,16 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
+import shlex
 from dataclasses import dataclass
 from types import ModuleType
+
+from anyio import create_task_group
 
 from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 
-RECENT_COMMITS = 8  # 000 section 6.4 wants the last five to ten
+RECENT_COMMITS = 8  # enough to show the style of commit messages
 SUBJECT_MAX_CHARS = 100
 GIT_FILE_MAX_BYTES = 4 * 1024 * 1024  # packed-refs of a large repository
 TIMEOUT_MS = 5_000
@@ -34,24 +36,24 @@ LOG_COMMAND = (
     f"--oneline -n {RECENT_COMMITS}"
 )
 GIT_ENVIRONMENT = {
-    "GIT_OPTIONAL_LOCKS": "0",  # status would refresh the index on disk
-    "GIT_NO_LAZY_FETCH": "1",  # a partial clone would start its remote helper
+    "GIT_OPTIONAL_LOCKS": "0",  # otherwise status refreshes the index on disk
+    "GIT_NO_LAZY_FETCH": "1",  # otherwise a partial clone starts its remote helper
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
 
-# Through these a repository's own config can make the two commands start a program; an include can bring any of
-# them. Looked for anywhere, comments too: a key may stand on its section's line, and a false alarm costs little.
+# Settings by which a repository's config makes the two commands start a program; an include can add any of
+# them. They are searched anywhere, also in comments, because a false alarm costs little.
 _CONFIG_WITH_PROGRAMS = re.compile(r"fsmonitor|\[\s*(filter|include)", re.IGNORECASE)
 _OBJECT_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
 class GitSnapshot:
-    """`root` "" is "no repository here"; the other fields are empty then.
+    """The git state. `root` "" means that there is no repository; the other fields are empty then.
 
-    `branch` is "" when HEAD is detached. `head` is the commit's full name, "" before the first commit.
-    `changed` and `untracked` are None, and `commits` is empty, where git was not run.
+    `branch` is "" if HEAD is detached. `head` is the full commit id, "" before the first commit. `changed`
+    and `untracked` are None, and `commits` is empty, if git was not run.
     """
 
     root: str = ""
@@ -62,17 +64,16 @@ class GitSnapshot:
     commits: tuple[str, ...] = ()
 
 
-async def git_snapshot(environment: ExecutionEnvironment, *, trusted: bool) -> GitSnapshot:
-    """Never raises for a repository that is damaged or cannot be read: then less is told."""
-    root = await git_root(environment)
+async def take_git_snapshot(environment: ExecutionEnvironment, *, trusted: bool) -> GitSnapshot:
+    """Take the snapshot. Never raises: a damaged or unreadable repository gives fewer facts."""
+    root = await find_git_root(environment)
     if not root:
         return GitSnapshot()
     files = await _RepositoryFiles.find(environment, root)
     branch, head = await files.head()
     if not trusted or await files.config_names_programs():
         return GitSnapshot(root, branch, head)
-    status = await _git(environment, STATUS_COMMAND, root)
-    log = await _git(environment, LOG_COMMAND, root)
+    status, log = await _git(environment, root, STATUS_COMMAND, LOG_COMMAND)
     untracked = sum(line.startswith("??") for line in status) if status is not None else None
     changed = len(status) - untracked if status is not None and untracked is not None else None
     return GitSnapshot(
@@ -80,8 +81,8 @@ async def git_snapshot(environment: ExecutionEnvironment, *, trusted: bool) -> G
     )
 
 
-async def git_root(environment: ExecutionEnvironment) -> str:
-    """The nearest folder, from the working directory up, that holds `.git`; "" when there is none."""
+async def find_git_root(environment: ExecutionEnvironment) -> str:
+    """Return the nearest folder, from the working directory up, that contains `.git`; "" if there is none."""
     rules = _path_rules(environment)
     folder = environment.working_directory()
     while True:
@@ -105,7 +106,9 @@ class _RepositoryFiles:
     async def find(environment: ExecutionEnvironment, root: str) -> _RepositoryFiles:
         rules = _path_rules(environment)
         git_dir = rules.join(root, ".git")
-        pointer = await _text(environment, git_dir)  # a file in worktrees and submodules, else a folder: ""
+        pointer = await _text(
+            environment, git_dir
+        )  # a file in worktrees and submodules; for a folder this is ""
         if pointer.startswith("gitdir:"):
             git_dir = rules.normpath(rules.join(root, pointer.removeprefix("gitdir:").strip()))
         common = (await _text(environment, rules.join(git_dir, "commondir"))).strip()
@@ -114,7 +117,7 @@ class _RepositoryFiles:
         )
 
     async def head(self) -> tuple[str, str]:
-        """Branch and commit, each "" when there is none."""
+        """Return branch and commit, each "" if there is none."""
         head = (await self._read(self.git_dir, "HEAD")).strip()
         if not head.startswith("ref:"):
             return "", head if _OBJECT_NAME.fullmatch(head) else ""
@@ -122,10 +125,10 @@ class _RepositoryFiles:
         branch = ref.removeprefix("refs/heads/")
         if not ref.startswith("refs/") or ".." in ref:
             return branch, ""
-        return branch, await self._commit_of(ref)
+        return branch, await self._read_commit(ref)
 
     async def config_names_programs(self) -> bool:
-        """True as well for a config that is there and cannot be read."""
+        """Return whether the config names programs. Also True for a config that exists but cannot be read."""
         rules = _path_rules(self.environment)
         for path in (rules.join(self.common_dir, "config"), rules.join(self.git_dir, "config.worktree")):
             config = await _text(self.environment, path)
@@ -135,7 +138,7 @@ class _RepositoryFiles:
                 return True
         return False
 
-    async def _commit_of(self, ref: str) -> str:
+    async def _read_commit(self, ref: str) -> str:
         for folder in (self.git_dir, self.common_dir):
             commit = (await self._read(folder, ref)).strip()
             if _OBJECT_NAME.fullmatch(commit):
@@ -161,12 +164,20 @@ async def _text(environment: ExecutionEnvironment, path: str) -> str:
         return ""
 
 
-async def _git(environment: ExecutionEnvironment, command: str, root: str) -> list[str] | None:
-    """Lines of output, None when the command could not be run or failed."""
-    try:
-        result = await environment.exec_command(command, CommandOptions(TIMEOUT_MS, root, GIT_ENVIRONMENT))
-    except EnvError:
-        return None
-    if result.timed_out or result.exit_code != 0:
-        return None
-    return result.stdout.splitlines()
+async def _git(environment: ExecutionEnvironment, root: str, *commands: str) -> list[list[str] | None]:
+    """Run the commands at the same time; return the lines of each, None if it could not be run or failed."""
+    found: list[list[str] | None] = [None] * len(commands)
+
+    async def run(place: int, command: str) -> None:
+        options = CommandOptions(TIMEOUT_MS, root, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)))
+        try:
+            result = await environment.exec_command(command, options)
+        except EnvError:
+            return
+        if not result.timed_out and result.exit_code == 0:
+            found[place] = result.stdout.splitlines()
+
+    async with create_task_group() as tasks:
+        for place, command in enumerate(commands):
+            tasks.start_soon(run, place, command)
+    return found

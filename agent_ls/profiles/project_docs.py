@@ -1,4 +1,4 @@
-"""Instruction files of a project, from its root down to the working directory, within a budget (000 section 6.5)."""
+"""Instruction files of a project, from its root down to the working directory, within a size budget."""
 
 from __future__ import annotations
 
@@ -10,55 +10,75 @@ from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, PathNotFoundError
-from agent_ls.profiles.environment_block import one_line
-from agent_ls.profiles.git_snapshot import git_root
+from agent_ls.profiles.document_imports import IMPORTING, read_imports
+from agent_ls.profiles.environment_block import escape_line
+from agent_ls.profiles.git_snapshot import find_git_root
 from agent_ls.text import decode
 
 UNIVERSAL_DOCUMENT = "AGENTS.md"
-BUDGET_BYTES = 32 * 1024  # 000 section 6.5; counts what the files hold, not our headings
+BUDGET_BYTES = 32 * 1024  # counts the content of the files, not our headings
 TRUNCATED_MARKER = "[Project instructions truncated at 32KB]"
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectDocument:
-    """`path` is relative to the project's root, with `/`."""
+    """An instruction file. `path` is relative to the project's root, with `/`."""
 
     path: str
     text: str
 
 
-async def project_documents(
+async def find_project_documents(
     environment: ExecutionEnvironment, family: Sequence[str] = ()
 ) -> tuple[ProjectDocument, ...]:
-    """AGENTS.md and the files that this model family knows, deeper ones later; each text once.
+    """Return AGENTS.md and the family's own files with what they import, deeper ones later, each text once.
 
-    The root is git's, without git the working directory. A file that cannot be read is named with the reason.
+    The root is git's, or the working directory without git. A file that cannot be read is listed with the
+    reason.
     """
-    root = await git_root(environment) or environment.working_directory()
+    root = await find_git_root(environment) or environment.working_directory()
+    rules = ntpath if environment.platform() == "windows" else posixpath
+    return await documents_in(
+        environment, root, folders_between(root, environment.working_directory(), rules.sep), family
+    )
+
+
+async def documents_in(
+    environment: ExecutionEnvironment, root: str, folders: Sequence[str], family: Sequence[str]
+) -> tuple[ProjectDocument, ...]:
+    """Return the documents of these folders of the project at `root`, each text once."""
     found: dict[str, ProjectDocument] = {}
-    async for document in _walk(environment, root, (UNIVERSAL_DOCUMENT, *family)):
-        # Projects link one name to the other; the deeper place would add nothing.
+    async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family)):
+        # Projects often link one name to the other, and the copy adds nothing.
         found.setdefault(document.text, document)
     return tuple(found.values())
 
 
 async def _walk(
-    environment: ExecutionEnvironment, root: str, names: Sequence[str]
+    environment: ExecutionEnvironment, root: str, folders: Sequence[str], names: Sequence[str]
 ) -> AsyncIterator[ProjectDocument]:
     rules = ntpath if environment.platform() == "windows" else posixpath
-    for folder in _folders(root, environment.working_directory(), rules.sep):
+
+    def document(path: str, text: str) -> ProjectDocument:
+        return ProjectDocument(rules.relpath(path, root).replace("\\", "/"), text)
+
+    for folder in folders:
         for name in names:
             path = rules.join(folder, *name.split("/"))
             text = (await _document(environment, path)).strip()
-            if text:
-                yield ProjectDocument(rules.relpath(path, root).replace("\\", "/"), text)
+            if not text:
+                continue
+            if name in IMPORTING and "@" in text:
+                async for imported in read_imports(environment, path, text):
+                    yield document(*imported)
+            yield document(path, text)
 
 
-def _folders(root: str, working_directory: str, separator: str) -> list[str]:
-    """From the root to the working directory, both included."""
+def folders_between(root: str, folder: str, separator: str) -> list[str]:
+    """Return the folders from the root to a folder below it, including both."""
     folders = [root]
-    for part in working_directory.removeprefix(root).split(separator):
+    for part in folder.removeprefix(root).split(separator):
         if part:
             folders.append(folders[-1].rstrip(separator) + separator + part)
     return folders
@@ -74,11 +94,14 @@ async def _document(environment: ExecutionEnvironment, path: str) -> str:
     return _UNDECODABLE.sub("\ufffd", decode(data).text)
 
 
-def folders_layer(own: str, others: Sequence[str]) -> str:
-    """What a workspace of several folders is, "" for one of one: absolute paths, `own` is the working directory."""
+def build_folders_layer(own: str, others: Sequence[str]) -> str:
+    """Describe a workspace of several folders by absolute paths; "" if there is only `own`, the working directory."""
     if not others:
         return ""
-    lines = [f"- {one_line(own)} (the working directory)", *(f"- {one_line(folder)}" for folder in others)]
+    lines = [
+        f"- {escape_line(own)} (the working directory)",
+        *(f"- {escape_line(folder)}" for folder in others),
+    ]
     return "\n".join([FOLDERS, "", *lines])
 
 
@@ -89,29 +112,47 @@ FOLDERS = (
 )
 
 
-def documents_layer(documents: Sequence[ProjectDocument], *, trusted: bool = True) -> str:
-    """The documents as one text, "" when there are none; what is over the budget gives way to the marker.
+def build_documents_layer(documents: Sequence[ProjectDocument], *, trusted: bool = True) -> str:
+    """Return the documents as one text, "" if there are none; text over the budget is replaced by a marker.
 
-    Of a workspace that is not `trusted` they are what is there to be read, and ask for nothing.
+    In a workspace that is not `trusted` they are presented as data and not as instructions.
     """
-    left = BUDGET_BYTES
+    parts = _wrap_documents(documents, BUDGET_BYTES, trusted=trusted)
+    return "\n\n".join([HEADING if trusted else HEADING_OF_DATA, *parts]) if parts else ""
+
+
+def build_nested_documents(documents: Sequence[ProjectDocument], left: int, *, trusted: bool) -> str:
+    """Return the documents of folders below the working directory, as `build_documents_layer` does.
+
+    `left` is how many bytes of the budget are left for them; documents that have no place are named only.
+    """
+    parts = _wrap_documents(documents, max(left, 0), trusted=trusted)
+    return "\n\n".join([HEADING_OF_NESTED if trusted else HEADING_OF_DATA, *parts]) if parts else ""
+
+
+def _wrap_documents(documents: Sequence[ProjectDocument], left: int, *, trusted: bool) -> list[str]:
     parts = []
     for document in documents:
         data = document.text.encode("utf-8")
-        text = data[:left].decode("utf-8", "ignore")  # a character that is cut through is left out whole
+        text = data[:left].decode("utf-8", "ignore")  # drops a character that the limit would split
         left -= len(data)
         text = text if trusted else text.replace("</project_document", "<\\/project_document")
-        parts.append(_tagged(document.path, text if left >= 0 else f"{text}\n{TRUNCATED_MARKER}"))
+        parts.append(_wrap_document(document.path, text if left >= 0 else f"{text}\n{TRUNCATED_MARKER}"))
         if left < 0:
             break
-    if not parts:
-        return ""
-    return "\n\n".join([HEADING if trusted else HEADING_OF_DATA, *parts])
+    return parts
 
 
 HEADING = (
     "# Project instructions\n\n"
     "The project asks you to work as follows. Where two documents differ, the later one holds for its folder."
+)
+
+
+HEADING_OF_NESTED = (
+    "# Project instructions for a folder\n\n"
+    "You have touched a file for which the project has further instructions. They hold for this folder, and where they "
+    "differ from earlier ones, these hold."
 )
 
 
@@ -123,5 +164,5 @@ HEADING_OF_DATA = (
 )
 
 
-def _tagged(path: str, text: str) -> str:
+def _wrap_document(path: str, text: str) -> str:
     return f'<project_document path="{path}">\n{text}\n</project_document>'

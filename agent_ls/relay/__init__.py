@@ -1,4 +1,4 @@
-"""A program of its own in the editor's terminal: it runs commands there and tells the server what they print.
+"""A program in the editor's terminal that runs commands there and sends their output to the server.
 
-It imports the standard library only, and little of that: a person waits for its start.
+It imports little, and only from the standard library, because a person waits for its start.
 """

@@ -1,16 +1,20 @@
-"""One command in a pseudo-terminal and session of its own, as a child of the relay."""
+"""Run one command as a child of the relay, in a pseudo-terminal and session of its own."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import struct
+import sys
 import termios
+from collections.abc import Callable
+from contextlib import suppress
 
 CHUNK_BYTES = 64 * 1024
 LINE_BYTES = 4_000
-"""Of a line that is typed: of more than 4,095 the system drops the rest."""
+"""Limit for a typed line: the kernel drops what exceeds 4,095 bytes."""
 
 RESET = (
     signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP,
@@ -18,12 +22,14 @@ RESET = (
 )  # fmt: skip
 
 _PROC = "/proc"
+_SET_CHILD_SUBREAPER = 36
 
 
-class Command:
-    """`code` None: it has not been waited for. `open_line`: the last that it printed is no whole line.
+class RelayedCommand:
+    """A running command. `code` None: its exit status has not been read. `open_line`: its output does not end
+    with a newline.
 
-    `is_silent`: nobody had the terminal open any more when we last looked.
+    `is_silent`: at the last check no process had the terminal open.
     """
 
     def __init__(self, pid: int, terminal: int, device: int) -> None:
@@ -35,12 +41,12 @@ class Command:
         self.is_silent = False
 
     def read(self) -> bytes:
-        """b"" when nobody has the terminal open any more."""
+        """Read output; b"" if no process has the terminal open any more."""
         try:
             data = os.read(self.terminal, CHUNK_BYTES)
         except BlockingIOError:
             return b""
-        except OSError:  # EIO, which is how Linux tells the end
+        except OSError:  # EIO, by which Linux reports the end of a pseudo-terminal
             return b""
         if data:
             self.open_line = not data.endswith((b"\n", b"\r"))
@@ -49,8 +55,8 @@ class Command:
     def resize(self, rows: int, columns: int) -> None:
         set_size(self.terminal, rows, columns)
 
-    def typed(self, data: bytes) -> bytes:
-        """As it is to be written: a line that is too long is handed on in pieces, which its reader joins."""
+    def prepare_input(self, data: bytes) -> bytes:
+        """Return input as it has to be written: a line that is too long is split by end-of-file characters."""
         try:
             modes = termios.tcgetattr(self.terminal)
         except termios.error:
@@ -64,18 +70,21 @@ class Command:
         )
 
     def send(self, number: signal.Signals) -> None:
-        """To all of its session; without /proc to its process group."""
+        """Send a signal to all processes of the session; without /proc, to its process group."""
         for pid in session_members(self.pid) or [-self.pid]:
             try:
                 os.kill(pid, number)
                 if number != signal.SIGKILL:
-                    os.kill(pid, signal.SIGCONT)  # a stopped process would not see it
-            except OSError:  # it has ended, or is another user's
+                    os.kill(pid, signal.SIGCONT)  # a stopped process would not handle the signal
+            except OSError:  # the process has ended, or belongs to another user
                 continue
 
 
-def start(argv: list[str], folder: str, environ: dict[str, str], size: tuple[int, int]) -> Command:
-    """
+def start_command(
+    argv: list[str], folder: str, environ: dict[str, str], size: tuple[int, int], confinement: str = ""
+) -> RelayedCommand:
+    """Start a command. `confinement` describes its sandbox as JSON, "" for none.
+
     Raises:
         OSError: it cannot be started.
     """
@@ -83,21 +92,38 @@ def start(argv: list[str], folder: str, environ: dict[str, str], size: tuple[int
     try:
         set_size(ours, *size)
         device = os.fstat(theirs).st_rdev
-        pid = _forked(theirs, argv, folder, environ)
+        pid = _fork_command(
+            theirs, argv, folder, environ, _build_confiner(confinement) if confinement else None
+        )
     except OSError:
         os.close(ours)
         raise
     finally:
         os.close(theirs)
-    return Command(pid, ours, device)
+    return RelayedCommand(pid, ours, device)
 
 
-def _forked(terminal: int, argv: list[str], folder: str, environ: dict[str, str]) -> int:
+def _build_confiner(confinement: str) -> Callable[[str], None]:
+    """Return a function that confines the current process, given its terminal."""
+    from agent_ls.confinement.confine import confine  # imported late, because most terminals do not need it
+    from agent_ls.confinement.wanted import Confinement
+
+    wanted = Confinement(*json.loads(confinement))
+    return lambda terminal: confine(wanted, terminal=terminal)
+
+
+def _fork_command(
+    terminal: int,
+    argv: list[str],
+    folder: str,
+    environ: dict[str, str],
+    confine: Callable[[str], None] | None,
+) -> int:
     reading, writing = os.pipe()
     try:
         pid = os.fork()
         if pid == 0:
-            _become(terminal, writing, argv, folder, environ)
+            _exec_command(terminal, writing, argv, folder, environ, confine)
         os.close(writing)
         writing = -1
         failed = os.read(reading, 32)
@@ -111,16 +137,26 @@ def _forked(terminal: int, argv: list[str], folder: str, environ: dict[str, str]
     return pid
 
 
-def _become(terminal: int, failure: int, argv: list[str], folder: str, environ: dict[str, str]) -> None:
-    """The child's part; never returns."""
+def _exec_command(
+    terminal: int,
+    failure: int,
+    argv: list[str],
+    folder: str,
+    environ: dict[str, str],
+    confine: Callable[[str], None] | None,
+) -> None:
+    """Run the command in the child process; never returns."""
     try:
         os.login_tty(terminal)
         for number in RESET:
             signal.signal(number, signal.SIG_DFL)
-        # When the leader of a terminal's session ends, the system hangs up on what it left in the background
-        # (`server &`). That is to go on, as it does without a terminal; it is ended by its mark in the end.
+        # When a session leader ends, the kernel sends SIGHUP to its background processes (`server &`). They
+        # have to continue, as they do without a terminal; they are found and ended later by their environment
+        # mark.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.chdir(folder)
+        if confine:
+            confine(os.ttyname(0))
         os.execvpe(argv[0], argv, environ)
     except OSError as error:
         os.write(failure, str(error.errno or 1).encode())
@@ -128,15 +164,33 @@ def _become(terminal: int, failure: int, argv: list[str], folder: str, environ: 
         os._exit(127)
 
 
+def adopt_orphans() -> None:
+    """Make the relay the parent of orphaned processes, if the system can (Linux)."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_adopted(command: int) -> None:
+    """Read the exit status of adopted processes that have ended, but not that of the command."""
+    with suppress(OSError):  # there are no children
+        while (
+            found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        ) and found.si_pid != command:
+            os.waitpid(found.si_pid, os.WNOHANG)
+
+
 def set_size(terminal: int, rows: int, columns: int) -> None:
     try:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    except OSError:  # it is gone
+    except OSError:  # the terminal is closed
         return
 
 
 def session_members(session: int) -> list[int]:
-    """The processes of a session; empty where /proc does not tell."""
+    """Return the processes of a session; empty without /proc."""
     try:
         names = os.listdir(_PROC)
     except OSError:

@@ -1,10 +1,12 @@
-"""What the relay and its server say to each other: frames of a letter, a length and bytes. Both sides import this.
+"""The protocol between relay and server: frames of a letter, a length and bytes. Both sides import this.
 
-server to relay   RUN (words: cwd, title, number of arguments, the arguments, NAME=value ...)
+server to relay   RUN (words: cwd, title, confinement as JSON or empty, number of arguments, the arguments,
+                  NAME=value ...)
                   INPUT (bytes as typed), SIZE (words: rows, columns)
-relay to server   HELLO (words: token, pid), STARTED (words: pid), FAILED (words: errno, reason), OUTPUT (bytes),
-                  WAITS (words: 1 when the command waits for input, 0 when no more), CLOSED (the user closed the
-                  terminal), EXIT (words: code as of subprocess, 1 when something still holds the terminal open)
+relay to server   HELLO (words: token, pid), STARTED (words: pid), FAILED (words: errno, reason), OUTPUT
+(bytes),
+                  WAITS (words: 1 when the command waits for input, 0 when it no longer does), CLOSED (the user
+                  closed the terminal), EXIT (words: code as in subprocess, 1 if a process still has the terminal open)
 """
 
 from __future__ import annotations
@@ -16,32 +18,33 @@ HELLO, STARTED, FAILED, OUTPUT, WAITS, CLOSED, EXIT = b"H", b"S", b"F", b"O", b"
 
 HEAD_BYTES = 5
 MAX_BYTES = 16 * 1024 * 1024
-"""Of one frame; what a system takes as arguments and environment is less."""
+"""Limit for one frame; systems accept less for arguments and environment."""
 
 
-def frame(kind: bytes, payload: bytes = b"") -> bytes:
+def encode_frame(kind: bytes, payload: bytes = b"") -> bytes:
     return kind + len(payload).to_bytes(4, "big") + payload
 
 
-def words_frame(kind: bytes, *words: str | int) -> bytes:
-    return frame(kind, b"\0".join(os.fsencode(str(word)) for word in words))
+def encode_words(kind: bytes, *words: str | int) -> bytes:
+    return encode_frame(kind, b"\0".join(os.fsencode(str(word)) for word in words))
 
 
-def words(payload: bytes) -> list[str]:
-    """What `words_frame` was given. No argument and no variable of a program can hold a NUL."""
+def decode_words(payload: bytes) -> list[str]:
+    """Decode the words of `encode_words`. Arguments and variables cannot contain NUL."""
     return [os.fsdecode(word) for word in payload.split(b"\0")]
 
 
-class Frames:
-    """Takes bytes as they come, gives frames when they are whole."""
+class FrameDecoder:
+    """Collects bytes, and returns complete frames."""
 
     def __init__(self) -> None:
         self._held = bytearray()
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """
+        """Add bytes, and return the frames that are complete.
+
         Raises:
-            ValueError: the other side does not speak this.
+            ValueError: the data is not of this protocol.
         """
         self._held += data
         found: list[tuple[bytes, bytes]] = []

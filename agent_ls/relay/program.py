@@ -1,7 +1,7 @@
-"""The relay's loop: one server, one terminal, one command at a time, and no wait but in one place.
+"""The relay's event loop: one server, one terminal, one command at a time. It blocks only in poll.
 
-It runs what its server says and nothing else, and ends with it. What a command left running still prints here; nobody
-but the user sees that.
+It runs only what its server sends, and ends with it. Output of processes that a command left behind is still
+displayed, but not sent to the server.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 
 from agent_ls.relay import command as commands
+from agent_ls.relay.command import adopt_orphans
 from agent_ls.relay.frames import (
     CLOSED,
     EXIT,
@@ -25,25 +26,25 @@ from agent_ls.relay.frames import (
     SIZE,
     STARTED,
     WAITS,
-    Frames,
-    frame,
-    words,
-    words_frame,
+    FrameDecoder,
+    decode_words,
+    encode_frame,
+    encode_words,
 )
-from agent_ls.relay.screen import Screen, ended, titled
-from agent_ls.relay.waiting import Waiting
+from agent_ls.relay.input_wait import InputWaitDetector
+from agent_ls.relay.screen import Screen, format_end, format_title
 
 DRAIN_SECONDS = 0.3
-"""How long after its end a command's output is waited for when something else still holds the terminal open."""
+"""How long to wait for output after a command's end if another process still has the terminal open."""
 
 GRACE_SECONDS = 1.5
-"""Between TERM and KILL when the terminal was closed: editors kill us after two seconds."""
+"""Time between SIGTERM and SIGKILL after the terminal was closed: editors kill the relay after two seconds."""
 
 QUIET_SECONDS = 0.25
-"""Without output, before it is looked whether the command waits for input; then as often again."""
+"""Time without output after which to check whether the command waits for input; also the interval of checks."""
 
 FULL_BYTES = 1024 * 1024
-"""Not yet taken by the server, the command waits before it prints more."""
+"""Bytes not yet sent to the server, above which the command's output is not read."""
 
 MAX_LEFT_OPEN = 8
 
@@ -55,15 +56,15 @@ class Relay:
         self._server = server
         self._screen = screen
         self._wake = wake
-        self._frames = Frames()
+        self._frames = FrameDecoder()
         self._to_server = bytearray()
         self._to_command = bytearray()
-        self._command: commands.Command | None = None
+        self._command: commands.RelayedCommand | None = None
         self._begun = self._quiet_since = self._checked = 0.0
         self._deadline = 0.0
         self._kill_at = 0.0
         self._waits = False
-        self._waiting = Waiting()
+        self._waiting = InputWaitDetector()
         self._asked_size: tuple[int, int] | None = None
         self._left_open: list[int] = []
         self._server_is_there = True
@@ -77,7 +78,8 @@ class Relay:
         while not self._is_over:
             for descriptor, events in self._ready():
                 self._handle(descriptor, events)
-            self._look_at_command()
+            self._check_command()
+            commands.reap_adopted(self._command.pid if self._command else 0)
         self._screen.restore()
 
     # --- waiting
@@ -93,15 +95,17 @@ class Relay:
                 poll.register(1, select.POLLOUT)
         command = self._command
         if command and not command.is_silent:
-            wanted = (select.POLLIN if self._takes() else 0) | (select.POLLOUT if self._to_command else 0)
+            wanted = (select.POLLIN if self._can_take_output() else 0) | (
+                select.POLLOUT if self._to_command else 0
+            )
             if wanted:
                 poll.register(command.terminal, wanted)
         for terminal in self._left_open:
             poll.register(terminal, select.POLLIN)
         return poll.poll(self._timeout_ms())
 
-    def _takes(self) -> bool:
-        """Whether the server and the screen take what the command prints."""
+    def _can_take_output(self) -> bool:
+        """Return whether server and screen can take more output."""
         return len(self._to_server) < FULL_BYTES and not self._screen.is_full
 
     def _timeout_ms(self) -> int | None:
@@ -118,30 +122,30 @@ class Relay:
             next_at = min(next_at, self._kill_at)
         return max(int((next_at - now) * 1000) + 1, 0)
 
-    # --- what happens
+    # --- events
 
     def _handle(self, descriptor: int, events: int) -> None:
         if descriptor == self._server.fileno():
-            self._with_server(events)
+            self._handle_server(events)
         elif descriptor == self._wake:
-            self._signalled(os.read(self._wake, 64))
+            self._handle_signals(os.read(self._wake, 64))
         elif descriptor == 1:
             self._screen.flush()
         elif descriptor == 0:
-            self._typed(self._screen.keys())
+            self._handle_keys(self._screen.keys())
         elif self._command and descriptor == self._command.terminal:
-            self._with_command(self._command, events)
+            self._handle_command(self._command, events)
         elif descriptor in self._left_open:
-            self._of_left_behind(descriptor)
+            self._forward_leftover_output(descriptor)
 
-    def _with_server(self, events: int) -> None:
+    def _handle_server(self, events: int) -> None:
         try:
             if events & select.POLLOUT:
                 del self._to_server[: self._server.send(self._to_server)]
             if events & (select.POLLIN | select.POLLHUP | select.POLLERR):
                 data = self._server.recv(65536)
                 for kind, payload in self._frames.feed(data):
-                    self._told(kind, payload)
+                    self._handle_frame(kind, payload)
                 if not data:
                     self._server_is_gone()
         except BlockingIOError:
@@ -151,74 +155,74 @@ class Relay:
 
     def _server_is_gone(self) -> None:
         self._server_is_there = False
-        self._to_server.clear()  # nobody takes it any more: the command's last words must not wait for that
+        self._to_server.clear()  # nobody reads it any more, and the command's final output must not wait for that
         self._end_command()
 
-    def _told(self, kind: bytes, payload: bytes) -> None:
+    def _handle_frame(self, kind: bytes, payload: bytes) -> None:
         if kind == RUN:
-            self._start(words(payload))
+            self._start(decode_words(payload))
         elif kind == INPUT and payload:
-            self._typed(payload)
+            self._handle_keys(payload)
         elif kind == SIZE:
-            rows, columns = words(payload)
+            rows, columns = decode_words(payload)
             self._asked_size = (int(rows), int(columns))
-            self._fit()
+            self._resize_command()
 
-    def _signalled(self, numbers: bytes) -> None:
+    def _handle_signals(self, numbers: bytes) -> None:
         for number in set(numbers):
             if number == signal.SIGWINCH:
-                self._fit()
-            elif number != signal.SIGCHLD:  # the terminal was closed, or somebody ends us
+                self._resize_command()
+            elif number != signal.SIGCHLD:  # the terminal was closed, or a signal asks the relay to end
                 self._closed()
 
     def _closed(self) -> None:
         self._screen.close()
         if self._command and not self._kill_at:
-            self.tell(frame(CLOSED))
+            self.tell(encode_frame(CLOSED))
         self._end_command()
 
     def _end_command(self) -> None:
-        """Politely at first; with the command we end as well."""
+        """Ask the command to end with SIGTERM, later SIGKILL; the relay ends with it."""
         if not self._command:
-            self._last_words()  # how a command has ended may not have been taken yet
+            self._send_remaining()  # the last command's EXIT frame may not have been sent yet
         elif not self._kill_at:
             self._kill_at = time.monotonic() + GRACE_SECONDS
             self._command.send(signal.SIGTERM)
 
-    def _fit(self) -> None:
+    def _resize_command(self) -> None:
         if self._command:
             self._command.resize(*self._size())
 
     def _size(self) -> tuple[int, int]:
-        """A real terminal knows its own; what a view of it has is told."""
+        """Return the size: a real terminal reports its own, a view of it sends it."""
         return self._screen.size() if self._screen.is_open else self._asked_size or self._screen.size()
 
-    def _typed(self, data: bytes) -> None:
+    def _handle_keys(self, data: bytes) -> None:
         if not data:
             return self._closed()
         if self._command and self._command.code is None:
-            self._to_command += self._command.typed(data)
-            self._waiting.typed()
-            self._moves()
+            self._to_command += self._command.prepare_input(data)
+            self._waiting.note_typing()
+            self._reset_quiet()
 
     # --- the command
 
     def _start(self, said: list[str]) -> None:
-        folder, title, count, *rest = said
+        folder, title, confinement, count, *rest = said
         argv, variables = rest[: int(count)], rest[int(count) :]
         environ = dict(variable.split("=", 1) for variable in variables if "=" in variable)
-        self._screen.show(titled(title))
+        self._screen.show(format_title(title))
         try:
-            self._command = commands.start(argv, folder, environ, self._size())
+            self._command = commands.start_command(argv, folder, environ, self._size(), confinement)
         except OSError as error:
             self._screen.show(f"{error.strerror}\r\n".encode())
-            return self.tell(words_frame(FAILED, error.errno or 0, error.strerror or str(error)))
+            return self.tell(encode_words(FAILED, error.errno or 0, error.strerror or str(error)))
         os.set_blocking(self._command.terminal, False)
         self._begun = self._quiet_since = time.monotonic()
-        self._waiting = Waiting()
-        self.tell(words_frame(STARTED, self._command.pid))
+        self._waiting = InputWaitDetector()
+        self.tell(encode_words(STARTED, self._command.pid))
 
-    def _with_command(self, command: commands.Command, events: int) -> None:
+    def _handle_command(self, command: commands.RelayedCommand, events: int) -> None:
         if events & select.POLLOUT and self._to_command:
             try:
                 del self._to_command[: os.write(command.terminal, self._to_command)]
@@ -227,14 +231,14 @@ class Relay:
         if not events & (select.POLLIN | select.POLLHUP | select.POLLERR):
             return
         if data := command.read():
-            self._waiting.printed(time.monotonic() - self._quiet_since)
-            self._moves()
+            self._waiting.note_output(time.monotonic() - self._quiet_since)
+            self._reset_quiet()
             self._screen.show(data)
-            self.tell(frame(OUTPUT, data))
+            self.tell(encode_frame(OUTPUT, data))
         elif events & (select.POLLHUP | select.POLLERR):
             command.is_silent = True
 
-    def _look_at_command(self) -> None:
+    def _check_command(self) -> None:
         command = self._command
         if not command:
             return
@@ -244,52 +248,55 @@ class Relay:
             if pid:
                 command.code = os.waitstatus_to_exitcode(status)
                 self._deadline = now + DRAIN_SECONDS
-                command.is_silent = False  # it may have opened the terminal anew since, for its last words
+                command.is_silent = False  # it may have opened the terminal again for its final output
             elif self._kill_at and now >= self._kill_at:
                 command.send(signal.SIGKILL)
                 self._kill_at = now + GRACE_SECONDS
             elif now - max(self._quiet_since, self._checked) >= QUIET_SECONDS:
                 self._checked = now
-                command.is_silent = False  # one of its processes may have opened the terminal anew
+                command.is_silent = False  # one of its processes may have opened the terminal again
                 quiet_s = now - self._quiet_since
-                self._set_waits(
-                    self._waiting.looks_so(
+                self._report_waiting(
+                    self._waiting.is_waiting(
                         command.terminal, command.device, open_line=command.open_line, quiet_s=quiet_s
                     )
                 )
         elif command.is_silent:
-            self._ended(command, is_held=False)
-        elif not self._takes():
-            self._deadline = now + DRAIN_SECONDS  # it counts while its last words can be read
+            self._finish_command(command, is_held=False)
+        elif not self._can_take_output():
+            # restart the time limit, because its final output cannot be taken yet
+            self._deadline = now + DRAIN_SECONDS
         elif now >= self._deadline:
             self._drain(command)
-            self._ended(command, is_held=not command.is_silent)
+            self._finish_command(command, is_held=not command.is_silent)
 
-    def _drain(self, command: commands.Command) -> None:
-        """What is there to be read: we may have been kept from it until the deadline. A flood has no end."""
+    def _drain(self, command: commands.RelayedCommand) -> None:
+        """Read the available output, because reads may have been paused until the deadline. Limited, in case
+        it is endless.
+        """
         poll = select.poll()
         poll.register(command.terminal, select.POLLIN)
         for _ in range(FULL_BYTES // commands.CHUNK_BYTES):
             found = poll.poll(0)
             if not found or command.is_silent:
                 return
-            self._with_command(command, found[0][1])
+            self._handle_command(command, found[0][1])
 
-    def _moves(self) -> None:
+    def _reset_quiet(self) -> None:
         self._quiet_since = time.monotonic()
-        self._set_waits(False)
+        self._report_waiting(False)
 
-    def _set_waits(self, waits: bool) -> None:
+    def _report_waiting(self, waits: bool) -> None:
         if waits != self._waits:
             self._waits = waits
-            self.tell(words_frame(WAITS, int(waits)))
+            self.tell(encode_words(WAITS, int(waits)))
 
-    def _ended(self, command: commands.Command, *, is_held: bool) -> None:
+    def _finish_command(self, command: commands.RelayedCommand, *, is_held: bool) -> None:
         code = command.code if command.code is not None else 0
-        self._set_waits(False)
+        self._report_waiting(False)
         self._screen.calm()
-        self._screen.show(ended(code, time.monotonic() - self._begun, open_line=command.open_line))
-        self.tell(words_frame(EXIT, code, int(is_held)))
+        self._screen.show(format_end(code, time.monotonic() - self._begun, open_line=command.open_line))
+        self.tell(encode_words(EXIT, code, int(is_held)))
         self._command = None
         self._to_command.clear()
         if is_held:
@@ -299,9 +306,9 @@ class Relay:
         else:
             os.close(command.terminal)
         if self._kill_at:
-            self._last_words()
+            self._send_remaining()
 
-    def _of_left_behind(self, terminal: int) -> None:
+    def _forward_leftover_output(self, terminal: int) -> None:
         try:
             data = os.read(terminal, commands.CHUNK_BYTES)
         except OSError:
@@ -311,7 +318,7 @@ class Relay:
         self._left_open.remove(terminal)
         os.close(terminal)
 
-    def _last_words(self) -> None:
+    def _send_remaining(self) -> None:
         self._is_over = True
         if self._server_is_there:
             self._server.settimeout(GRACE_SECONDS)
@@ -326,7 +333,7 @@ def main(argv: list[str]) -> int:
         sys.stderr.write("This program is started by agent-ls, in a terminal of the editor.\n")
         return 2
     try:
-        server, token = _connected(argv[1])
+        server, token = _connect(argv[1])
     except (OSError, ValueError):
         sys.stdout.write(LATE)
         return 0
@@ -335,15 +342,17 @@ def main(argv: list[str]) -> int:
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _noted)
+        signal.signal(number, _ignore_signal)
+    adopt_orphans()
     relay = Relay(server, Screen(), reading)
-    relay.tell(words_frame(HELLO, token, os.getpid()))
+    relay.tell(encode_words(HELLO, token, os.getpid()))
     relay.run()
     return 0
 
 
-def _connected(path: str) -> tuple[socket.socket, str]:
-    """
+def _connect(path: str) -> tuple[socket.socket, str]:
+    """Connect to the server named in the token file.
+
     Raises:
         OSError, ValueError: the server no longer waits.
     """
@@ -356,5 +365,5 @@ def _connected(path: str) -> tuple[socket.socket, str]:
     return server, token
 
 
-def _noted(number: int, _frame: object) -> None:
-    """The loop sees it by the pipe."""
+def _ignore_signal(number: int, _frame: object) -> None:
+    """Do nothing: the event loop is notified through the wake-up pipe."""

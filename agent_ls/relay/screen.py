@@ -1,7 +1,7 @@
-"""The editor's terminal as the relay has it: keys come from it, and what a command prints is shown there.
+"""The editor's terminal: keys are read from it, and a command's output is displayed in it.
 
-It never holds a command up for long: a terminal that takes nothing for a second misses what is printed meanwhile.
-Without a terminal (the server keeps it to itself) nothing is shown and no key comes.
+A terminal that accepts nothing for a second loses output, so that it does not block the command. Without a
+terminal (the server keeps the output to itself) nothing is displayed and no keys are read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import termios
 import time
 
 FULL_BYTES = 256 * 1024
-"""Held back, the command waits before it prints more; as long as the terminal takes some of it now and then."""
+"""Bytes not yet displayed, above which the command's output is not read, as long as the terminal accepts some."""
 
 STALLED_SECONDS = 1.0
 TITLE_CHARS = 1_000
@@ -24,11 +24,11 @@ _NORMAL = (b"\x1b[?1049l", b"\x1b[?1047l", b"\x1b[?47l")
 _SWITCH_BYTES = len(_ALTERNATE[0])
 _CALM = b"".join(
     (
-        b"\x0f\x1b(B\x1b[4l\x1b[?7h",  # letters and not boxes, written over and not pushed on, in lines that wrap
-        b"\x1b7\x1b[r\x1b8",  # all lines scroll; it moves the cursor, which stays
+        b"\x0f\x1b(B\x1b[4l\x1b[?7h",  # normal character set, no insert mode, line wrap on
+        b"\x1b7\x1b[r\x1b8",  # scroll the whole screen; this moves the cursor, so it is saved and restored
         b"\x1b[0m\x1b[?25h",
-        b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l",  # the mouse, focus, pasting
-        b"\x1b[?1l\x1b>\x1b[>4m\x1b[<u",  # keys as they are
+        b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l",  # no mouse, focus or paste reports
+        b"\x1b[?1l\x1b>\x1b[>4m\x1b[<u",  # normal key codes
     )
 )
 _MISSED = b"\r\n\x1b[2m[some output is not shown here]\x1b[0m\r\n"
@@ -54,11 +54,11 @@ class Screen:
 
     @property
     def is_full(self) -> bool:
-        """True while a command that prints more had better wait."""
+        """True while the command's output should not be read."""
         return len(self._held) >= FULL_BYTES and time.monotonic() - self._taken_at < STALLED_SECONDS
 
     def size(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Return rows and columns."""
         if not self.is_open:
             return DEFAULT_SIZE
         try:
@@ -76,7 +76,7 @@ class Screen:
         if not self._held:
             self._taken_at = time.monotonic()
         self._held += data
-        self._last += data  # what is left of the piece before may be the beginning of a switch
+        self._last += data  # the end of the previous piece may be the start of an escape sequence
         on, off = (max(map(self._last.rfind, switches)) for switches in (_ALTERNATE, _NORMAL))
         if on != off:
             self._is_alternate = on > off
@@ -84,7 +84,7 @@ class Screen:
         self.flush()
 
     def calm(self) -> None:
-        """Takes back what a program may have left: the other screen, a hidden cursor, the mouse, colours."""
+        """Reset what a program may have left: alternate screen, hidden cursor, mouse reports, colours."""
         self.show((_NORMAL[0] if self._is_alternate else b"") + _CALM)
         self._is_alternate = False
 
@@ -103,7 +103,7 @@ class Screen:
             self._held += _MISSED
 
     def keys(self) -> bytes:
-        """b"" when the terminal is gone."""
+        """Read keys; b"" if the terminal is closed."""
         try:
             return os.read(0, 65536)
         except OSError:
@@ -114,7 +114,7 @@ class Screen:
         self._held.clear()
 
     def _end(self) -> None:
-        """Shows what is held, unless the terminal takes nothing any more."""
+        """Display pending output, unless the terminal accepts nothing any more."""
         poll = select.poll()
         poll.register(1, select.POLLOUT)
         before = len(self._held) + 1
@@ -132,22 +132,22 @@ class Screen:
                 return
 
 
-def titled(command: str) -> bytes:
-    """The line above a command's output. Its words are a model's: they get no control over the terminal."""
+def format_title(command: str) -> bytes:
+    """Format the line above a command's output. Its text is the model's, so control characters are removed."""
     lines = command.strip().splitlines() or [""]
     shown = "".join(char if char.isprintable() else "\ufffd" for char in lines[0][:TITLE_CHARS])
     more = " …" if len(lines) > 1 or len(lines[0]) > TITLE_CHARS else ""
     return f"\x1b[1m$ {shown}{more}\x1b[0m\r\n".encode(sys.getfilesystemencoding(), "replace")
 
 
-def ended(code: int, seconds: float, *, open_line: bool) -> bytes:
+def format_end(code: int, seconds: float, *, open_line: bool) -> bytes:
     how = f"ended by signal {-code}" if code < 0 else f"exit {code}"
     line = "\r\n" if open_line else ""
     return f"{line}\x1b[2m[{how}, {seconds:.1f} s]\x1b[0m\r\n".encode()
 
 
 def _set_raw(terminal: int) -> None:
-    """As tty.setraw: each key comes at once and as it is, also Ctrl+C."""
+    """Set raw mode as tty.setraw does: each key arrives at once and unchanged, also Ctrl+C."""
     modes = termios.tcgetattr(terminal)
     modes[0] &= ~(termios.BRKINT | termios.ICRNL | termios.INPCK | termios.ISTRIP | termios.IXON)
     modes[1] &= ~termios.OPOST

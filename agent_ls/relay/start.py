@@ -1,4 +1,4 @@
-"""What the editor's terminal runs: `python -I -S start.py TOKEN_FILE`. It finds the package and hands over."""
+"""Entry point in the editor's terminal: `python -I -S start.py TOKEN_FILE`. Finds the package and runs the relay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from os.path import abspath, dirname
 
 if __name__ == "__main__":
-    # Behind the standard library: nothing that lies beside the package can stand in for a module of Python's.
+    # Appended after the standard library, so that files next to the package cannot replace its modules.
     sys.path.append(dirname(dirname(dirname(abspath(__file__)))))
     from agent_ls.relay.program import main
 

@@ -1,1 +1,1 @@
-"""What is proposed, what was accepted, what went stale. Never opens a file."""
+"""Track which hunks of a file are proposed, pending, accepted or stale. Pure: never opens a file."""

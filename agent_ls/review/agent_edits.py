@@ -1,16 +1,16 @@
-"""What an agent does to a file: new hunks, or more of a hunk that it made before.
+"""Apply an agent's change to a ledger: new hunks, or additions to hunks of the same session.
 
-Rules, for each run of changed lines (a line typed directly before or after a hunk is outside it, but lines put
-where a hunk of the same session removed some belong to that hunk):
+Rules for each block of changed lines. (A line directly before or after a hunk is outside it, except that
+lines inserted where a hunk of the same session removed some belong to that hunk.)
 
 - Outside all hunks: a new pending hunk.
-- Inside an open hunk of the same session: that hunk, with its id and its first call, now has these lines. Back at the
-  base it is `gone`. A hunk that the user edited stays `edited`, because his text is in it.
-- Inside a hunk of another session: to that hunk it is a user's edit (PROTOCOL, Edits); it becomes `edited`.
-- Across the border of hunks: the first open one of the same session grows over all that is touched, else a new one
-  does. Others of the same session are `gone` (swallowed), those of other sessions `stale`. If text that is not this
-  session's was swallowed, the hunk is `edited`, so that undo asks.
-- A gone hunk that is touched cannot come back.
+- Inside an open hunk of the same session: the hunk keeps its id and its first call, and now has these lines. If that
+  restores the base lines, it is `gone`. A hunk that the user edited stays `edited`, because it contains their text.
+- Inside a hunk of another session: for that hunk it counts as a user's edit, so it becomes `edited`.
+- Across hunk borders: the first open hunk of the same session grows over the whole block; if there is none, a new hunk
+  does. Other hunks of the same session are `gone` (merged into it), those of other sessions `stale`. If text of the
+  user or of another session was merged, the hunk is `edited`, so that undo asks first.
+- A gone hunk that is touched cannot be reopened.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_ls.patch.hunks import LineHunk, hunk_ids
-from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
-from agent_ls.review.hunks import Author, LedgerHunk, Lines, made_by, new_hunk
-from agent_ls.review.ledger import Change, FileLedger, change
-from agent_ls.review.merging import carried
-from agent_ls.review.pieces import Piece, current_lines, held, join, shared
-from agent_ls.review.runs import take_up, window
-from agent_ls.review.user_edits import grown, tidy
-from agent_ls.review.whole_file import agent_changed_file, brought_back, is_about_the_file
+from agent_ls.review.hunks import Author, LedgerHunk, Lines, add_turns, new_hunk
+from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
+from agent_ls.review.merging import apply_same_change
+from agent_ls.review.segment_changes import apply_changes, segments_around
+from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
+from agent_ls.review.user_edits import extend_hunk, trim_pending
+from agent_ls.review.whole_file import apply_agent_file_change, is_whole_file_change, recreate_file
 
 
-def agent_edit(ledger: FileLedger, new_text: str | None, author: Author) -> Change:
-    """The agent made the file's text `new_text`; None: it deleted the file."""
+def apply_agent_edit(ledger: FileLedger, new_text: str | None, author: Author) -> LedgerChange:
+    """Return the ledger after an agent changed the file's text to `new_text`; None: the agent deleted the file."""
     if new_text is not None and ledger.current is None and ledger.base is not None:
-        return change(ledger, agent_edit(brought_back(ledger), new_text, author).ledger)
-    if new_text is None or is_about_the_file(ledger):
-        return change(ledger, _with_ids(agent_changed_file(ledger, new_text, author), author))
+        return diff_ledgers(ledger, apply_agent_edit(recreate_file(ledger), new_text, author).ledger)
+    if new_text is None or is_whole_file_change(ledger):
+        return diff_ledgers(ledger, _with_ids(apply_agent_file_change(ledger, new_text, author), author))
     splice = line_splice(ledger.current_text or "", new_text)
     if splice.is_empty:
-        return Change(ledger, ())
-    return change(ledger, _with_ids(_edited(ledger, splice, author), author))
+        return LedgerChange(ledger, ())
+    return diff_ledgers(ledger, _with_ids(_apply_splice(ledger, splice, author), author))
 
 
-def linked(made: Change, link: str) -> Change:
-    """The change with `link` on its new hunks; "" leaves it as it is."""
+def link_new_hunks(made: LedgerChange, link: str) -> LedgerChange:
+    """Return the change with `link` set on its new hunks; "" leaves it unchanged."""
     if not link:
         return made
     new = {hunk.id for hunk in made.new}
@@ -55,31 +55,31 @@ def linked(made: Change, link: str) -> Change:
     return replace(made, ledger=ledger, changed=named(made.changed), new=named(made.new))
 
 
-def _edited(ledger: FileLedger, splice: LineSplice, author: Author) -> FileLedger:
+def _apply_splice(ledger: FileLedger, splice: LineSplice, author: Author) -> FileLedger:
     current = ledger.current or ()
-    about = window(ledger, splice.start, splice.end)
+    about = segments_around(ledger, splice.start, splice.end)
     lines = (*current[about.start : splice.start], *splice.lines, *current[splice.end : about.end])
     agent = _Agent(author)
-    pieces = take_up(about.middle, line_hunks(current_lines(about.middle), lines), agent.take)
-    middle = [part for piece in pieces for part in _settled(piece)]
-    return join(ledger, [*about.head, *middle, *about.tail], agent.closed)
+    pieces = apply_changes(about.middle, line_hunks(current_lines(about.middle), lines), agent.take)
+    middle = [part for piece in pieces for part in _settle(piece)]
+    return join_segments(ledger, [*about.head, *middle, *about.tail], agent.closed)
 
 
-def _settled(piece: Piece) -> list[Piece]:
+def _settle(piece: Segment) -> list[Segment]:
     hunk = piece.hunk
     if hunk is None or not hunk.is_open or piece.current != hunk.base_lines:
-        return tidy(piece)
+        return trim_pending(piece)
     return (
-        [Piece(replace(hunk, state="gone"), piece.current, piece.current)]
+        [Segment(replace(hunk, state="gone"), piece.current, piece.current)]
         if hunk.id
-        else [shared(piece.current)]
+        else [shared_segment(piece.current)]
     )
 
 
 def _with_ids(ledger: FileLedger, author: Author) -> FileLedger:
-    """Ids by SEMANTICS 10.5, counted on from the hunks that the same call made before.
+    """Assign ids to new hunks, numbering them on from the earlier hunks of the same call.
 
-    A call's id is unique in its session only, and the ledger holds the hunks of several.
+    A call id is unique only within its session, and a ledger holds hunks of several sessions.
     """
     call = (author.session_id, author.call_id)
     placed_and_closed = (*ledger.hunks, *ledger.closed)
@@ -97,47 +97,47 @@ def _with_ids(ledger: FileLedger, author: Author) -> FileLedger:
 
 @dataclass(slots=True)
 class _Agent:
-    """The manner in which an agent's change is taken up; `closed` collects hunks that lose their place by it."""
+    """The change handler for agent edits. `closed` collects hunks that lose their position."""
 
     author: Author
     closed: list[LedgerHunk] = field(default_factory=list)
 
-    def take(self, group: list[Piece], start: int, end: int, lines: Lines) -> list[Piece]:
+    def take(self, group: list[Segment], start: int, end: int, lines: Lines) -> list[Segment]:
         if len(group) == 1 and group[0].hunk and not group[0].current and not self._is_own(group[0].hunk):
-            return [group[0], held(new_hunk(self.author, "content", (), lines), lines)]
+            return [group[0], hunk_segment(new_hunk(self.author, "content", (), lines), lines)]
         group = [self._without_gone(piece) for piece in group]
         old = current_lines(group)
         if not any(piece.hunk for piece in group):
             hunk = new_hunk(self.author, "content", old[start:end], lines)
-            return [shared(old[:start]), held(hunk, lines), shared(old[end:])]
-        return [self._taken_in(group, old, (*old[:start], *lines, *old[end:]))]
+            return [shared_segment(old[:start]), hunk_segment(hunk, lines), shared_segment(old[end:])]
+        return [self._extend_over_group(group, old, (*old[:start], *lines, *old[end:]))]
 
     def _is_own(self, hunk: LedgerHunk) -> bool:
         return hunk.is_open and hunk.session_id == self.author.session_id
 
-    def _without_gone(self, piece: Piece) -> Piece:
+    def _without_gone(self, piece: Segment) -> Segment:
         if piece.hunk is None or piece.hunk.is_open:
             return piece
         self.closed.append(piece.hunk)
-        return shared(piece.current)
+        return shared_segment(piece.current)
 
-    def _taken_in(self, group: Sequence[Piece], old: Lines, new: Lines) -> Piece:
+    def _extend_over_group(self, group: Sequence[Segment], old: Lines, new: Lines) -> Segment:
         hunks = [piece.hunk for piece in group if piece.hunk]
         own = next((hunk for hunk in hunks if self._is_own(hunk)), None)
         if own is None and len(group) == 1:
-            return held(replace(hunks[0], state="edited"), new)
+            return hunk_segment(replace(hunks[0], state="edited"), new)
         keeper = own or new_hunk(self.author, "content", (), ())
         for hunk in hunks:
-            if hunk is not keeper and hunk.id:  # one without an id was made by this very edit
+            if hunk is not keeper and hunk.id:  # a hunk without an id was made by this same edit
                 self.closed.append(replace(hunk, state="gone" if self._is_own(hunk) else "stale"))
         if any(self._is_own(hunk) for hunk in hunks):
             parts = (turn for hunk in hunks if self._is_own(hunk) for turn in hunk.turns)
-            keeper = made_by(keeper, (*parts, self.author.turn_id))
-        piece = grown(keeper, group, new)
+            keeper = add_turns(keeper, (*parts, self.author.turn_id))
+        piece = extend_hunk(keeper, group, new)
         taken = piece.hunk
         assert taken is not None
         if new == taken.base_lines:
             return piece
         if all(self._is_own(hunk) and hunk.state == "pending" for hunk in hunks):
-            return held(replace(taken, state="pending", agent_lines=new), new)
-        return held(replace(taken, agent_lines=carried(old, new, taken.agent_lines)), new)
+            return hunk_segment(replace(taken, state="pending", agent_lines=new), new)
+        return hunk_segment(replace(taken, agent_lines=apply_same_change(old, new, taken.agent_lines)), new)

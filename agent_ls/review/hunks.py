@@ -1,15 +1,14 @@
-"""A hunk of the ledger: which lines an agent changed, whose call did it, and what became of it.
+"""A hunk of the ledger: which lines an agent changed, by which call, and its review state.
 
-States (PROTOCOL, Edits: the ledger):
-
-    pending   in the text, exactly as the agent left it
+States:
+    pending   in the text, exactly as the agent wrote it
     edited    in the text, and the user typed inside it
-    gone      its lines are back at the base (the user's own undo, a checkout, a discarded buffer); a redo makes
-              it pending again. Also: swallowed by a later change of the same agent
-    stale     no longer to be told apart from other changes, so that it cannot be undone by itself
+    gone      its lines are back at the base (the user's undo, a checkout, a discarded buffer); a redo makes it
+              pending again. Also: merged into a later change of the same agent
+    stale     no longer distinguishable from other changes, so it cannot be undone separately
     kept      accepted; final
-    undone    taken back by a verdict; final: a redo in the editor after it is the user's own text
-    proposed  not in the text yet: it stands beside the ledger (review "before", proposals.py)
+    undone    reverted by a decision; pending again if the editor's undo restores exactly the text before it
+    proposed  not in the text yet (review "before", proposals.py)
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 Lines: TypeAlias = tuple[str, ...]
-State: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
-What: TypeAlias = Literal["content", "create", "delete"]
+HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
+HunkKind: TypeAlias = Literal["content", "create", "delete"]
 
-OPEN: frozenset[State] = frozenset({"pending", "edited"})
-"""The states in which base and current differ at the hunk."""
+OPEN_STATES: frozenset[HunkState] = frozenset({"pending", "edited"})
+"""The states in which base and current text differ at the hunk."""
 
 
 class Author(Protocol):
-    """Who makes a change (environments.base.Attribution fits)."""
+    """The session, turn and call that make a change (environments.base.Attribution fits)."""
 
     @property
     def session_id(self) -> str: ...
@@ -41,20 +40,22 @@ class Author(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LedgerHunk:
-    """Lines [base_start, base_end) of the base, which are `base_lines`, stand as [start, end) in the current text.
+    """Lines [base_start, base_end) of the base, with text `base_lines`, are lines [start, end) of the current
+    text.
 
-    Lines count from 0 and keep their endings. `agent_lines` is what the agent wrote; what stands there now is
-    `FileLedger.lines_of(hunk)`. `what` create and delete are about the whole file, and their ranges cover it.
-    For a hunk that is kept, undone or stale the ranges are those it had last. Hunks with the same `link` belong
-    together: both ends of a move. `later_turns` of the same session have changed what the first one made of it.
+    Lines count from 0 and keep their line endings. `agent_lines` is the agent's text; the current text of the
+    hunk is `FileLedger.lines_of(hunk)`. `what` create and delete concern the whole file, and their ranges
+    cover it. For a hunk that is kept, undone or stale, the ranges are the last ones. Hunks with the same
+    `link` belong together: both ends of a move. `later_turns` are further turns of the same session that
+    changed this hunk.
     """
 
     id: str
     session_id: str
     turn_id: str
     call_id: str
-    what: What
-    state: State
+    what: HunkKind
+    state: HunkState
     base_start: int
     base_end: int
     start: int
@@ -70,17 +71,17 @@ class LedgerHunk:
 
     @property
     def is_open(self) -> bool:
-        return self.state in OPEN
+        return self.state in OPEN_STATES
 
 
-def made_by(hunk: LedgerHunk, turns: Iterable[str]) -> LedgerHunk:
-    """The hunk with these turns having a part in it too."""
+def add_turns(hunk: LedgerHunk, turns: Iterable[str]) -> LedgerHunk:
+    """Return the hunk with further turns that contributed to it."""
     later = dict.fromkeys(turn for turn in (*hunk.later_turns, *turns) if turn != hunk.turn_id)
     return replace(hunk, later_turns=tuple(later))
 
 
-def new_hunk(author: Author, what: What, base_lines: Lines, agent_lines: Lines) -> LedgerHunk:
-    """A pending hunk that has no id and no place yet."""
+def new_hunk(author: Author, what: HunkKind, base_lines: Lines, agent_lines: Lines) -> LedgerHunk:
+    """Return a pending hunk without id and position."""
     return LedgerHunk(
         id="",
         session_id=author.session_id,
@@ -95,3 +96,10 @@ def new_hunk(author: Author, what: What, base_lines: Lines, agent_lines: Lines) 
         base_lines=base_lines,
         agent_lines=agent_lines,
     )
+
+
+def find_lines(wanted: Lines, lines: Lines) -> list[int]:
+    """Return the positions of these lines; no lines occur nowhere."""
+    if not wanted:
+        return []
+    return [k for k, line in enumerate(lines) if line == wanted[0] and lines[k : k + len(wanted)] == wanted]

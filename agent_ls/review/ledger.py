@@ -1,11 +1,12 @@
-"""The ledger of one file: what the user has accepted, what stands there now, and the hunks between the two.
+"""The ledger of one file: the accepted text (base), the current text, and the hunks between the two.
 
-Values only: each change gives a new ledger. It does not know where texts come from, nor when a person is asked.
-Agents change it by `agent_edits.agent_edit`, the user's typing by `user_edits.user_edit`, verdicts by `verdicts`;
-after a restart `restore.restore` builds it again.
+Immutable: each change returns a new ledger. It does not know where texts come from, nor when the user is
+asked. Agents change it by `agent_edits.apply_agent_edit`, the user's typing by `user_edits.apply_user_edit`,
+decisions by `decisions.apply_decision`; after a restart `restore.restore_ledger` rebuilds it.
 
-Invariant: base and current differ exactly by the open hunks (pending, edited). What the user types outside them is
-in both; what he types inside one is in current, and the hunk is `edited`. Nothing of the user's is ever dropped.
+Invariant: base and current differ exactly by the open hunks (pending, edited). Text that the user types
+outside hunks is in both; text typed inside a hunk is in current, and the hunk is `edited`. No text of the
+user is ever dropped.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import is_
 
-from agent_ls.recent import Recent
+from agent_ls.memo import Memo
 from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.text import split_lines
 
 
 @dataclass(frozen=True, slots=True)
 class FileLedger:
-    """`base` and `current` are lines with their endings, None where there is no file.
+    """`base` and `current` are lines with their endings, None if there is no file.
 
-    `hunks` are those that have a place: pending, edited, and gone ones that a redo could bring back; in the order
-    of their places. `closed` are all others: kept, undone, stale, and gone for good; in the order of closing.
+    `hunks` are those with a position, in file order: pending, edited, and gone ones that a redo could reopen.
+    `closed` are all others, in order of closing: kept, undone, stale, and finally gone.
     """
 
     path: str
@@ -43,37 +44,36 @@ class FileLedger:
 
     @property
     def open_hunks(self) -> tuple[LedgerHunk, ...]:
-        """Those that await a verdict."""
+        """The hunks that await a decision."""
         return tuple(hunk for hunk in self.hunks if hunk.is_open)
 
     def find(self, hunk_id: str) -> LedgerHunk | None:
         return next((hunk for hunk in (*self.hunks, *self.closed) if hunk.id == hunk_id), None)
 
     def lines_of(self, hunk: LedgerHunk) -> Lines:
-        """What stands at a placed hunk now; for a closed one, what the agent wrote."""
+        """Return the current lines of a hunk that has a position; for a closed hunk, the agent's lines."""
         if hunk.id in _placed(self.hunks):
             return (self.current or ())[hunk.start : hunk.end]
         return hunk.agent_lines
 
 
 # One change asks several times for the text of the same lines.
-_text: Recent[Lines, str] = Recent("".join, least=1_000, most=400_000, alike=is_)
+_text: Memo[Lines, str] = Memo("".join, least=1_000, most=400_000, alike=is_)
 
 
 def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
     return frozenset(hunk.id for hunk in hunks)
 
 
-# And who shows a thousand hunks, for the ids of all of them at each.
-_placed = Recent(_ids, least=8, most=100_000, alike=is_)
+# Displaying a thousand hunks asks for the same ids at each of them.
+_placed = Memo(_ids, least=8, most=100_000, alike=is_)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A ledger after something happened. `changed` are the hunks whose state or lines are others than before,
-
-    as they are now, in order of place, closed ones last; hunks that only moved are not among them. `new` are those
-    of `changed` that were made by this.
+class LedgerChange:
+    """A ledger after a change. `changed` are the hunks whose state or lines differ from before, in file
+    order, closed ones last. Hunks that only moved are left out. `new` are those of `changed` that this change
+    created.
     """
 
     ledger: FileLedger
@@ -82,16 +82,16 @@ class Change:
 
 
 def open_ledger(path: str, text: str | None) -> FileLedger:
-    """The ledger of a file that no agent has changed; `text` None: there is no such file."""
+    """Return the ledger of a file that no agent has changed; `text` None: there is no such file."""
     lines = None if text is None else tuple(split_lines(text))
     return FileLedger(path, lines, lines)
 
 
-def change(before: FileLedger, after: FileLedger) -> Change:
-    """What came of it."""
+def diff_ledgers(before: FileLedger, after: FileLedger) -> LedgerChange:
+    """Return the change between two ledgers: the hunks that differ or are new."""
     known = {hunk.id: _told(before, hunk) for hunk in _all(before)}
     changed = tuple(hunk for hunk in _all(after) if known.get(hunk.id) != _told(after, hunk))
-    return Change(after, changed, tuple(hunk for hunk in changed if hunk.id not in known))
+    return LedgerChange(after, changed, tuple(hunk for hunk in changed if hunk.id not in known))
 
 
 def _all(ledger: FileLedger) -> Iterable[LedgerHunk]:
@@ -99,6 +99,6 @@ def _all(ledger: FileLedger) -> Iterable[LedgerHunk]:
 
 
 def _told(ledger: FileLedger, hunk: LedgerHunk) -> tuple[object, ...]:
-    """What a client shows of a hunk, without its place."""
+    """Return the displayed properties of a hunk, without its position."""
     lines = (ledger.current or ())[hunk.start : hunk.end] if hunk.is_open else ()
     return hunk.state, hunk.base_lines, hunk.agent_lines, lines

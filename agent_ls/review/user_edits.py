@@ -1,15 +1,14 @@
-"""What the user does to a file with hunks in it: typing, undo and redo, a checkout, a formatter.
+"""Apply the user's changes to a ledger: typing, undo and redo, a checkout, a formatter.
 
 Rules:
-
-- Outside the hunks, his text is accepted text: it goes into the base, and hunks only move.
-- Inside a hunk, the hunk is `edited`. Inside means among its lines: a line typed directly before or after a hunk,
-  or where a hunk removed lines, is outside.
-- Hunks that are back at the base lines are `gone`, hunks back at the agent's lines are `pending` again. This is
-  looked for first, for all hunks about the change together, since an editor's undo tells them as one.
-- A change across the border of a hunk is divided where that needs no guess: lines that are only deleted, and lines
-  replaced one for one. Else the hunk grows over the whole change. Other hunks that it runs into are `stale`: they can
-  no longer be told apart from it.
+- Outside hunks, the user's text is accepted: it goes into the base, and hunks only move.
+- Inside a hunk, the hunk becomes `edited`. A line typed directly before or after a hunk, or where a hunk removed
+  lines, is outside.
+- Hunks that are back at their base lines are `gone`; hunks back at the agent's lines are `pending` again. This is
+  checked first, and for all hunks near the change together, because an editor reports an undo as one change.
+- A change across a hunk border is split where that is certain: lines that are only deleted, or replaced one for one.
+  Otherwise the hunk grows over the whole change, and other hunks that it touches become `stale`, because they can no
+  longer be distinguished from it.
 """
 
 from __future__ import annotations
@@ -18,43 +17,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import LedgerHunk, Lines
-from agent_ls.review.ledger import Change, FileLedger, change
-from agent_ls.review.pieces import Piece, current_lines, held, join, shared
-from agent_ls.review.runs import take_up, window
-from agent_ls.review.whole_file import is_about_the_file, user_changed_file
+from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
+from agent_ls.review.segment_changes import apply_changes, segments_around
+from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
+from agent_ls.review.whole_file import apply_user_file_change, is_whole_file_change
 
 
-def user_edit(ledger: FileLedger, new_text: str | None) -> Change:
-    """The file's text is `new_text` now, and no agent did it; None: the file is not there any more."""
-    if new_text is None or is_about_the_file(ledger):
-        return change(ledger, user_changed_file(ledger, new_text))
+def apply_user_edit(ledger: FileLedger, new_text: str | None) -> LedgerChange:
+    """Return the ledger after the file's text became `new_text`, not by an agent; None: the file is gone."""
+    if new_text is None or is_whole_file_change(ledger):
+        return diff_ledgers(ledger, apply_user_file_change(ledger, new_text))
     splice = line_splice(ledger.current_text or "", new_text)
     if splice.is_empty:
-        return Change(ledger, ())
-    return change(ledger, _edited(ledger, splice))
+        return LedgerChange(ledger, ())
+    return diff_ledgers(ledger, _apply_splice(ledger, splice))
 
 
-def _edited(ledger: FileLedger, splice: LineSplice) -> FileLedger:
+def _apply_splice(ledger: FileLedger, splice: LineSplice) -> FileLedger:
     current = ledger.current or ()
-    about = window(ledger, splice.start - _slack(current, splice), splice.end)
+    about = segments_around(ledger, splice.start - _slack(current, splice), splice.end)
     lines = (*current[about.start : splice.start], *splice.lines, *current[splice.end : about.end])
     if not any(piece.hunk for piece in about.middle):
-        return join(ledger, [*about.head, shared(lines), *about.tail])
-    recalled = _recalled(about.middle, lines)
+        return join_segments(ledger, [*about.head, shared_segment(lines), *about.tail])
+    recalled = _undo_or_redo(about.middle, lines)
     if recalled is not None:
-        return join(ledger, [*about.head, *recalled, *about.tail])
+        return join_segments(ledger, [*about.head, *recalled, *about.tail])
     typing = _Typing()
-    runs = _outward(line_hunks(current_lines(about.middle), lines), about.middle)
-    pieces = take_up(about.middle, runs, typing.take)
-    middle = [part for piece in pieces for part in judged(piece)]
-    return join(ledger, [*about.head, *middle, *about.tail], typing.closed)
+    runs = _move_to_borders(line_hunks(current_lines(about.middle), lines), about.middle)
+    pieces = apply_changes(about.middle, runs, typing.take)
+    middle = [part for piece in pieces for part in with_derived_state(piece)]
+    return join_segments(ledger, [*about.head, *middle, *about.tail], typing.closed)
 
 
 def _slack(current: Lines, splice: LineSplice) -> int:
-    """How many lines further up the same change could be told: lines added or removed among equal ones."""
+    """Return how many lines further up the same change could also start, among equal lines."""
     if splice.start < splice.end and splice.lines:
         return 0
     block = splice.lines or current[splice.start : splice.end]
@@ -64,15 +63,16 @@ def _slack(current: Lines, splice: LineSplice) -> int:
     return slack
 
 
-def _recalled(pieces: Sequence[Piece], lines: Lines) -> list[Piece] | None:
-    """The pieces with some hunks undone or redone, if that alone gives exactly `lines`.
+def _undo_or_redo(pieces: Sequence[Segment], lines: Lines) -> list[Segment] | None:
+    """Return the segments with some hunks undone or redone, if that alone produces exactly `lines`.
 
-    Each hunk's lines may be as now, at the base, or at the agent's; text between hunks must stand as it does.
+    Each hunk may have its current, base or agent lines; the text between hunks must be unchanged.
     """
-    # reached[k]: each place in `lines` that the first k pieces can fill up to, with the last piece that did so.
-    reached: list[dict[int, tuple[int, Piece]]] = [{0: (0, shared(()))}]
+    # reached[k]: each length of `lines` that the first k segments can produce, with the last segment used for
+    # it.
+    reached: list[dict[int, tuple[int, Segment]]] = [{0: (0, shared_segment(()))}]
     for piece in pieces:
-        ends: dict[int, tuple[int, Piece]] = {}
+        ends: dict[int, tuple[int, Segment]] = {}
         for at in reached[-1]:
             for variant in _variants(piece):
                 end = at + len(variant.current)
@@ -83,37 +83,37 @@ def _recalled(pieces: Sequence[Piece], lines: Lines) -> list[Piece] | None:
         reached.append(ends)
     if len(lines) not in reached[-1]:
         return None
-    recalled: list[Piece] = []
+    recalled: list[Segment] = []
     at = len(lines)
     for ends in reversed(reached[1:]):
         at, piece = ends[at]
-        recalled = [*tidy(piece), *recalled]
+        recalled = [*trim_pending(piece), *recalled]
     return recalled
 
 
-def _variants(piece: Piece) -> list[Piece]:
+def _variants(piece: Segment) -> list[Segment]:
     hunk = piece.hunk
     if hunk is None:
         return [piece]
-    back = Piece(replace(hunk, state="gone"), hunk.base_lines, hunk.base_lines)
-    again = held(replace(hunk, state="pending"), hunk.agent_lines)
+    back = Segment(replace(hunk, state="gone"), hunk.base_lines, hunk.base_lines)
+    again = hunk_segment(replace(hunk, state="pending"), hunk.agent_lines)
     return [piece, back] if hunk.agent_lines == hunk.base_lines else [piece, back, again]
 
 
-def judged(piece: Piece) -> list[Piece]:
-    """A piece with the state that its lines give it."""
+def with_derived_state(piece: Segment) -> list[Segment]:
+    """Return a segment with the state that follows from its lines."""
     hunk = piece.hunk
     if hunk is None:
         return [piece]
     if piece.current == hunk.base_lines or (not hunk.is_open and piece.current != hunk.agent_lines):
-        return [Piece(replace(hunk, state="gone"), piece.current, piece.current)]
+        return [Segment(replace(hunk, state="gone"), piece.current, piece.current)]
     if piece.current == hunk.agent_lines:
-        return tidy(held(replace(hunk, state="pending"), piece.current))
-    return [held(replace(hunk, state="edited"), piece.current)]
+        return trim_pending(hunk_segment(replace(hunk, state="pending"), piece.current))
+    return [hunk_segment(replace(hunk, state="edited"), piece.current)]
 
 
-def tidy(piece: Piece) -> list[Piece]:
-    """A pending hunk without the lines at its ends that it does not change."""
+def trim_pending(piece: Segment) -> list[Segment]:
+    """Shrink a pending hunk by the unchanged lines at its ends."""
     hunk = piece.hunk
     if hunk is None or hunk.state != "pending":
         return [piece]
@@ -125,29 +125,29 @@ def tidy(piece: Piece) -> list[Piece]:
         return [piece]
     inner = new[head : len(new) - tail]
     hunk = replace(hunk, base_lines=old[head : len(old) - tail], agent_lines=inner)
-    return [shared(new[:head]), held(hunk, inner), shared(new[len(new) - tail :])]
+    return [shared_segment(new[:head]), hunk_segment(hunk, inner), shared_segment(new[len(new) - tail :])]
 
 
-def _outward(runs: Sequence[LineHunk], pieces: Sequence[Piece]) -> list[LineHunk]:
-    """The same change, told so that lines which could stand beside a hunk are not put into it.
+def _move_to_borders(runs: Sequence[LineHunk], pieces: Sequence[Segment]) -> list[LineHunk]:
+    """Move insertions to hunk borders where the same result allows it, so that they count as outside.
 
-    A copy of a hunk's first line typed above it would else be seen as typed below that line.
+    Otherwise a copy of a hunk's first line, typed above it, would count as typed below that line.
     """
     lines = current_lines(pieces)
     borders = [0]
     for piece in pieces:
         borders.append(borders[-1] + len(piece.current))
-    # At least one line stays between two runs.
+    # At least one line must stay between two changes.
     lowest = [0, *(run.base_end + 1 for run in runs[:-1])]
     highest = [*(run.base_start - 1 for run in runs[1:]), len(lines)]
     slid = []
     for run, low, high in zip(runs, lowest, highest, strict=True):
         is_insertion = run.base_start == run.base_end
-        slid.append(_slid(run, lines, set(borders), low, high) if is_insertion else run)
+        slid.append(_slide(run, lines, set(borders), low, high) if is_insertion else run)
     return slid
 
 
-def _slid(run: LineHunk, lines: Lines, borders: set[int], low: int, high: int) -> LineHunk:
+def _slide(run: LineHunk, lines: Lines, borders: set[int], low: int, high: int) -> LineHunk:
     at, added = run.base_start, run.added
     while at not in borders and at > low and lines[at - 1] == added[-1]:
         at, added = at - 1, (added[-1], *added[:-1])
@@ -161,60 +161,66 @@ def _slid(run: LineHunk, lines: Lines, borders: set[int], low: int, high: int) -
 
 @dataclass(slots=True)
 class _Typing:
-    """The manner in which typing is taken up; `closed` collects hunks that lose their place by it."""
+    """The change handler for typing. `closed` collects hunks that lose their position."""
 
     closed: list[LedgerHunk] = field(default_factory=list)
 
-    def take(self, group: list[Piece], start: int, end: int, lines: Lines) -> list[Piece]:
+    def take(self, group: list[Segment], start: int, end: int, lines: Lines) -> list[Segment]:
         if len(group) == 1 and group[0].hunk:
             return self._inside(group[0], start, end, lines)
         group = [self._without_gone(piece) for piece in group]
         if not any(piece.hunk for piece in group):
-            return [shared(lines)] if not group else [shared(_put(current_lines(group), start, end, lines))]
+            return (
+                [shared_segment(lines)]
+                if not group
+                else [shared_segment(_replace_lines(current_lines(group), start, end, lines))]
+            )
         if not lines or len(lines) == end - start:
-            return _divided(group, start, end, lines)
+            return _split_among(group, start, end, lines)
         return [self._grown(group, start, end, lines)]
 
-    def _inside(self, piece: Piece, start: int, end: int, lines: Lines) -> list[Piece]:
+    def _inside(self, piece: Segment, start: int, end: int, lines: Lines) -> list[Segment]:
         hunk = piece.hunk
         if hunk and not piece.current and lines not in (hunk.base_lines, hunk.agent_lines):
-            return [piece, shared(lines)]
-        return [replace(piece, current=_put(piece.current, start, end, lines))]
+            return [piece, shared_segment(lines)]
+        return [replace(piece, current=_replace_lines(piece.current, start, end, lines))]
 
-    def _without_gone(self, piece: Piece) -> Piece:
+    def _without_gone(self, piece: Segment) -> Segment:
         if piece.hunk is None or piece.hunk.is_open:
             return piece
         self.closed.append(piece.hunk)
-        return shared(piece.current)
+        return shared_segment(piece.current)
 
-    def _grown(self, group: list[Piece], start: int, end: int, lines: Lines) -> Piece:
+    def _grown(self, group: list[Segment], start: int, end: int, lines: Lines) -> Segment:
         first, *others = [piece.hunk for piece in group if piece.hunk]
         self.closed += [replace(hunk, state="stale") for hunk in others]
-        return grown(first, group, _put(current_lines(group), start, end, lines))
+        return extend_hunk(first, group, _replace_lines(current_lines(group), start, end, lines))
 
 
-def grown(hunk: LedgerHunk, group: Sequence[Piece], current: Lines) -> Piece:
-    """`hunk` over all of the group: what the user had accepted there, and what the agent had written."""
+def extend_hunk(hunk: LedgerHunk, group: Sequence[Segment], current: Lines) -> Segment:
+    """Extend `hunk` over the whole group: the accepted text there becomes its base, and the agent's text its
+    agent lines.
+    """
     base = tuple(line for piece in group for line in piece.base)
     agent = tuple(
         line for piece in group for line in (piece.hunk.agent_lines if piece.hunk else piece.current)
     )
-    return held(replace(hunk, state="edited", base_lines=base, agent_lines=agent), current)
+    return hunk_segment(replace(hunk, state="edited", base_lines=base, agent_lines=agent), current)
 
 
-def _divided(group: Sequence[Piece], start: int, end: int, lines: Lines) -> list[Piece]:
-    """Each piece with its own part of a change that deletes lines, or replaces them one for one."""
+def _split_among(group: Sequence[Segment], start: int, end: int, lines: Lines) -> list[Segment]:
+    """Split a change that deletes lines, or replaces them one for one, among the segments of the group."""
     divided = []
     at = 0
     for piece in group:
         size = len(piece.current)
         a, b = max(start - at, 0), min(end - at, size)
         part = lines[at + a - start : at + b - start]
-        current = _put(piece.current, a, max(a, b), part)
-        divided.append(replace(piece, current=current) if piece.hunk else shared(current))
+        current = _replace_lines(piece.current, a, max(a, b), part)
+        divided.append(replace(piece, current=current) if piece.hunk else shared_segment(current))
         at += size
     return divided
 
 
-def _put(old: Lines, start: int, end: int, lines: Lines) -> Lines:
+def _replace_lines(old: Lines, start: int, end: int, lines: Lines) -> Lines:
     return (*old[:start], *lines, *old[end:])

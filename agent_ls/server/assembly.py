@@ -1,22 +1,21 @@
-"""The server put together: workbench, editor host, senders, routes. A list of what is given to whom."""
+"""Wire the server together: session manager, editor host, event senders and routes."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lsprotocol import types as lsp
 
+from agent_ls.app.settings.layers import layered, user_layer
+from agent_ls.app.settings.untrusted import of_client
+from agent_ls.loop.calls.redaction import without
 from agent_ls.loop.ids import new_id
-from agent_ls.loop.redaction import without
-from agent_ls.server.access import follow_access
-from agent_ls.server.answers import Answers
-from agent_ls.server.client_requests import ClientRequests
-from agent_ls.server.context import Context
-from agent_ls.server.editor_host import LspEditorHost
-from agent_ls.server.event_sender import EventSenders
+from agent_ls.server.editor.client_requests import ClientRequests
+from agent_ls.server.editor.host import LspEditorHost
+from agent_ls.server.editor.virtual_documents import VirtualDocuments
 from agent_ls.server.features import (
     archive,
     completion,
@@ -27,21 +26,31 @@ from agent_ls.server.features import (
     prompts,
     review,
     rules,
+    servers,
     sessions,
     terminals,
 )
 from agent_ls.server.features.configuration import Configuration, section_of
-from agent_ls.server.from_lsp import maybe_path
-from agent_ls.server.rpc import Route, Router
-from agent_ls.server.seams import Bench
+from agent_ls.server.features.moved_hunks import MovedHunks
+from agent_ls.server.features.rich_findings import RichFindings
+from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.rpc.access import follow_access
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.event_sender import EventSenders
+from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.rpc.router import Route, Router
 from agent_ls.server.server import AgentServer
-from agent_ls.server.shown_texts import ShownTexts
+from agent_ls.server.transport.jsonrpc import AgentProtocol
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.manager import SessionManager
+    from agent_ls.server.chat.ui import StockFace
 
 log = logging.getLogger(__name__)
 
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
-OpenBench: TypeAlias = Callable[[LspEditorHost, dict[str, Any]], tuple[Bench, Sequence[str]]]
-"""Makes the workbench from the settings as the editor sent them; and says what was wrong with those."""
+CreateManager: TypeAlias = "Callable[[LspEditorHost, dict[str, Any]], tuple[SessionManager, Sequence[str]]]"
+"""Creates the session manager from the settings that the editor sent. Also returns the problems found in them."""
 
 ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
@@ -54,19 +63,25 @@ ROUTES: tuple[Route, ...] = (
     *terminals.ROUTES,
     *editor.ROUTES,
     *models.ROUTES,
+    *servers.ROUTES,
     *completion.ROUTES,
 )
 
 
-def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[Bench, Router]:
+def assemble(
+    server: AgentServer, start: Start, create_manager: CreateManager
+) -> tuple[SessionManager, Router]:
     protocol, host = server.protocol, server.host
-    settings = section_of(protocol.options) or {}
-    bench, problems = open_bench(host, settings)
+    of_user, wrong = user_layer()
+    section, ignored = of_client(section_of(protocol.options) or {})
+    settings = layered(of_user, section)
+    manager, found = create_manager(host, settings)
+    problems = (*wrong, *ignored, *found)
     client_id = new_id("c")
-    protocol.clean = lambda message: without(message, bench.secrets())
+    protocol.clean = lambda message: without(message, manager.secrets())
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
-    bench.owners.known_as(protocol.client.name)
-    bench.owners.watch(follow_access(senders))
+    manager.owners.known_as(protocol.client.name)
+    manager.owners.watch(follow_access(senders))
     requests = ClientRequests(
         client_id,
         protocol.client,
@@ -74,13 +89,15 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         session_id=lambda: senders.any_session_id,
         start=start,
     )
-    host.attach(bench.review, requests)
-    bench.folders = partial(_folders, server)
+    host.attach(manager.review, requests)
+    manager.folders = partial(_folders, server)
     host.language.attach(requests)
     if protocol.client.workspace_trusted:
-        bench.trust.of_editor = partial(_folders, server)
-    shown_texts = ShownTexts(protocol.send_request, can_refresh=protocol.client.text_document_content)
-    bench.review.watch_texts(shown_texts.changed)
+        manager.trust.of_editor = partial(_folders, server)
+    virtual_documents = VirtualDocuments(
+        protocol.send_request, can_refresh=protocol.client.text_document_content
+    )
+    manager.review.watch_texts(virtual_documents.changed)
 
     def tell(problems: Sequence[str]) -> None:
         for problem in problems:
@@ -89,7 +106,7 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
 
     tell((*problems, *_mismatch(server)))
     configuration = Configuration(
-        bench,
+        manager,
         protocol.client,
         first=settings,
         told=problems,
@@ -99,33 +116,52 @@ def assemble(server: AgentServer, start: Start, open_bench: OpenBench) -> tuple[
         start=start,
     )
     context = Context(
-        bench,
+        manager,
         host,
         protocol.client,
         client_id,
         partial(_folders, server),
         senders,
         requests,
-        shown_texts,
+        virtual_documents,
         configuration.settled,
     )
 
     async def files_changed(params: Any) -> None:
-        bench.files_changed(host.watched_files.changed(params))
+        paths = host.watched_files.changed(params)
+        manager.files_changed(paths)
+        for path in paths:
+            face.text_changed(path)
 
     standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
         lsp.INITIALIZED: configuration.initialized,
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.changed,
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }
-    if not protocol.client.is_rich:
-        # A tenth of our own classes, which other editors have no use for.
-        from agent_ls.server.stock.face import StockFace
+    face = _face(context, protocol, start)
+    host.watch(face)
+    standard |= face.answers
+    listeners = [face.text_changed]
+    if protocol.client.review:
+        find = partial(review.settled_hunks, context)
+        listeners.append(MovedHunks(find, send=protocol.send_notification, start=start).changed)
 
-        face = StockFace(context, protocol, start)
-        host.watch(face)
-        standard |= face.answers
-    return bench, Router(ROUTES, context, Answers(start), standard)
+    def moved(path: str) -> None:
+        for changed in listeners:
+            changed(path)
+
+    manager.review.watch_positions(moved)
+    return manager, Router(ROUTES, context, Answers(start), standard)
+
+
+def _face(context: Context, protocol: AgentProtocol, start: Start) -> RichFindings | StockFace:
+    """Return what answers the standard messages of the client."""
+    if context.client.is_rich:
+        return RichFindings(context, context.manager.review.findings, protocol, start)
+    # Imported only here, because it is a tenth of our classes and rich clients do not need it.
+    from agent_ls.server.chat.ui import StockFace
+
+    return StockFace(context, protocol, start)
 
 
 def _folders(server: AgentServer) -> Sequence[str]:

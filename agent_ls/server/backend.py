@@ -1,7 +1,7 @@
-"""What stands behind the `agent/*` messages: made while the editor is still busy starting, asked when it is there.
+"""Load the session manager after `initialize` and answer the `agent/*` messages with it.
 
-The imports behind it take longer than an editor should wait for its first answer, so they happen in a thread
-after `initialize`; messages that come before wait for them in their order.
+Its imports take longer than an editor should wait for its first answer, so they run in a thread after `initialize`.
+Messages that arrive earlier wait for them in order.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from agent_ls.server.errors import StartError
+from agent_ls.server.transport.errors import StartError
 
 if TYPE_CHECKING:
-    from agent_ls.server.assembly import OpenBench
-    from agent_ls.server.rpc import Router
+    from agent_ls.server.assembly import CreateManager
+    from agent_ls.server.rpc.router import Router
     from agent_ls.server.server import AgentServer
 
 log = logging.getLogger(__name__)
 
 WARM_UP_AFTER_S = 0.3
-"""An editor that asks for something at once is served first: what it needs is loaded on the way."""
+"""Delay of the preloading. Requests that an editor sends at once load what they need by themselves."""
 
 
 class AgentBackend:
-    """`open_bench` None: the real workbench (app/)."""
+    """Backend of the `agent/*` messages. `create_manager` None: the session manager of `agent_ls/app`."""
 
-    def __init__(self, open_bench: OpenBench | None = None) -> None:
-        self._open_bench = open_bench
+    def __init__(self, create_manager: CreateManager | None = None) -> None:
+        self._create_manager = create_manager
         self._router: Router | None = None
         self._is_ready = anyio.Event()
 
@@ -51,25 +51,26 @@ class AgentBackend:
         from agent_ls.server.assembly import assemble
 
         async with anyio.create_task_group() as tasks:
-            bench, router = assemble(server, _starter(tasks), self._open_bench or _real())
-            await tasks.start(bench.run)
+            manager, router = assemble(server, _starter(tasks), self._create_manager or _real())
+            await tasks.start(manager.run)
             self._router = router
             self._is_ready.set()
             await anyio.sleep(WARM_UP_AFTER_S)
-            await bench.warm_up()
-            # What is loaded by now stays; the collector, off since the start, need never look at it.
+            await manager.warm_up()
+            # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()
             gc.enable()
 
     def _load(self) -> None:
         importlib.import_module("agent_ls.server.assembly")
-        if self._open_bench is None:
+        if self._create_manager is None:
             _real()
 
     async def call(self, method: str, params: Any) -> Any:
-        """
+        """Answer one message, once the backend is loaded.
+
         Raises:
-            StartError: the workbench could not be made; the log says why.
+            StartError: the session manager could not be created; the log has the reason.
         """
         await self._is_ready.wait()
         if self._router is None:
@@ -77,19 +78,19 @@ class AgentBackend:
         return await self._router.call(method, params)
 
 
-def _real() -> OpenBench:
-    from agent_ls.server.workbench import open_workbench
+def _real() -> CreateManager:
+    from agent_ls.server.session_manager import create_session_manager
 
-    return open_workbench
+    return create_session_manager
 
 
 def _starter(tasks: anyio.abc.TaskGroup) -> Callable[[Callable[[], Awaitable[None]]], None]:
-    """Starts work in the group; what fails is logged and does not take the others with it."""
+    """Return a function that starts work in the group. Failures are logged and do not cancel the group."""
 
     async def guarded(work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
-        except Exception:  # the edge: a task of the server's own has nobody to tell
+        except Exception:  # last resort: nobody awaits a background task
             log.exception("a task of the server failed")
 
     def start(work: Callable[[], Awaitable[None]]) -> None:

@@ -1,8 +1,8 @@
-"""The language server's process: event loop, connection, and the one task group that owns all that runs.
+"""The language server process: event loop, connection, and the one task group that owns all running work.
 
-The hardened pygls base is jsonrpc.py and io.py; what the `agent/*` messages do stands behind `Backend`. Ends when
-the editor says `exit`, when its pipe ends or breaks, when its process is gone, or by SIGINT and SIGTERM; in each
-case what runs is cancelled and given time to settle, and the exit code says whether it was orderly.
+jsonrpc.py and io.py harden the pygls base; a `Backend` implements the `agent/*` messages. The server ends on `exit`,
+when the editor's pipe ends or breaks, when the editor's process is gone, or on SIGINT, SIGTERM and SIGHUP. In each
+case running work is cancelled and gets time to settle; the exit code says whether the end was orderly.
 """
 
 from __future__ import annotations
@@ -22,28 +22,31 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from agent_ls._version import __version__
-from agent_ls.server.editor_host import LspEditorHost, Sleep
+from agent_ls.server.editor.host import LspEditorHost, Sleep
 from agent_ls.server.features import documents, notebooks
-from agent_ls.server.framing import FrameParser
-from agent_ls.server.io import ByteCount, ThreadWriter, read_in_thread
-from agent_ls.server.jsonrpc import AgentProtocol, plain_converter
-from agent_ls.system import is_alive, on_ending_signals
+from agent_ls.server.transport.framing import FrameParser
+from agent_ls.server.transport.io import ByteCount, ThreadWriter, read_in_thread
+from agent_ls.server.transport.jsonrpc import AgentProtocol, plain_converter
+from agent_ls.server.transport.large_messages import LargeMessage
+from agent_ls.system import handle_termination_signals, is_alive, use_pidfd_watcher
 
 log = logging.getLogger(__name__)
 
 PARENT_POLL_S = 2.0
 UNHANDLED_BYTES = 64 * 1024 * 1024
-"""Of messages that were read and are not handled yet: above this no more are read."""
+"""Limit for messages that are read and not yet handled; above it reading pauses."""
 
 SETTLE_S = 6.0
-"""After the end was decided: commands get TERM, two seconds, KILL. What takes longer is left behind."""
+"""Time to settle after the end was decided: commands get SIGTERM, and SIGKILL two seconds later. Slower work is
+abandoned.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Two descriptors, and what was read of them before the server was there.
+    """Two file descriptors, and the data read from them before the server was ready.
 
-    `first` are whole messages, `parser` holds the rest. `is_answered`: the first of them has got its response.
+    `first` are whole messages, `parser` holds the rest. `is_answered`: the first message already has its response.
     """
 
     reader: int
@@ -54,18 +57,20 @@ class Connection:
 
 
 class Backend(Protocol):
-    """What answers the `agent/*` messages."""
+    """Interface of the implementation of the `agent/*` messages."""
 
     async def run(self, server: AgentServer) -> None:
-        """Started with the server; owns all sessions. Cancelled = everything ends, in good order."""
+        """Run with the server and own all sessions. When cancelled, everything ends in order."""
         ...
 
     async def call(self, method: str, params: Any) -> Any:
-        """Answers one request or takes one notification. What it raises becomes an error answer."""
+        """Answer a request or handle a notification. An exception becomes an error response."""
         ...
 
 
 class AgentServer(LanguageServer):
+    """The pygls server of one editor connection."""
+
     protocol: AgentProtocol
     writer: ThreadWriter
 
@@ -76,7 +81,7 @@ class AgentServer(LanguageServer):
         on_finish: Callable[[int], None] = lambda code: None,
         sleep: Sleep = anyio.sleep,
     ) -> None:
-        """`on_finish` is told the exit code when the end begins: what runs then has still to settle."""
+        """`on_finish` gets the exit code when the end begins, while running work still has to settle."""
         super().__init__(
             "agent-ls", __version__, protocol_cls=AgentProtocol, converter_factory=plain_converter
         )
@@ -91,27 +96,28 @@ class AgentServer(LanguageServer):
         self.protocol.on_unread = self.host.unread
         self.protocol.on_initialize = self.initialized.set
         self._backend_scope = anyio.CancelScope()
-        # An editor may leave us a second between `shutdown` and the end, so all begins to settle at the former.
+        # Some editors leave only a second between `shutdown` and the end of the process, so settling begins at
+        # `shutdown`.
         self.feature(lsp.SHUTDOWN)(lambda *_: self._backend_scope.cancel())
         documents.register(self, self.host)
         notebooks.register(self, self.host.notebooks)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        # pygls would show it to the user as a pop-up; who can do something about it reads the log.
+        # pygls would show a pop-up to the user; the log is for those who can fix the error.
         log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)
 
     def finish(self, code: int) -> None:
-        """The first who says so decides the exit code."""
+        """Begin the end. The first call decides the exit code."""
         if not self._done.is_set():
             self._code = code
             self._done.set()
             self._on_finish(code)
 
     async def serve(self, connection: Connection) -> int:
-        """Serves one connection until its end, and returns the process's exit code."""
+        """Serve one connection until its end. Returns the exit code of the process."""
         self.writer = ThreadWriter(connection.writer, lambda: self.finish(1))
         self.protocol.set_writer(self.writer)
-        with on_ending_signals(lambda: self.finish(0)):
+        with handle_termination_signals(lambda: self.finish(0)):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._run_backend)
                 tasks.start_soon(self._watch_parent)
@@ -120,7 +126,8 @@ class AgentServer(LanguageServer):
                     reading.on_message(body, is_answered=connection.is_answered and index == 0)
                 read_in_thread(connection.reader, connection.parser, reading)
                 await self._done.wait()
-                # Nobody answers any more, and who waits shielded for an edit would outlast the time to settle.
+                # The editor no longer answers, and a shielded wait for an edit would last longer than the time to
+                # settle.
                 self.protocol.let_go()
                 tasks.cancel_scope.cancel()
         self.writer.close()
@@ -130,16 +137,16 @@ class AgentServer(LanguageServer):
         try:
             with self._backend_scope:
                 await self._backend.run(self)
-        except Exception:  # the edge: without its back end the server can still say what is wrong
+        except Exception:  # last resort: without its backend the server can still report what is wrong
             log.exception("the agent could not be started")
 
     async def _watch_parent(self) -> None:
-        """An editor that crashed may leave its pipe open in another process, but its id is gone."""
+        """End when the editor's process is gone: if it crashed, another process may still hold its pipe open."""
         await self.initialized.wait()
         pid = self.protocol.client.process_id
         if pid is None or not _is_alive(pid, is_parent=False):
-            return  # not told, or a number of another machine or container
-        # On Windows a process keeps the number of its parent, whatever becomes of that.
+            return  # not sent, or the process id belongs to another machine or container
+        # On Windows the parent process id never changes, even if the parent is gone.
         is_parent = os.name == "posix" and os.getppid() == pid
         while _is_alive(pid, is_parent=is_parent):  # noqa: ASYNC110  # the end of a foreign process is no event
             await anyio.sleep(PARENT_POLL_S)
@@ -147,7 +154,7 @@ class AgentServer(LanguageServer):
 
 
 def run(backend: Backend, connection: Connection) -> int:
-    """The whole process: serves until the end, and returns the exit code even when something does not settle."""
+    """Run the whole process until its end. Returns the exit code, even if some work does not settle."""
 
     def leave_behind(code: int) -> None:
         timer = threading.Timer(SETTLE_S, os._exit, (code,))
@@ -160,14 +167,15 @@ def run(backend: Backend, connection: Connection) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for name in ("pygls", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # pygls logs whole messages: prompts, texts, keys
+    use_pidfd_watcher()
     return anyio.run(serve)
 
 
 class _Reading:
-    """Carries what the reading thread gets over to the event loop.
+    """Pass messages from the reading thread to the event loop.
 
-    It is worked on in the server's context, not in the empty one of the thread: where the package sniffio is installed,
-    anyio reads there what runs the loop, and a callback without that could start no task.
+    Callbacks run in the server's contextvars context, not in the empty one of the thread. With the package sniffio
+    installed, anyio reads the running loop from the context; without it a callback could not start tasks.
     """
 
     def __init__(self, server: AgentServer, loop: asyncio.AbstractEventLoop) -> None:
@@ -178,8 +186,12 @@ class _Reading:
 
     def message(self, body: bytes) -> None:
         self._unhandled.add(len(body))
-        with contextlib.suppress(RuntimeError):  # the loop is closed: we are ending
+        with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
             self._loop.call_soon_threadsafe(self._handle, body, context=self._context.copy())
+
+    def large_message(self, message: LargeMessage) -> None:
+        with contextlib.suppress(RuntimeError):  # as above
+            self._loop.call_soon_threadsafe(self._on_large, message, context=self._context.copy())
 
     def wait_until_ready(self) -> None:
         self._unhandled.wait_for_room()
@@ -196,7 +208,13 @@ class _Reading:
     def on_message(self, body: bytes, *, is_answered: bool = False) -> None:
         try:
             self._server.protocol.on_wire(body, is_answered=is_answered)
-        except Exception as error:  # the edge: one message must not end the server (R5)
+        except Exception as error:  # last resort: a failing message must not end the server
+            self._server.report_server_error(error, "a message failed")
+
+    def _on_large(self, message: LargeMessage) -> None:
+        try:
+            self._server.protocol.on_large_message(message)
+        except Exception as error:  # as on_message
             self._server.report_server_error(error, "a message failed")
 
     def _on_end(self, problem: str) -> None:
@@ -207,5 +225,5 @@ class _Reading:
 
 def _is_alive(pid: int, *, is_parent: bool) -> bool:
     if is_parent:
-        return os.getppid() == pid  # also tells of a dead one that nobody has reaped yet
+        return os.getppid() == pid  # also detects a zombie that nobody has reaped yet
     return is_alive(pid)

@@ -1,7 +1,7 @@
-"""The first milliseconds of the process: `initialize` is answered before anything heavy is imported.
+"""Start the server process: `initialize` is answered before anything heavy is imported.
 
-The editor's user waits for that answer; what the imports take afterwards, the editor does other things in. All
-else is the event loop's affair (server.py). This module imports only what the answer needs.
+The editor blocks its user until that answer; it does other work during the imports that follow. The event loop
+(server.py) does everything else. This module imports only what the answer needs.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ import select
 import sys
 from pathlib import Path
 
-from agent_ls.server.framing import FrameError, FrameParser, frame
-from agent_ls.server.hello import client_abilities, initialize_result
+from agent_ls.server import start_time  # noqa: F401  the first of ours: it notes when the process began
+from agent_ls.server.lsp.capabilities import client_abilities, initialize_result
+from agent_ls.server.transport.framing import FrameError, FrameParser, frame
+from agent_ls.system import claim_stdio
 
 READ_BYTES = 1 << 16
 FIRST_MESSAGE_S = 10.0
-"""A connection that says nothing for so long is closed."""
+"""A connection without a first message after this time is closed."""
 
 
 def main(token_file: str = "") -> int:
-    """Serves the editor over stdin and stdout; returns the exit code of the process.
+    """Serve the editor over stdin and stdout. Returns the exit code of the process.
 
-    With a `token_file` these are a connection that anybody on this machine could have made (listen.py).
+    With `token_file`, stdin and stdout are a TCP connection that any program of this machine may have opened, so the
+    first message must have the token (transport/tcp.py).
     """
     reader, writer = claim_stdio()
     parser = FrameParser()
@@ -36,19 +39,21 @@ def main(token_file: str = "") -> int:
     answer = early_answer(first[0])
     if answer:
         _write(writer, frame(answer))
-    # Nothing of what is imported now is ever garbage; looking for some would cost a quarter of the time.
+    # Imported objects are never garbage; collecting during the imports would cost a quarter of the start time.
     gc.disable()
-    from agent_ls.server.lean_imports import make_lean
+    from agent_ls.lean_imports import make_lean
 
     make_lean()
+    from agent_ls.app.models.key_store import protect_keys
     from agent_ls.server.backend import AgentBackend
     from agent_ls.server.server import Connection, run
 
+    protect_keys()
     return run(AgentBackend(), Connection(reader, writer, parser, first, is_answered=answer is not None))
 
 
 def _is_let_in(body: bytes, writer: int, token_file: str) -> bool:
-    from agent_ls.server.listen import has_token, read_token, refusal
+    from agent_ls.server.transport.tcp import has_token, read_token, refusal
 
     if has_token(body, read_token(Path(token_file))):
         return True
@@ -56,23 +61,10 @@ def _is_let_in(body: bytes, writer: int, token_file: str) -> bool:
     return False
 
 
-def claim_stdio() -> tuple[int, int]:
-    """Takes stdin and stdout for the protocol and returns their descriptors.
-
-    What else reads or prints in this process, and every child, finds an empty stdin and stderr: one stray
-    print would otherwise end the connection.
-    """
-    reader, writer = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    sys.stdout.flush()
-    os.dup2(2, 1)
-    return reader, writer
-
-
 def read_first(reader: int, parser: FrameParser) -> list[bytes]:
-    """The first message, and those that came with it; empty when the connection ended before."""
+    """Read until the first whole message. Returns it and those that arrived with it; empty if the connection ended
+    before.
+    """
     bodies: list[bytes] = []
     while not bodies:
         try:
@@ -87,7 +79,7 @@ def read_first(reader: int, parser: FrameParser) -> list[bytes]:
 
 
 def early_answer(body: bytes) -> bytes | None:
-    """The response to a well-formed `initialize`; None for all else, which the server answers in its own way."""
+    """Return the response to a well-formed `initialize`; None for any other message, which the server answers later."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
@@ -110,4 +102,4 @@ def _write(writer: int, data: bytes) -> None:
         while data:
             data = data[os.write(writer, data) :]
     except OSError:
-        return  # the editor is gone; the server finds that out by itself
+        return  # the editor is gone, which the server detects by itself

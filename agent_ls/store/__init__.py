@@ -1,1 +1,1 @@
-"""Sessions on disk."""
+"""Storage of sessions on disk."""

@@ -1,11 +1,12 @@
-"""What a log's records tell of the subagents of a session: their histories, and what of them stood open. Pure."""
+"""Pure: the subagents of a stored session: their histories, and what was open at the end of the log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.summaries import output_summary
+from agent_ls.loop.events.types import (
     AssistantTextEnd,
     AssistantTextStart,
     Envelope,
@@ -17,7 +18,6 @@ from agent_ls.loop.events import (
     ToolCallStart,
 )
 from agent_ls.loop.restored import RestoredAgent
-from agent_ls.loop.summaries import output_summary
 from agent_ls.loop.turns import Turn
 
 CUT = "Interrupted: agent-ls ended before this call did. It may have had part of its effect: look first."
@@ -26,9 +26,9 @@ ENDED = "agent-ls ended before this agent was done."
 
 @dataclass(slots=True)
 class StoredAgent:
-    """`changed` is the last that was told of it, `parent` the agent that started it, "" for the main one.
+    """A subagent. `changed` is the last event about it, `parent` the agent that started it, "" for the main agent.
 
-    `parts` and `calls` have no end yet.
+    `parts` and `calls` have no end event yet.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -39,7 +39,7 @@ class StoredAgent:
 
 
 class StoredAgents:
-    """By id, in the order of their starts."""
+    """The subagents of a session by id, in the order of their start."""
 
     def __init__(self) -> None:
         self._agents: dict[str, StoredAgent] = {}
@@ -48,7 +48,7 @@ class StoredAgents:
         self._agent(agent_id).turns.append(turn)
 
     def event(self, envelope: Envelope) -> None:
-        """An event of an agent, or one that tells of it."""
+        """Apply an event of a subagent, or one about it."""
         match envelope.event:
             case SubagentChanged() as changed:
                 agent = self._agent(changed.agent_id)
@@ -65,7 +65,10 @@ class StoredAgents:
                 pass
 
     def cut(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
-        """The ends of all that stood open, each with the agent that it belongs to. `said` has texts by part."""
+        """Yield the end events of everything that was open, each with the id of its agent.
+
+        `said` has the texts by part.
+        """
         for agent_id, agent in self._agents.items():
             for part_id, start in agent.parts.items():
                 end = AssistantTextEnd if isinstance(start, AssistantTextStart) else ReasoningEnd
@@ -105,4 +108,6 @@ def _end(call: ToolCallStart) -> ToolCallEnd:
         error_kind="interrupted",
         duration_ms=0,
         output_chars=len(CUT),
+        index=call.index,
+        input_summary=call.summary,
     )

@@ -1,4 +1,4 @@
-"""Bytes kept beside a log and named by their hash: what a file held before it was changed. Blocks: for a thread."""
+"""Bytes stored next to a log, named by their hash: the contents of files before they were changed. Blocks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def keep(folder: Path, data: bytes) -> str:
-    """The name to read it by. It is there whole or not at all, whatever ends us meanwhile.
+    """Store bytes and return their name. The blob is complete or does not exist, even if the process is killed.
 
     Raises:
-        OSError.
+        OSError: it cannot be written.
     """
     name = sha256(data)
     if not (folder / name).exists():
@@ -30,7 +30,7 @@ def keep(folder: Path, data: bytes) -> str:
 
 
 def kept(folder: Path, name: str) -> bytes | None:
-    """None for what was never kept, or is no longer what it was."""
+    """Return the bytes of a blob; None if it does not exist or is damaged."""
     if not _NAME.fullmatch(name):
         return None
     try:

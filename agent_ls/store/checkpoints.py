@@ -1,6 +1,6 @@
-"""What a session was before each of its inputs, and which files were written since: read from a log (X10).
+"""The state of a session before each of its inputs, and the files written since then, read from a log.
 
-No content is looked at here. Who reads a log must call this in a thread.
+File contents are not read here. Functions that read a log block.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_ls.loop.events import FileChange, PlanChanged, Reverted, UserInput
+from agent_ls.loop.events.types import FileChange, PlanChanged, Reverted, UserInput
 from agent_ls.loop.turns import Turn
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownTurnError
@@ -23,9 +23,10 @@ _MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A conversation at one moment. `turn_ids` are those of its inputs; `text` is the input that came next.
+    """A conversation at one moment. `turn_ids` are those of its inputs; `text` is the following input.
 
-    Lists of a log only ever grow, or are replaced by others: a list and how long it was then is all there is to keep.
+    A list of turns only grows, or is replaced by another list, so a reference to the list and its length are
+    sufficient.
     """
 
     _turns: list[Turn]
@@ -47,23 +48,24 @@ class Checkpoint:
 def checkpoint(
     turns: list[Turn], before: int, turn_ids: list[str], plan: PlanChanged | None, text: str = ""
 ) -> Checkpoint:
-    """Of the conversation before the turn at the place `before`."""
+    """Return the checkpoint before the turn at index `before`."""
     return Checkpoint(turns, before, turn_ids, len(turn_ids), plan, text)
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSince:
-    """By path, oldest first. `untold` are paths of changes whose contents no record names."""
+    """Written files by path, oldest write first. `untold` are paths of changes without a record of their content."""
 
     files: dict[str, list[Written]] = field(default_factory=dict)
     untold: set[str] = field(default_factory=set)
 
 
 def written_since(path: Path, at_turn: str) -> WrittenSince:
-    """What was written since the input of this turn, or since this roll back.
+    """Return the files written since the input of turn `at_turn`, or since that revert.
 
     Raises:
-        UnknownTurnError. OSError.
+        UnknownTurnError: the log has no such turn.
+        OSError: the log cannot be read.
     """
     found = WrittenSince()
     told: set[tuple[str, str]] = set()
@@ -90,7 +92,7 @@ def written_since(path: Path, at_turn: str) -> WrittenSince:
 
 
 def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
-    """Where a turn or a roll back begins, or a change of a file."""
+    """Return the id of a turn or revert that begins at this line, or the change of a file; None for other lines."""
     if not any(mark in line[:300] for mark in _MARKS):
         return None
     envelope = pages.maybe_event(line)
@@ -114,5 +116,5 @@ def _maybe_written(line: bytes) -> Written | None:
 
 
 def difference(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What is in the first alone, and what is in the second alone."""
+    """Return the elements that are only in the first, and those that are only in the second."""
     return tuple(it for it in before if it not in after), tuple(it for it in after if it not in before)

@@ -1,4 +1,4 @@
-"""What a user is still writing to a session, kept beside its log. Blocks: for a thread."""
+"""The text that a user is writing in a session but has not sent, stored next to the log. Blocks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_ls.loop.redaction import without
+from agent_ls.loop.calls.redaction import without
 from agent_ls.store.layout import draft_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
 
 
 def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = ()) -> None:
-    """Whole or not at all, without the `known` keys; an empty one (nothing in any of its fields) is taken away.
+    """Store a draft atomically, without the keys in `known`. An empty draft (no field has a value) is deleted.
 
     Raises:
         OSError: it cannot be written, or the session's folder is gone.
@@ -31,7 +31,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = 
 
 
 def kept_draft(folder: Path) -> dict[str, Any] | None:
-    """None when there is none, or none that can be read."""
+    """Return the stored draft, None if there is none or it cannot be read."""
     try:
         draft = json.loads(draft_path(folder).read_bytes())
     except (OSError, ValueError):

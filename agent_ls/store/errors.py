@@ -1,19 +1,19 @@
-"""What the store cannot do.
+"""Errors of the store.
 
 StoreError
-    BadSessionError        no readable header: this is no log of ours
-    NewerFormatError       written by a newer version
-    SessionLockedError     another process owns the session
-    OwnershipLostError     another process has put this one out of its right
-    UnknownOutputError     no output of this name is kept
-    UnknownTurnError       no such turn, or it has not ended
+  BadSessionError        no readable header: not a log of agent-ls
+  NewerFormatError       written by a newer version
+  SessionLockedError     another process owns the session
+  OwnershipLostError     another process has taken the session over
+  UnknownOutputError     no output with this reference is stored
+  UnknownTurnError       no such turn, or it has not ended
 """
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """Base of all. `str()` is one sentence for the user."""
+    """Base class. `str()` is one sentence for the user."""
 
 
 class BadSessionError(StoreError):
@@ -27,7 +27,7 @@ class NewerFormatError(StoreError):
 
 
 class SessionLockedError(StoreError):
-    """`owner` names the process that has it, "" when that is not known."""
+    """Another process owns the session. `owner` describes it, "" if unknown."""
 
     def __init__(self, session_id: str, owner: str) -> None:
         super().__init__(f"Session {session_id} is open in another process ({owner or 'unknown'}).")
@@ -35,14 +35,14 @@ class SessionLockedError(StoreError):
 
 
 class OwnershipLostError(StoreError):
-    """What was to be written is not in the log. Nothing of the session may be done here any more."""
+    """The lines were not written to the log. This process must not continue the session."""
 
     def __init__(self) -> None:
         super().__init__("Another process has taken this session over.")
 
 
 class UnknownOutputError(StoreError):
-    hint = "the `outputRef` of a tool_call_end or of an item names one"
+    hint = "open the session again; the output may have been deleted with old files"
 
     def __init__(self, output_ref: str) -> None:
         super().__init__(f"No output {output_ref!r} is kept in this session.")

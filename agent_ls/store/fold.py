@@ -1,4 +1,4 @@
-"""What a log's records add up to: the history, the queues, and what stood open at its end. Pure."""
+"""Pure: the state that results from a log's records: history, queues, and what was open at the end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any, Literal
 
 from agent_ls.llm.messages import ImagePart, Message, Role, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
-from agent_ls.loop.events import (
+from agent_ls.loop.events.proposals import Proposed
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -43,10 +46,7 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import SteerId
 from agent_ls.loop.inbox import Input, Steer
-from agent_ls.loop.prefix import Prefix
-from agent_ls.loop.proposed import Proposed
 from agent_ls.loop.restored import Submitted
-from agent_ls.loop.titles import title_of
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import StoredAgents
 from agent_ls.store.checkpoints import Checkpoint, checkpoint
@@ -55,7 +55,7 @@ from agent_ls.store.journal import Intent, Review, Standing
 
 @dataclass(slots=True)
 class Said:
-    """A text or reasoning of the model that stands in no turn yet."""
+    """A text or reasoning of the model that is not part of a recorded turn yet."""
 
     kind: Literal["text", "reasoning"]
     text: str = ""
@@ -67,10 +67,10 @@ NO_ANSWER = AssistantTurn(Message(Role.ASSISTANT, ()), Usage(), "", "", "", Fini
 
 @dataclass(slots=True)
 class Round:
-    """The calls of the last answer, as far as events tell of them; without `answer` it is not whole yet.
+    """The calls of the last answer according to events. Without `answer`, the answer is not complete yet.
 
-    `results` has those that the model is told other than their `ends` say, `allowed` what a person allowed of each.
-    `commands` are those that a person put in place of the model's.
+    `results` has the results that differ from the output in `ends`; `allowed` the approvals of each call.
+    `commands` are replacement commands that the user wrote.
     """
 
     answer: AssistantTurn = NO_ANSWER
@@ -83,19 +83,17 @@ class Round:
 
 @dataclass(slots=True)
 class Fold:
-    """Fed with records in the order of the log. `turn_id` is that of the turn which has not ended, or "".
+    """Built from records in the order of the log. `turn_id` is that of the turn that has not ended, or "".
 
-    `ends` are those of that turn, without their outputs. `session_grants` and `turn_grants` are ids of rules that the
-    user stored. `shown` has the digest of each file that the model has seen, by path; `known` of those that have
-    changed since, which it was told.
-    `prompt` is the newest system prompt, `prefix` what it was made of (its text is not in it). `compaction` is one that
-    has begun and not ended.
-    `intents` are those of calls that have not ended, `filed` the call and path of the changes that such calls have
-    told. `standings` are by path. `notices` are those that the model has not been told. `reviews` are of calls that
-    have not ended, by call; `proposed` has their hunks that wait for a verdict.
-    `left_running` are background commands that the end of their process ended, by terminal.
-    `checkpoints` are by the id of the turn that came next, or of the roll back; `turn_ids` are those of the inputs in
-    `turns`.
+    `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are ids of
+    rules that the user stored. `shown` maps each file that the model has seen to its digest; `known` those files
+    that changed since and of which the model was informed. `prompt` is the newest system prompt, `prefix` its
+    sources (without the text). `compaction` is one that has begun and not ended. `intents` are those of calls that
+    have not ended, `filed` the call and path of file changes reported for such calls. `standings` are hunk
+    positions by path. `notices` are those that the model has not received. `reviews` are those of calls that have
+    not ended, by call; `proposed` has their undecided hunks. `left_running` are background commands that ended
+    with their process, by terminal. `checkpoints` are by the id of the following turn, or of the revert;
+    `turn_ids` are those of the inputs in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -149,12 +147,13 @@ class Fold:
         self.agents.turn(agent_id, turn)
 
     def turn(self, turn: Turn) -> None:
+        """Apply a recorded turn."""
         self.turns.append(turn)
         match turn:
             case AssistantTurn():
                 self.usage = self.usage + turn.usage
                 self.said.clear()
-                # Calls may begin while their answer is still streamed (L11).
+                # Calls may begin while their answer is still streaming.
                 early = replace(self.early, answer=turn) if self.early else Round(turn)
                 self.round, self.early = early if turn.tool_calls else None, None
             case ToolResultsTurn():
@@ -179,12 +178,13 @@ class Fold:
 
     @property
     def begun_from_queue(self) -> Input | None:
-        """The queued message that is in the history, though no event tells that it left the queue."""
+        """The queued message that is in the history already, although no event says that it left the queue."""
         text = self.untold_input.content if self.untold_input else None
         return next((item for item in self.queue if item.text == text), None)
 
     def partial(self, record: Mapping[str, Any]) -> None:
-        """
+        """Add text of an open part.
+
         Raises:
             KeyError, TypeError: not a partial.
         """
@@ -205,6 +205,7 @@ class Fold:
         self.reviews[review.call_id] = review
 
     def event(self, envelope: Envelope) -> None:
+        """Apply a recorded event."""
         self.proposed.follow(envelope.event)
         self.turn_id = envelope.turn_id or self.turn_id
         if envelope.agent_id:
@@ -271,7 +272,7 @@ class Fold:
                 self._message(envelope)
 
     def _of_agent(self, envelope: Envelope) -> None:
-        """Of a subagent's events, what is the session's all the same."""
+        """Apply a subagent's event: to the subagent, and to the session if it concerns the session."""
         self.agents.event(envelope)
         match envelope.event:
             case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
@@ -302,19 +303,20 @@ class Fold:
 
     @property
     def ended_with_process(self) -> list[str]:
-        """The background commands that ran until the process ended that has written last."""
+        """The background commands that ran until the last process of the session ended."""
         still_open = (terminal.title for terminal in self.terminals.values() if terminal.background)
         return [*self.left_running.values(), *still_open]
 
     def _call_ended(self, ended: str) -> None:
-        self.left_running.pop(ended, None)  # it never came to run
+        self.left_running.pop(ended, None)  # it never ran
         self.outputs.pop(output_part(ended), None)
-        # What it changed has been told by now, and what it had not changed then, it never did.
+        # All changes of the call have been reported by now. An intent without a report was not carried out.
         self.intents = [intent for intent in self.intents if intent.call_id != ended]
         self.filed = {(call_id, path) for call_id, path in self.filed if call_id != ended}
         self.reviews.pop(ended, None)
 
     def _message(self, envelope: Envelope) -> None:
+        """Apply an event about the user's messages, or about a removed rule."""
         match envelope.event:
             case UserInput(text=text, client_key=key, queued_id=queued_id):
                 self._mark_input(envelope.turn_id, text)
@@ -363,7 +365,7 @@ class Fold:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision == "deny":
             return
-        if request and self.round and resolved.command:  # what was asked about is not what was allowed
+        if request and self.round and resolved.command:  # the approval is for a different command
             self.round.commands[request.call_id] = resolved.command
         elif request and self.round:
             self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))
@@ -373,7 +375,7 @@ class Fold:
             self.turn_grants.add(resolved.rule_id)
 
     def _steer_is_in_history(self, text: str) -> None:
-        """Its event follows; when that is missing, the steer must not be injected a second time."""
+        """Remove a steer that is in the history, so that it is not injected again if its event is missing."""
         found = next((steer for steer in self.steers if steer.text == text), None)
         if found:
             self.steers.remove(found)

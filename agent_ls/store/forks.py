@@ -1,7 +1,7 @@
-"""A session's log up to the end of a turn, as the log of another session. Pure.
+"""Pure: copy a session's log up to the end of a turn, as the log of a new session.
 
-What belongs to the first session alone stays with it: its hunks, its queue, steers that nobody was told, its title and
-its end. Events are numbered anew, so that there is no hole where one is left out.
+Left out are records that belong to the first session only: its hunks, its queue, undelivered steers, its title and
+its end. Events get new numbers without gaps.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _KEPT_RECORDS = ("turn", "agentTurn", "prompt", "prefix", "config")
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """`lines` follow the header of the new log; `output_refs` name the outputs that they speak of."""
+    """The copy. `lines` follow the header of the new log; `output_refs` are the outputs that they refer to."""
 
     lines: tuple[bytes, ...]
     output_refs: tuple[str, ...]
 
 
 def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
-    """`lines` are those of the log behind its header; `session_id` is the new one's. `at_turn` "": the last whole one.
+    """Copy the log lines after the header for the session `session_id`. `at_turn` "" means the last complete turn.
 
     Raises:
         UnknownTurnError: there is no such turn, or it has not ended.
@@ -51,19 +51,20 @@ def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """A damaged line is passed over, as by every reader."""
+    """Yield the records. Damaged lines are skipped, as by every reader."""
     for line in lines:
         try:
-            value = json.loads(line)
+            value = json.loads(line.decode())
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and (event := value.get("event", {})) is not None:
-            if not event or (isinstance(event.get("kind"), str) and isinstance(event.get("data"), dict)):
+        if isinstance(value, dict) and all(isinstance(value.get(it, {}), dict) for it in ("event", "turn")):
+            event = value.get("event")
+            if event is None or (isinstance(event.get("kind"), str) and isinstance(event.get("data"), dict)):
                 yield value
 
 
 def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
-    """Where the records of the turn end: behind its end, or before the follow-up that began in place of one."""
+    """Return the index after the turn's records: after its end, or before the follow-up that replaced the end."""
     ends: dict[str, int] = {}
     running, input_at = "", 0
     for place, item in enumerate(records):
@@ -86,6 +87,7 @@ def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
 
 
 def _kept(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the records that belong to the copy."""
     told = {
         item["event"]["data"].get("steerId")
         for item in records
@@ -105,7 +107,7 @@ def _kept(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _missing_end(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of a turn that a follow-up came behind, the session was told no end."""
+    """Return the end events for a turn that has none because a follow-up began directly after it."""
     events = [item["event"] for item in kept if "event" in item]
     last = events[-1] if events else {}
     if last.get("kind") in ("processing_end", "reverted", "plan"):

@@ -1,6 +1,6 @@
-"""A request to hand a session over: a file in its folder, read by the process that owns it (PROTOCOL, Rules).
+"""A request to hand a session over: a file in its folder that the owning process reads (docs/durability.md).
 
-It names the owner that is meant: who owns the session afterwards is not asked again by what was left lying there.
+It names the owner that is asked, so that an old request is not mistaken for one to the next owner.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ NAME = "handover"
 
 
 def ask(folder: Path, owner: Owner, by: Owner) -> None:
-    """Blocks.
+    """Write a request from `by` to `owner`. Blocks.
 
     Raises:
-        OSError.
+        OSError: it cannot be written.
     """
     part = folder / f"{NAME}.{os.getpid()}.part"
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
@@ -30,7 +30,7 @@ def ask(folder: Path, owner: Owner, by: Owner) -> None:
 
 
 def is_asked(folder: Path, owner: Owner) -> bool:
-    """Whether `owner` is asked to let go of the session there. Blocks."""
+    """Return whether `owner` is asked to release the session. Blocks."""
     try:
         raw = json.loads((folder / NAME).read_bytes())["to"]
         asked = Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]))
@@ -40,7 +40,7 @@ def is_asked(folder: Path, owner: Owner) -> bool:
 
 
 def asked_by(folder: Path) -> Owner | None:
-    """The process that asks. Blocks."""
+    """Return the process that asks, None if there is no request. Blocks."""
     try:
         raw = json.loads((folder / NAME).read_bytes())["by"]
         return Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]), str(raw.get("program", "")))
@@ -49,8 +49,8 @@ def asked_by(folder: Path) -> Owner | None:
 
 
 def forget(folder: Path) -> None:
-    """Nobody asks any more. Blocks."""
+    """Delete the request. Blocks."""
     try:
         (folder / NAME).unlink(missing_ok=True)
     except OSError:
-        return  # it names an owner, and is of no account to others
+        return  # it names an owner, so the next owner ignores it

@@ -1,7 +1,7 @@
-"""What a log keeps of files beside its events: writes about to happen, and where hunks stood. Values and their JSON.
+"""Pure: records of a log about files: writes about to happen, finished writes, hunk positions, proposals.
 
-A content is named by its fingerprint: that of its text, where it is text, so that a file is known again whether it is
-read from the disk (with a BOM, in another encoding) or from an editor. This module does not know that files exist.
+A content is identified by its fingerprint. That of a text file is computed from its text, so that it is the same
+whether the file is read from disk (with a BOM, or in another encoding) or from an editor.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agent_ls.environments.base import sha256
 from agent_ls.text import decode, looks_binary
 
 Place: TypeAlias = tuple[int, int, int, int]
-"""Of a hunk: base_start, base_end, start, end (lines from 0)."""
+"""The position of a hunk: base_start, base_end, start, end (lines from 0)."""
 
 NO_FILE = ""
 """The fingerprint of a file that does not exist."""
@@ -22,10 +22,10 @@ NO_FILE = ""
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A file that a call was about to write, as the log knows it before the write (PROTOCOL, Applying).
+    """A file that a call is about to write, recorded in the log before the write (docs/durability.md).
 
-    `before` and `after` are fingerprints; `preimage` names the blob that holds the old bytes, "" where none is kept.
-    `pid` is the process that was to write it.
+    `before` and `after` are fingerprints; `preimage` names the blob with the old bytes, "" if there is none. `pid`
+    is the process that is going to write it.
     """
 
     path: str
@@ -50,9 +50,10 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that was written in the session's name: what a roll back takes back (X10).
+    """A file that the session has written, for a later revert.
 
-    `before` and `after` are the hashes of its content, "" for no file: the names of blobs, where they were kept.
+    `before` and `after` are hashes of its content, "" for no file. They are also the names of blobs, if those were
+    stored.
     """
 
     path: str
@@ -72,16 +73,17 @@ class Written:
 
 
 def written_from_json(raw: Mapping[str, Any]) -> Written:
-    """
+    """Restore a record.
+
     Raises:
-        KeyError, TypeError, ValueError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is incomplete.
     """
     return Written(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the hunks of a file stood when its text had the fingerprint `text`: place by hunk id."""
+    """The positions of a file's hunks, by hunk id, when its text had the fingerprint `text`."""
 
     path: str
     text: str
@@ -97,7 +99,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFile:
-    """One file of what a call proposes. `before` and `after` name the blobs with its bytes, None: there is no file.
+    """One file of a call's proposal. `before` and `after` name blobs with its bytes; None: the file does not exist.
 
     `mode_from` as in FileWrite.
     """
@@ -110,7 +112,7 @@ class ProposedFile:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a call proposes before it is made, as the log knows it before anybody is shown it."""
+    """A call's proposal, recorded before it is displayed."""
 
     call_id: str
     turn_id: str
@@ -125,9 +127,10 @@ class Review:
 
 
 def intent_from_json(raw: Mapping[str, Any]) -> Intent:
-    """
+    """Restore a record.
+
     Raises:
-        KeyError, TypeError, ValueError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is incomplete.
     """
     return Intent(
         path=str(raw["path"]),
@@ -141,18 +144,20 @@ def intent_from_json(raw: Mapping[str, Any]) -> Intent:
 
 
 def standing_from_json(raw: Mapping[str, Any]) -> Standing:
-    """
+    """Restore a record.
+
     Raises:
-        KeyError, TypeError, ValueError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is incomplete.
     """
     places = {str(id_): _place(at) for id_, at in raw["places"].items()}
     return Standing(str(raw["path"]), str(raw["text"]), places)
 
 
 def review_from_json(raw: Mapping[str, Any]) -> Review:
-    """
+    """Restore a record.
+
     Raises:
-        KeyError, TypeError, ValueError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is incomplete.
     """
     files = (
         ProposedFile(str(it["path"]), _name(it["before"]), _name(it["after"]), str(it["modeFrom"]))
@@ -171,10 +176,10 @@ def _place(raw: Any) -> Place:
 
 
 def fingerprint(data: bytes | None) -> str:
-    """None: there is no such file."""
+    """Return the fingerprint of a file's bytes; None: the file does not exist."""
     if data is None:
         return NO_FILE
-    if looks_binary(data) or data.isascii():  # ASCII is its own text
+    if looks_binary(data) or data.isascii():  # ASCII bytes equal their text
         return sha256(data)
     return text_fingerprint(decode(data).text)
 

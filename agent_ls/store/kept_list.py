@@ -1,4 +1,4 @@
-"""A short list in one readable file of the user's folder, which several processes change (rules, trust)."""
+"""A short list in one readable file of the user's state folder, which several processes change (rules, trust)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ VERSION = 1
 
 
 class KeptList:
-    """`FOLDER/NAME.json`: {"version": 1, "NAME": [...]}. Read again at each use; what cannot be read is empty.
+    """The list in `FOLDER/NAME.json`: {"version": 1, "NAME": [...]}.
 
-    All of it blocks.
+    It is read again at each use; an unreadable file counts as empty. All methods block.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -30,31 +30,49 @@ class KeptList:
         self._path = folder / f"{name}.json"
 
     def read(self) -> Sequence[Any]:
-        """Entries as they stand there: whoever asks looks whether they are what he expects."""
+        """Return the stored entries. The caller must validate each of them."""
         try:
-            stored = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return self._stored() or []
+        except OSError:
             return []
-        is_ours = isinstance(stored, dict) and stored.get("version") == VERSION
-        entries = stored.get(self._name) if is_ours else None
-        return entries if isinstance(entries, list) else []
 
-    def change(self, change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
-        """No other process changes it meanwhile.
+    def _stored(self) -> list[Any] | None:
+        """Return the entries; None if the file contains something else.
 
         Raises:
-            OSError: it cannot be written; what stood there stands there still.
+            OSError: it cannot be read.
+        """
+        try:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        except (ValueError, RecursionError):
+            return None
+        is_ours = isinstance(stored, dict) and stored.get("version") == VERSION
+        entries = stored.get(self._name) if is_ours else None
+        return entries if isinstance(entries, list) else None
+
+    def change(self, change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+        """Replace the entries by the result of `change`, under a lock against other processes.
+
+        A file that contains something else (damaged, or of a later version) is renamed to NAME.damaged.json.
+
+        Raises:
+            OSError: it cannot be read or written; nothing was changed.
         """
         make_private_folder(self._path.parent)
         with _locked(self._path.with_suffix(".lock")):
-            before = self.read()
+            stored = self._stored()
+            before = stored or []
             after = change(before)
             if list(after) != list(before):
+                if stored is None:
+                    os.replace(self._path, self._path.with_suffix(".damaged.json"))
                 self._write(after)
 
     def _write(self, entries: Sequence[Any]) -> None:
         text = json.dumps({"version": VERSION, self._name: list(entries)}, indent=2, ensure_ascii=False)
-        # Mode 0600 from its first moment.
+        # The temporary file has mode 0600 from its creation.
         handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:

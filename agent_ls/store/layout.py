@@ -1,6 +1,6 @@
-"""Where sessions lie: one folder per workspace in the user's state folder, one folder per session in it (R7).
+"""Paths of the store: one folder per workspace in the user's state folder, one folder per session in it.
 
-ROOT/workspaces/KEY/workspace.json          the workspace's path, for people and for re-linking
+ROOT/workspaces/KEY/workspace.json          the workspace's path, for people and for moved folders
 ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   title   draft.json   outputs/   blobs/
 """
 
@@ -17,11 +17,12 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from agent_ls.loop.titles import title_of
+from agent_ls.environments.far.place import is_place_name
+from agent_ls.loop.context.titles import title_of
 from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
 
-PEEK_BYTES = 64 * 1024  # of a log's head and of its tail, for lists
+PEEK_BYTES = 64 * 1024  # bytes of a log's head and tail that lists read
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _TITLE = re.compile(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
@@ -31,7 +32,7 @@ _SEQ = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A stored session as lists show it. `updated` is ISO 8601. `title` may be the start of its first input."""
+    """A stored session in lists. `updated` is ISO 8601. `title` may be the start of its first input."""
 
     header: Header
     folder: Path
@@ -41,7 +42,7 @@ class SessionSummary:
 
 
 class Layout:
-    """Paths only; what lies there is the affair of others. `root` None is the user's state folder."""
+    """Computes paths and finds sessions. `root` None means the user's state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root if root is not None else user_state_path("agent-ls", appauthor=False)
@@ -50,17 +51,18 @@ class Layout:
         return self.root / "workspaces" / workspace_key(workspace)
 
     def session_folder(self, workspace: str, session_id: str) -> Path:
-        """
+        """Return the folder of a session.
+
         Raises:
-            StoreError: an id that is no id of ours.
+            StoreError: the id is invalid.
         """
         return self.workspace_folder(workspace) / "sessions" / _checked(session_id)
 
     def describe_workspace(self, workspace: str) -> None:
-        """Leaves a note of the workspace's path beside its sessions.
+        """Write the workspace's path to a file in its folder.
 
         Raises:
-            OSError.
+            OSError: it cannot be written.
         """
         folder = self.workspace_folder(workspace)
         make_private_folder(folder)
@@ -71,13 +73,21 @@ class Layout:
                 json.dump({"path": canonical(workspace)}, file)
 
     def find(self, session_id: str) -> Path | None:
-        """The folder of a stored session, in whatever workspace; None when there is none."""
+        """Return the folder of a stored session in any workspace; None if there is none."""
         if not _SESSION_ID.fullmatch(session_id):
             return None
         return next(iter(self.root.glob(f"workspaces/*/sessions/{session_id}")), None)
 
+    def recording(self, session_id: str) -> Path:
+        """Return the path of a session's recording of its inputs and answers, whether it exists or not."""
+        return self.root / "recordings" / f"{_checked(session_id)}.jsonl"
+
+    def lost_recordings(self) -> list[Path]:
+        """Return the recordings of sessions that are not stored any more."""
+        return [it for it in self.root.glob("recordings/*.jsonl") if self.find(it.stem) is None]
+
     def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
-        """Newest first; what cannot be read is left out. None: of all workspaces."""
+        """List sessions, newest first, of one workspace or (None) of all. Unreadable ones are left out."""
         key = "*" if workspace is None else workspace_key(workspace)
         found = [
             summary
@@ -88,7 +98,7 @@ class Layout:
 
 
 def summary(folder: Path) -> SessionSummary | None:
-    """Of the session that is stored there; None when there is none."""
+    """Return the summary of the session in a folder; None if there is none."""
     return next(_peek(log_path(folder)), None)
 
 
@@ -97,6 +107,9 @@ def workspace_key(workspace: str) -> str:
 
 
 def canonical(workspace: str) -> str:
+    """Return the name under which a workspace is stored. A folder of another machine has its whole name already."""
+    if is_place_name(workspace):
+        return workspace
     return os.path.normcase(os.path.realpath(workspace))
 
 
@@ -131,7 +144,7 @@ def _checked(session_id: str) -> str:
 
 
 def _peek(log: Path) -> Iterator[SessionSummary]:
-    """The summary, by head and tail of the log alone; nothing for a file that is no log."""
+    """Yield the summary, read from head and tail of the log only; nothing if the file is not a log."""
     try:
         with log.open("rb") as file:
             stat = os.fstat(file.fileno())
@@ -156,7 +169,7 @@ def _title(folder: Path, header: Header, head: bytes, tail: bytes) -> str:
     try:
         return title_path(folder).read_text("utf-8", "replace")
     except OSError:
-        pass  # nothing has been named yet, or by a version that kept no such file
+        pass  # no title was set, or an older version wrote the log
     named = _TITLE.findall(tail) or _TITLE.findall(head)
     if named and (title := _field(named[-1], "title")):
         return title

@@ -1,12 +1,12 @@
-"""One owner for each session: who holds the lock file may write its log (PROTOCOL, Rules).
+"""One owner per session: the process that holds the lock file may write the log (docs/durability.md).
 
-Where the file system locks, the kernel's lock decides, and it ends with its process. Where it does not (some
-network file systems), what the file says decides: pid, start time and host; the file of a dead process is taken
-over.
+Where the file system supports locks, the kernel's lock decides; it ends with its process. On other file systems
+(some network file systems) the content of the lock file decides: pid, start time and host. The file of a dead
+process is taken over.
 
-An owner that does not answer can be put out of its right (`seize`): another file takes the place of the one it holds.
-It may be standing still at any point, so it looks again before and after each line that it writes (`is_ours`), and its
-log is replaced by a copy, so that not even a write that was under way gets into what the new owner reads and writes.
+An owner that does not answer can be displaced (`seize`): a new lock file replaces the one that it holds. The old
+owner may be suspended at any point, so it checks before and after each line that it writes (`is_ours`). Its log is
+replaced by a copy, so that a write in progress does not reach the file of the new owner.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """`started` tells two processes with one pid apart ("" where the platform does not say).
+    """A process that owns a session.
 
-    `program` is what the user knows it by, "" when that was not told. `is_ending`: it is about to let go.
+    `started` distinguishes two processes with the same pid ("" where the platform does not report it). `program`
+    is its name for users, "" if unknown. `is_ending`: it is about to release the session.
     """
 
     pid: int
@@ -57,7 +58,7 @@ class Owner:
         return f"{self.program}, {where}" if self.program else where
 
     def is_same(self, other: Owner | None) -> bool:
-        """Whether both are one process, whatever it does."""
+        """Return whether both are the same process."""
         return other is not None and (self.pid, self.started, self.host) == (
             other.pid,
             other.started,
@@ -66,9 +67,9 @@ class Owner:
 
 
 class SessionLock:
-    """Held from `take` until `release`, or the end of the process.
+    """A lock that is held from `take` until `release`, or until the process ends.
 
-    `is_firm` False: this file system has no locks, and only what the file says keeps others out.
+    `is_firm` False: the file system has no locks, and only the content of the file keeps others out.
     """
 
     def __init__(self, path: Path, descriptor: int, owner: Owner, *, is_firm: bool = True) -> None:
@@ -81,10 +82,14 @@ class SessionLock:
         self._is_lost = False
 
     def is_ours(self) -> bool:
-        """False for good once another has put us out of our right. A file that is gone is nobody else's."""
+        """Return whether this process still holds the lock; False forever after a forced take-over.
+
+        A deleted lock file does not count as lost, because no other process owns the session then.
+        """
         if not self._is_lost:
             try:
-                # Opened, not only looked at: network file systems answer an open from the disk, a look from memory.
+                # Open the file instead of calling stat: network file systems answer open from the server, stat from a
+                # cache.
                 found = os.open(self._path, os.O_RDONLY | OPEN_FLAGS)
             except OSError:
                 return True
@@ -95,17 +100,38 @@ class SessionLock:
             self._is_lost = (stat.st_dev, stat.st_ino) != self._identity
         return not self._is_lost
 
+    def restore(self) -> None:
+        """Create the lock file again if it was deleted with its folder. Does nothing if it exists.
+
+        Raises:
+            OSError: it cannot be created.
+        """
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | OPEN_FLAGS, FILE_MODE)
+        except FileExistsError:
+            return
+        try:
+            if self.is_firm:
+                kernel_lock(descriptor)
+            _write(descriptor, self.owner)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(self._descriptor)
+        stat = os.fstat(descriptor)
+        self._descriptor, self._identity = descriptor, (stat.st_dev, stat.st_ino)
+
     def tell_ending(self) -> None:
-        """From now on who wants the session waits for it. For those who look, not for who decides."""
+        """Announce that the session is about to be released, so that other processes wait. This is only information."""
         if self._descriptor >= 0 and not self.owner.is_ending:
             self.owner = replace(self.owner, is_ending=True)
             try:
                 _write(self._descriptor, self.owner)
             except OSError:
-                return  # a full disk: they wait a little less long
+                return  # e.g. a full disk: other processes wait a little less long
 
     def release(self) -> None:
-        """May be called again."""
+        """Release the lock. May be called repeatedly."""
         if self._descriptor >= 0:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
@@ -113,12 +139,13 @@ class SessionLock:
 
 
 def kernel_lock(descriptor: int) -> None:
-    """
+    """Lock a file descriptor with the kernel's lock.
+
     Raises:
-        OSError: BlockingIOError (PermissionError on some network file systems) when another holds it.
+        OSError: BlockingIOError (PermissionError on some network file systems) if another process holds the lock.
     """
     if sys.platform == "win32":
-        # A region far behind the content: a locked one could not be read by others.
+        # Lock a region far behind the content, because other processes cannot read a locked region.
         place = pywintypes.OVERLAPPED()
         place.Offset = 1 << 30
         flags = win32con.LOCKFILE_EXCLUSIVE_LOCK | win32con.LOCKFILE_FAIL_IMMEDIATELY
@@ -135,10 +162,12 @@ def kernel_lock(descriptor: int) -> None:
 def take(
     path: Path, session_id: str, lock: Callable[[int], None] = kernel_lock, program: str = ""
 ) -> SessionLock:
-    """`lock` locks a descriptor as `kernel_lock` does; `program` is what the user knows this process by.
+    """Acquire the lock of a session. `lock` locks a descriptor like `kernel_lock`; `program` names this process for
+    users.
 
     Raises:
-        SessionLockedError: a living process has it. OSError: the file cannot be made.
+        SessionLockedError: a living process holds it.
+        OSError: the file cannot be created.
     """
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, FILE_MODE)
@@ -147,7 +176,7 @@ def take(
             if is_firm is None:
                 raise SessionLockedError(session_id, str(_read(descriptor) or ""))
             held = SessionLock(path, descriptor, this_process(program), is_firm=is_firm)
-            if held.is_ours():  # else another file took its place while we looked
+            if held.is_ours():  # False if another file has replaced it since it was opened
                 os.ftruncate(descriptor, 0)
                 _write(descriptor, held.owner)
                 return held
@@ -164,11 +193,13 @@ def seize(
     lock: Callable[[int], None] = kernel_lock,
     program: str = "",
 ) -> SessionLock:
-    """Puts the owner that was `asked` in vain out of its right. Its log is to be replaced next (`log.detach`).
+    """Displace the owner `asked`, which did not hand the session over. The caller must replace the log next
+    (`log.detach`).
 
     Raises:
-        SessionLockedError: it is not the owner any more, another process does the same now, or (Windows) files that
-            are open cannot be replaced. OSError.
+        SessionLockedError: `asked` is no longer the owner, another process displaces it at the same time, or open
+            files cannot be replaced (Windows).
+        OSError: the file cannot be created.
     """
     with _alone(path.with_name(f"{path.name}.force"), session_id, lock):
         found = recorded_owner(path)
@@ -190,7 +221,7 @@ def seize(
 
 @contextmanager
 def _alone(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator[None]:
-    """Of several that put an owner out of its right at once, the first does; the others find another owner then."""
+    """Serialize processes that displace an owner at the same time: the first one wins, the others see a new owner."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, FILE_MODE)
     try:
         try:
@@ -206,13 +237,13 @@ def _alone(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator
 
 
 def owner_of(path: Path) -> Owner | None:
-    """Its owner, if that may be alive. It decides nothing: only `take` does."""
+    """Return the owner if it may be alive. This is only information; `take` decides."""
     owner = recorded_owner(path)
     return owner if owner and is_alive(owner) else None
 
 
 def recorded_owner(path: Path) -> Owner | None:
-    """What the lock file says."""
+    """Return the owner in the lock file, None if there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | OPEN_FLAGS)
     except OSError:
@@ -227,7 +258,7 @@ def recorded_owner(path: Path) -> Owner | None:
 
 @contextmanager
 def held(path: Path, session_id: str) -> Iterator[None]:
-    """As `take`, for as long as the block lasts."""
+    """Hold the lock of a session during a `with` block."""
     lock = take(path, session_id)
     try:
         yield
@@ -240,16 +271,20 @@ def this_process(program: str = "") -> Owner:
 
 
 def is_alive(owner: Owner) -> bool:
-    """Of another host it cannot be known, so it counts as alive."""
+    """Return whether the owner is alive. A process on another host counts as alive, because that cannot be checked."""
     if owner.host != socket.gethostname():
         return True
     if not system.is_alive(owner.pid):
         return False
-    return not owner.started or owner.started == _start_time(owner.pid)
+    # "": the start time is not readable (e.g. /proc is mounted with hidepid), so only the pid is compared.
+    return not owner.started or _start_time(owner.pid) in (owner.started, "")
 
 
 def _is_locked(descriptor: int, lock: Callable[[int], None]) -> bool | None:
-    """None: another has it. False: it is ours by what the file says, for there are no locks here."""
+    """Lock the file. Returns True on success, None if another process holds the lock.
+
+    False: the file system has no locks, and the content of the file names no living owner.
+    """
     try:
         lock(descriptor)
         return True
@@ -273,17 +308,17 @@ def _read(descriptor: int) -> Owner | None:
 
 
 def _write(descriptor: int, owner: Owner) -> None:
-    """One write, over what stands there: a shorter text is made as long by blanks, so that nobody reads half of it."""
+    """Write the owner in one call. Shorter text is padded to the old length, so that no reader sees a mixture."""
     data = json.dumps(asdict(owner)).encode()
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, data.ljust(os.fstat(descriptor).st_size))
 
 
 def _start_time(pid: int) -> str:
-    """Linux tells it in clock ticks since boot; elsewhere the pid alone has to do."""
+    """Return the start time of a process: on Linux in clock ticks since boot, elsewhere ""."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return ""
-    # The second field, the command in brackets, may hold blanks and brackets of its own.
+    # The second field, the command in parentheses, may contain blanks and parentheses.
     return stat.rpartition(b")")[2].split()[19].decode("ascii", "replace")

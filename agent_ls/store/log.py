@@ -1,10 +1,10 @@
-"""A session's log: append-only JSON lines, written so that kill -9 at any point leaves a readable file (R3).
+"""A session's log: append-only JSON lines that stay readable if the process is killed at any point.
 
-The first line is the header. Each other line is an object with one key, its kind: `event` (the codec's bytes),
-`turn`, `prompt`, `prefix` (the tools beside it, and what both were made of), `partial`, `config`, `intent` (a file is
-about to be written), `change` (what it held before and after that), `ledger` (where the hunks of a file stand),
-`review` (what a call proposes), `notice` (what the model is to be told next). A reader skips kinds that it does not
-know, and drops a torn last line.
+The first line is the header. Each other line is an object with one key, its kind, for example: `event` (the
+codec's bytes), `turn`, `prompt`, `prefix` (the tools, and the sources of prompt and tools), `partial`, `config`,
+`intent` (a file is about to be written), `change` (its content before and after the write), `ledger` (the
+positions of a file's hunks), `review` (the proposal of a call), `notice` (text for the model's next request). A
+reader skips unknown kinds, and drops an incomplete last line.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ from typing import Any, Literal, Self, TypeAlias
 
 import anyio.to_thread
 
-from agent_ls.loop.redaction import Known, none_known, without, without_known
+from agent_ls.loop.calls.redaction import Known, none_known, without, without_known
 from agent_ls.store.errors import BadSessionError, NewerFormatError, OwnershipLostError
 
 FORMAT = 1
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+COPY_BYTES = 1024 * 1024
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""Limit for lines that cannot be written and wait in memory; further lines are lost."""
+
 OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 RecordKind: TypeAlias = Literal[
@@ -50,7 +54,7 @@ RecordKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: what the session was when it was made. `created` is ISO 8601."""
+    """The first line: the session at its creation. `created` is ISO 8601."""
 
     session_id: str
     created: str
@@ -74,7 +78,8 @@ class Header:
 
 
 def parse_header(line: bytes, path: str) -> Header:
-    """
+    """Parse the first line of a log.
+
     Raises:
         BadSessionError, NewerFormatError.
     """
@@ -100,12 +105,12 @@ def record(kind: RecordKind, value: Any) -> bytes:
 
 
 def event_record(encoded: bytes) -> bytes:
-    """An event is encoded once, for the wire and the log alike."""
+    """Return the line for an event. The event was encoded once, for log and wire."""
     return b'{"event":%b}\n' % encoded
 
 
 def make_private_folder(path: Path) -> None:
-    """Creates what is missing, readable by the user alone."""
+    """Create the missing folders of a path, accessible only to the user."""
     if path.is_dir():
         return
     make_private_folder(path.parent)
@@ -113,42 +118,61 @@ def make_private_folder(path: Path) -> None:
 
 
 class SessionLog:
-    """Appends to one file. A failing disk is reported once, to `on_failure`, and never raised (Recorder).
+    """Appends lines to one file.
 
-    What `append` raises is not of the disk: `is_ours` says no, so another process writes this session by now.
+    If the disk fails, `on_failure` is called once, and again only after a successful write. Lines that cannot be
+    written wait in memory and are written by the next successful append. A deleted log is created again with its
+    former content. `append` raises OwnershipLostError if `is_ours` returns False, because another process writes
+    this session now.
     """
 
     def __init__(
-        self, descriptor: int, on_failure: Callable[[OSError], None], secrets: Known = none_known
+        self,
+        path: Path,
+        descriptor: int,
+        on_failure: Callable[[OSError], None],
+        secrets: Known = none_known,
     ) -> None:
         self.is_ours: Callable[[], bool] = lambda: True
+        self.on_restored: Callable[[], None] = lambda: None
+        """Called after a deleted log was created again. Raises OSError."""
+        self.problem = ""
+        """Why the last lines are not written, "" if they are."""
+        self._path = path
         self._secrets = secrets
         self._descriptor = descriptor
         self._on_failure = on_failure
-        self._has_failed = False
-        self._is_torn = False
+        self._waiting = b""
         self._is_closed = False
+        self._syncing = 0
+        self._released: list[int] = []
 
     @classmethod
     def create(
         cls, path: Path, header: Header, on_failure: Callable[[OSError], None], secrets: Known = none_known
     ) -> Self:
-        """
+        """Create a log with its header.
+
         Raises:
-            OSError: the file exists, or cannot be made.
+            OSError: the file exists, or cannot be created or written.
         """
         make_private_folder(path.parent)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
-        log = cls(os.open(path, flags, FILE_MODE), on_failure, secrets)
-        log.append(header.line())
-        return log
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
+        descriptor = os.open(path, flags, FILE_MODE)
+        try:
+            _write_all(descriptor, without(header.line(), secrets()))
+        except OSError:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)
+            raise
+        return cls(path, descriptor, on_failure, secrets)
 
     @classmethod
     def reopen(cls, path: Path, on_failure: Callable[[OSError], None], secrets: Known = none_known) -> Self:
-        """To go on with a log. A torn last line is cut off: its number would be given again.
+        """Open a log to continue it. Removes an incomplete last line, because its event number will be used again.
 
         Raises:
-            OSError.
+            OSError: the file cannot be opened or truncated.
         """
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | OPEN_FLAGS)
         try:
@@ -156,67 +180,115 @@ class SessionLog:
         except OSError:
             os.close(descriptor)
             raise
-        return cls(descriptor, on_failure, secrets)
+        return cls(path, descriptor, on_failure, secrets)
 
     def clean(self, text: str) -> str:
-        """Without the keys that no file of a session may hold: for what is written beside the log."""
+        """Return `text` without secret keys, for files next to the log."""
         return without_known(text, self._secrets())
 
     def append(self, *lines: bytes) -> None:
-        """Hands the lines to the kernel in one write.
+        """Write the lines with a single system call.
 
         Raises:
-            OwnershipLostError: nobody is to be told what they say.
+            OwnershipLostError: another process owns the session; the caller must not publish these lines.
         """
-        if self._is_closed:  # its descriptor may belong to another file by now
+        if self._is_closed:  # the number of the descriptor may belong to another file now
             self._fail(OSError(errno.EBADF, "the log is closed"))
             return
         self._demand_ours()
-        data = without(b"".join(lines), self._secrets())
-        if self._is_torn:
-            data = b"\n" + data
+        # Further lines are lost; a reader sees that their numbers are missing.
+        if len(self._waiting) <= MAX_WAITING_BYTES:
+            self._waiting += without(b"".join(lines), self._secrets())
         try:
-            while data:
-                written = os.write(self._descriptor, data)
-                self._is_torn = written < len(data)
-                data = data[written:]
+            if _is_deleted(self._descriptor):
+                self._restore()
+            while self._waiting:
+                self._waiting = self._waiting[os.write(self._descriptor, self._waiting) :]
+            self.problem = ""
         except OSError as error:
             self._fail(error)
-        self._demand_ours()  # it may have stood still since the last look, for as long as it likes
+        self._demand_ours()  # check again: this process may have been suspended for any time since the first check
 
     async def sync(self) -> None:
-        """On the disk itself, in a thread. A failure is reported as one of `append` is."""
+        """Call fsync in a thread. A failure is reported as for `append`."""
         if self._is_closed:
             return
-        # A copy of the descriptor: the log may be closed while the thread runs.
-        descriptor = os.dup(self._descriptor)
+        self._syncing += 1
         try:
-            await anyio.to_thread.run_sync(os.fsync, descriptor)
+            await anyio.to_thread.run_sync(os.fsync, self._descriptor)
         except OSError as error:
             self._fail(error)
         finally:
-            os.close(descriptor)
+            self._syncing -= 1
+            self._close_released()
 
     def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            os.close(self._descriptor)
+            self._release(self._descriptor)
+
+    def _release(self, descriptor: int) -> None:
+        """Close a descriptor when no thread is syncing it; otherwise fsync might get another file with the same
+        number."""
+        self._released.append(descriptor)
+        self._close_released()
+
+    def _close_released(self) -> None:
+        while self._released and not self._syncing:
+            os.close(self._released.pop())
+
+    def _restore(self) -> None:
+        """Create the deleted log again. Its open descriptor still has the content.
+
+        Raises:
+            OSError: it cannot be created, or another program has created a file with this name.
+        """
+        make_private_folder(self._path.parent)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
+        descriptor = os.open(self._path, flags, FILE_MODE)
+        try:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            while data := os.read(self._descriptor, COPY_BYTES):
+                _write_all(descriptor, data)
+            self.on_restored()
+        except BaseException:
+            os.close(descriptor)
+            self._path.unlink(missing_ok=True)
+            raise
+        self._release(self._descriptor)
+        self._descriptor = descriptor
 
     def _demand_ours(self) -> None:
         if not self.is_ours():
             raise OwnershipLostError
 
     def _fail(self, error: OSError) -> None:
-        if not self._has_failed:
-            self._has_failed = True
+        is_new = not self.problem
+        self.problem = error.strerror or str(error)
+        if is_new:
             self._on_failure(error)
 
 
-def detach(path: Path) -> None:
-    """Puts a copy in the log's place, so that who has it open writes where nobody reads. Blocks.
+def _write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes.
 
     Raises:
-        OSError.
+        OSError: the write failed.
+    """
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _is_deleted(descriptor: int) -> bool:
+    """Return whether the open file was deleted. Windows does not delete open files."""
+    return os.name == "posix" and os.fstat(descriptor).st_nlink == 0
+
+
+def detach(path: Path) -> None:
+    """Replace the log by a copy, so that a former owner writes to a file that is no longer read. Blocks.
+
+    Raises:
+        OSError: the copy cannot be written.
     """
     copy = path.with_name(f"{path.name}.{os.getpid()}.part")
     descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
@@ -247,7 +319,7 @@ def json_line(value: Mapping[str, Any]) -> bytes:
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # Lone surrogates (undecodable bytes of a file) survive as escapes, so that a turn comes back as it was.
+        # Keep lone surrogates (undecodable bytes of a file) as escapes, so that a turn is restored unchanged.
         return json.dumps(value, separators=(",", ":"), default=_plain).encode("ascii") + b"\n"
 
 

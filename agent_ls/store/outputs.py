@@ -1,4 +1,4 @@
-"""Whole outputs of calls, read in parts that are counted in code points (E3). Blocks: for a thread."""
+"""Complete outputs of calls, read in parts that are counted in code points. Blocks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.loop.events import ToolCallEnd
+from agent_ls.loop.events.types import ToolCallEnd
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.layout import log_path, outputs_path
@@ -19,7 +19,7 @@ _EVENT_REF = re.compile(r"event-([1-9][0-9]{0,15})")
 
 @dataclass(frozen=True, slots=True)
 class OutputPart:
-    """`next_offset` None: this was the end."""
+    """A part of an output. `next_offset` is None at the end."""
 
     text: str
     total_chars: int
@@ -27,10 +27,11 @@ class OutputPart:
 
 
 def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputPart:
-    """`limit` characters from `offset` on, of an output beside the log or in an event of it.
+    """Return `limit` characters from `offset` on, of an output in a file next to the log or in an event.
 
     Raises:
-        UnknownOutputError. OSError.
+        UnknownOutputError: there is no such output.
+        OSError: it cannot be read.
     """
     if match := _EVENT_REF.fullmatch(output_ref):
         whole = _in_event(folder, int(match[1]), output_ref)
@@ -51,7 +52,7 @@ def _in_event(folder: Path, seq: int, output_ref: str) -> str:
 
 
 def _in_file(path: Path, output_ref: str, offset: int, limit: int) -> tuple[str, int]:
-    """The part, and how many characters there are; never more of the file in memory than a piece and the part."""
+    """Return the part and the total number of characters, without loading the whole file into memory."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     found: list[str] = []
     at = 0

@@ -1,7 +1,7 @@
-"""Parts of a log, found by the numbers of events: what a page costs does not grow with its session. Blocks.
+"""Parts of a log, found by event numbers. The cost of a page does not grow with the session. Blocks.
 
-Numbers rise with the place in the file, so a place is found by halving; from there lines are read on or back. Only
-whole lines are seen: a torn last one is as if it were not there.
+Event numbers increase with the offset in the file, so an offset is found by bisection; from there, lines are read
+forwards or backwards. An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import Envelope, FileChange, ProcessingEnd
-from agent_ls.loop.items import Item, ItemFold, begins_item
+from agent_ls.loop.events.items import Item, ItemFold, begins_item
+from agent_ls.loop.events.types import Envelope, FileChange, ProcessingEnd
+from agent_ls.store import event_lines
+from agent_ls.store.errors import StoreError
+from agent_ls.store.event_lines import EventLine, events_of, without_holes
+from agent_ls.store.log import parse_header
 
 CHUNK_BYTES = 64 * 1024
 
-_EVENT = b'{"event":'
 _PARTIAL = b'{"partial":'
 _SEQ = re.compile(rb'\{"event":\{"sessionId":"[^"]*","seq":(\d+)')
 _OF_FILES = (b'"kind":"file_change"', b'"kind":"processing_end"')
@@ -29,14 +31,14 @@ _OF_FILES = (b'"kind":"file_change"', b'"kind":"processing_end"')
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Newest first. `more`: there are older ones."""
+    """Items, newest first. `more`: there are older ones."""
 
     items: tuple[Item, ...]
     more: bool
 
 
 class LogPart:
-    """A log as it was when it was opened. `bytes_read` is what was asked of the disk so far."""
+    """A log with the size that it had when it was opened. `bytes_read` counts the bytes read from disk."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -44,7 +46,7 @@ class LogPart:
         self.size = self._whole(os.fstat(file.fileno()).st_size)
 
     def place_of(self, seq: int) -> int:
-        """Where the first event begins that has this number or a higher one; the end when there is none."""
+        """Return the offset of the first event with this number or a higher one; the end if there is none."""
         low, high = 0, self.size
         while high - low > CHUNK_BYTES:
             middle = (low + high) // 2
@@ -56,11 +58,11 @@ class LogPart:
         return next((place for place, number in self._numbers(low) if number >= seq), self.size)
 
     def forward(self, place: int) -> Iterator[bytes]:
-        """The lines from `place` on, which is where one begins."""
+        """Yield the lines from offset `place` on; a line must begin there."""
         return (line for _, line in self._lines(place))
 
     def backward(self, place: int) -> Iterator[bytes]:
-        """The lines before `place`, where one begins; the last of them first."""
+        """Yield the lines before offset `place`, last line first; a line must begin there."""
         rest = b""
         while place > 0:
             start = max(0, place - CHUNK_BYTES)
@@ -71,13 +73,13 @@ class LogPart:
             yield rest
 
     def _numbers(self, place: int) -> Iterator[tuple[int, int]]:
-        """Where events begin, and their numbers, from any `place` on."""
+        """Yield offset and number of each event from `place` on."""
         for at, line in self._lines(self._line_start(place)):
             if match := _SEQ.match(line):
                 yield at, int(match[1])
 
     def _line_start(self, place: int) -> int:
-        """The first beginning of a line at `place` or behind it."""
+        """Return the offset of the first line that begins at `place` or later."""
         at = place - 1
         while 0 <= at < self.size:
             newline = (data := self._read(at, CHUNK_BYTES)).find(b"\n")
@@ -99,7 +101,7 @@ class LogPart:
                 at += len(line) + 1
 
     def _whole(self, size: int) -> int:
-        """The end of the last whole line."""
+        """Return the end of the last complete line."""
         end = size
         while end > 0:
             start = max(0, end - CHUNK_BYTES)
@@ -118,64 +120,98 @@ class LogPart:
 
 @contextmanager
 def open_part(path: Path) -> Iterator[LogPart]:
-    """
+    """Open a log.
+
     Raises:
-        OSError.
+        OSError: it cannot be opened.
     """
     with path.open("rb") as file:
         yield LogPart(file)
 
 
 def events_between(path: Path, after: int, last: int | None = None) -> list[bytes]:
-    """The codec's bytes of the events with a number above `after`, up to `last` (None: all), oldest first.
+    """Return the encoded events after number `after`, up to `last` (None: all), oldest first.
+
+    Each event is checked. A damaged or lost event is replaced by one of kind `missing`.
 
     Raises:
-        OSError.
+        OSError: the log cannot be read.
     """
-    found = []
+    found, session_id = _sound_between(path, after, last)
+    newest = found[-1].seq if found else after
+    return without_holes(found, session_id, after, newest if last is None else last)
+
+
+def sound_between(path: Path, after: int, last: int | None = None) -> list[bytes]:
+    """Return the same events as `events_between`, without damaged or lost ones.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    return [event.encoded for event in _sound_between(path, after, last)[0]]
+
+
+def _sound_between(path: Path, after: int, last: int | None) -> tuple[list[EventLine], str]:
+    """Return the events, and the id of the session."""
     with open_part(path) as log:
-        for line in log.forward(log.place_of(after + 1)):
-            if match := _SEQ.match(line):
-                number = int(match[1])
-                if last is not None and number > last:
-                    break
-                if number > after:
-                    found.append(line[len(_EVENT) : -1])
-    return found
+        found = _events(log, log.place_of(after + 1), after, last)
+        if not found or found[0].seq != after + 1:
+            # A damaged number may have misled the bisection, unless there are no newer events.
+            if after < (last if last is not None else _last_seq(log)):
+                found = _events(log, 0, after, last)
+        return found, _session_id(log)
+
+
+def _events(log: LogPart, place: int, after: int, last: int | None) -> list[EventLine]:
+    read = events_of(log.forward(place), _session_id(log))
+    end = last if last is not None else float("inf")
+    return [event for event in read if after < event.seq <= end]
 
 
 def last_seq(path: Path) -> int:
-    """The number of the last event, 0 when there is none.
+    """Return the number of the last event, 0 if there is none.
 
     Raises:
-        OSError.
+        OSError: the log cannot be read.
     """
     with open_part(path) as log:
-        return next((int(match[1]) for line in log.backward(log.size) if (match := _SEQ.match(line))), 0)
+        return _last_seq(log)
+
+
+def _session_id(log: LogPart) -> str:
+    """Return the session id in the header, "" if the header is damaged."""
+    try:
+        return parse_header(next(log.forward(0), b""), "").session_id
+    except StoreError:
+        return ""
+
+
+def _last_seq(log: LogPart) -> int:
+    return next((event.seq for line in log.backward(log.size) if (event := event_lines.maybe_event(line))), 0)
 
 
 def read_page(path: Path, before: int | None, limit: int) -> Page:
-    """The newest `limit` items that began before the event number `before` (None: the newest), as they are now.
+    """Return the newest `limit` items that began before event `before` (None: the newest), in their current state.
 
     Raises:
-        OSError.
+        OSError: the log cannot be read.
     """
     with open_part(path) as log:
         return page_of(log, before, limit)
 
 
 def snapshot(path: Path, last: int, limit: int) -> Page:
-    """The newest `limit` items as they were when the event number `last` had been told.
+    """Return the newest `limit` items in their state after event number `last`.
 
     Raises:
-        OSError.
+        OSError: the log cannot be read.
     """
     with open_part(path) as log:
         return page_of(log, last + 1, limit, is_final=True)
 
 
 def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = False) -> Page:
-    """As `read_page`; `is_final`: what comes behind does not count."""
+    """Return a page as `read_page` does; with `is_final`, later events are ignored."""
     place = log.size if before is None else log.place_of(before)
     lines, more = _wanted(log, place, limit)
     fold = ItemFold()
@@ -191,10 +227,10 @@ def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = Fa
 
 
 def all_items(path: Path) -> tuple[Item, ...]:
-    """Oldest first.
+    """Return all items, oldest first.
 
     Raises:
-        OSError.
+        OSError: the log cannot be read.
     """
     fold = ItemFold()
     with open_part(path) as log:
@@ -204,10 +240,10 @@ def all_items(path: Path) -> tuple[Item, ...]:
 
 
 def all_events(path: Path) -> Iterator[Envelope]:
-    """Oldest first; records of another kind, and damaged ones, are left out.
+    """Yield all events, oldest first, without other records and damaged lines.
 
     Raises:
-        OSError.
+        OSError: the log cannot be read.
     """
     with open_part(path) as log:
         for line in log.forward(0):
@@ -216,19 +252,16 @@ def all_events(path: Path) -> Iterator[Envelope]:
 
 
 def maybe_event(line: bytes) -> Envelope | None:
-    """None for another record, for an event of another version, and for a line that is damaged."""
-    if not line.startswith(_EVENT):
-        return None
-    try:
-        return event_codec.decode(line[len(_EVENT) : -1])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
+    """Return the event of a line; None for other records, unknown kinds, and damaged lines."""
+    event = event_lines.maybe_event(line)
+    return event.envelope if event else None
 
 
 def _wanted(log: LogPart, place: int, limit: int) -> tuple[list[bytes], bool]:
-    """The lines that the newest `limit` items before `place` are made of, last first; whether there are older ones.
+    """Return the lines that the newest `limit` items before `place` need, last first, and whether there are older
+    items.
 
-    The end of a turn sums up its files: of the oldest end among the items, all changes are needed.
+    An end of processing sums up changed files, so all file changes of the oldest such item are included.
     """
     wanted: list[bytes] = []
     count, more, misses_files = 0, False, False

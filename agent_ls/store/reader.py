@@ -1,22 +1,20 @@
-"""A stored session, read: what is whole counts, what is torn or foreign is skipped and named (R3, R7)."""
+"""Read a stored session. Damaged or unknown lines are skipped, and reported as problems."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_ls.loop import event_codec
 from agent_ls.store.errors import BadSessionError
+from agent_ls.store.event_lines import EVENT, EventLine, in_sequence, parse_event
 from agent_ls.store.fold import Fold
 from agent_ls.store.journal import intent_from_json, review_from_json, standing_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.records import images_from_json, prefix_from_json, result_from_json, turn_from_json
-
-_EVENT = b'{"event":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +27,10 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """`fold` is what the records add up to. `problems` says in words what was skipped.
+    """The content of a log. `fold` is the resulting state.
 
-    `latest` has the newest event of each kind of which only that one counts, encoded.
+    `problems` describes what was skipped, `damaged` counts the skipped lines. `latest` has the newest event of
+    each kind of which only the newest matters, encoded.
     """
 
     path: Path
@@ -40,11 +39,12 @@ class StoredSession:
     last_seq: int
     fold: Fold
     problems: tuple[str, ...]
+    damaged: int
     latest: Mapping[str, bytes]
 
     @property
     def title(self) -> str:
-        """The last one given, else the beginning of the first input (of a log that is older than titles)."""
+        """The last title that was set; for older logs without one, the beginning of the first input."""
         return self.fold.title or self.header.title or self.fold.first_words
 
     def events_since(self, seq: int) -> tuple[StoredEvent, ...]:
@@ -52,19 +52,19 @@ class StoredSession:
 
 
 def read_session(path: Path) -> StoredSession:
-    """Reads a log, also one that its session is still writing to.
+    """Read a log, even while another process writes to it.
 
     Raises:
         OSError: the file cannot be read.
-        BadSessionError: it has no header. NewerFormatError.
+        BadSessionError: it has no header.
+        NewerFormatError: a newer version wrote it.
     """
     lines = path.read_bytes().split(b"\n")
     if len(lines) < 2:
         raise BadSessionError(str(path), "its first line is torn")
     header = parse_header(lines[0], str(path))
-    reading = _Reading()
-    for number, line in enumerate(lines[1:-1], start=2):
-        reading.line(line, number)
+    reading = _Reading(header.session_id)
+    reading.lines(lines[1:-1])
     if lines[-1]:
         reading.problems.append(f"line {len(lines)} is torn and was dropped")
     return StoredSession(
@@ -74,43 +74,63 @@ def read_session(path: Path) -> StoredSession:
         last_seq=reading.last_seq,
         fold=reading.fold,
         problems=tuple(reading.problems),
+        damaged=reading.damaged,
         latest=reading.latest,
     )
 
 
 class _Reading:
-    def __init__(self) -> None:
+    """Builds the state while reading. `damaged` counts the lines that were skipped."""
+
+    def __init__(self, session_id: str) -> None:
         self.fold = Fold()
         self.events: list[StoredEvent] = []
         self.last_seq = 0
         self.problems: list[str] = []
+        self.damaged = 0
         self.latest: dict[str, bytes] = {}
+        self._session_id = session_id
 
-    def line(self, line: bytes, number: int) -> None:
-        if not line.strip():
-            return
+    def lines(self, lines: Sequence[bytes]) -> None:
+        """Read the lines after the header. All event numbers are compared before any event is used."""
+        parsed = [(number, self._parsed(line, number)) for number, line in enumerate(lines, start=2)]
+        belongs = iter(in_sequence([item.seq for _, item in parsed if isinstance(item, EventLine)]))
+        for number, item in parsed:
+            if isinstance(item, EventLine):
+                self._event(item, number, is_in_sequence=next(belongs))
+            elif item.strip():
+                try:
+                    self._record(json.loads(item))
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                    self._skip(number, str(error))
+
+    def _parsed(self, line: bytes, number: int) -> EventLine | bytes:
+        if not line.startswith(EVENT):
+            return line
         try:
-            if line.startswith(_EVENT):
-                self._event(line[len(_EVENT) : -1], number)
-            else:
-                self._record(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            self.problems.append(f"line {number} was skipped: {error}")
+            event = parse_event(line)
+            if event.session_id != self._session_id:
+                raise ValueError("it is of another session")
+        except ValueError as error:
+            self._skip(number, str(error))
+            return b""
+        return event
 
-    def _event(self, encoded: bytes, number: int) -> None:
-        envelope = event_codec.decode(encoded)
-        seq = json.loads(encoded)["seq"] if envelope is None else envelope.seq
-        if not isinstance(seq, int) or seq <= self.last_seq:
-            self.problems.append(
-                f"line {number} was skipped: its event has number {seq} after {self.last_seq}"
-            )
+    def _skip(self, number: int, why: str) -> None:
+        self.damaged += 1
+        self.problems.append(f"line {number} was skipped: {why}")
+
+    def _event(self, event: EventLine, number: int, *, is_in_sequence: bool) -> None:
+        seq, envelope = event.seq, event.envelope
+        if not is_in_sequence:
+            self._skip(number, f"its event has number {seq} after {self.last_seq}")
             return
         if seq != self.last_seq + 1:
             self.problems.append(f"events {self.last_seq + 1} to {seq - 1} are missing before line {number}")
         self.last_seq = seq
-        self.events.append(StoredEvent(seq, encoded))
+        self.events.append(StoredEvent(seq, event.encoded))
         if envelope and envelope.kind in LATEST_KINDS and not envelope.agent_id:
-            self.latest[envelope.kind] = encoded
+            self.latest[envelope.kind] = event.encoded
         if envelope:
             self.fold.event(envelope)
 

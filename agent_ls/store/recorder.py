@@ -1,4 +1,4 @@
-"""ADAPTER Recorder: a session is written to its log, whole outputs beside it as files."""
+"""The recorder of a stored session: writes the log, and complete outputs to files next to it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agent_ls.llm.messages import ImagePart, JsonValue, ToolResultPart
+from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import output_part
-from agent_ls.loop.events import AssistantTextEnd, Envelope, ProcessingEnd, ReasoningEnd, Title, ToolCallEnd
-from agent_ls.loop.prefix import Prefix
+from agent_ls.loop.events.types import (
+    AssistantTextEnd,
+    Envelope,
+    ProcessingEnd,
+    ReasoningEnd,
+    Title,
+    ToolCallEnd,
+)
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import Intent, Review, Standing, Written
@@ -20,15 +27,15 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, 
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
 LATEST_KINDS = frozenset(("usage", "plan"))
-"""Of these events only the newest counts; who comes late is told it without a look through the log."""
+"""Events of which only the newest matters. It is kept, so that late clients get it without a search in the log."""
 
-OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # E3: of a larger one, head and tail
+OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # of a larger output, head and tail are kept
 
 _OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
 
 
 class StoreRecorder:
-    """Writes to `log`; outputs go to `folder`. A failing disk goes to `on_failure` (as SessionLog's does).
+    """Writes to `log`, and outputs to `folder`. Disk errors are reported to `on_failure`. Implements Recorder.
 
     `latest` has the newest event of each of LATEST_KINDS, encoded.
     """
@@ -41,21 +48,27 @@ class StoreRecorder:
         latest: Mapping[str, bytes] = MappingProxyType({}),
         title_file: Path | None = None,
     ) -> None:
-        """`title_file` gets the newest title: lists of sessions look no further."""
+        """Create a recorder. `title_file` gets the newest title, so that lists of sessions need not read the log."""
         self.latest = dict(latest)
-        self.also: Callable[[bytes], object] = lambda encoded: None
-        """Is given each event too, once it is in the log. Must not raise."""
+        self.observers: list[Callable[[bytes], object]] = []
+        """Called with every event after it was written to the log. They must not raise."""
         self.on_shown: Callable[[str, str], object] = lambda path, digest: None
-        """Is told what `shown` is. Must not raise."""
+        """Called with the arguments of `shown`. Must not raise."""
         self._log = log
         self._folder = folder
         self._title_file = title_file
         self._on_failure = on_failure
         self._partial_lengths: dict[str, int] = {}
 
+    @property
+    def problem(self) -> str:
+        """Why the log cannot be written now, "" if it can."""
+        return self._log.problem
+
     def event(self, envelope: Envelope, encoded: bytes) -> None:
         self._log.append(event_record(encoded))
-        self.also(encoded)
+        for observe in self.observers:
+            observe(encoded)
         if envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = encoded
         match envelope.event:
@@ -90,7 +103,7 @@ class StoreRecorder:
         self._log.append(record("prefix", prefix_to_json(prefix)))
 
     def partial(self, part_id: str, text: str) -> None:
-        """Only what is new since the last time is written: a log grows with what is said, not with its square."""
+        """Write only the new text since the last call, so that the log grows linearly with the text."""
         offset = self._partial_lengths.get(part_id, 0)
         self._partial_lengths[part_id] = len(text)
         self._log.append(record("partial", {"partId": part_id, "offset": offset, "text": text[offset:]}))
@@ -106,35 +119,38 @@ class StoreRecorder:
         self.on_shown(path, digest)
 
     def known(self, path: str, digest: str) -> None:
-        """The model was told that a file which it has seen is another now: it has this content."""
+        """Record that the model was informed that a file it has seen now has this content."""
         self._log.append(record("known", {"path": path, "digest": digest}))
 
     def config(self, settings: Mapping[str, JsonValue]) -> None:
-        """Settings of the session as its face knows them; a resume gets the last of each name."""
+        """Record settings of the session, as its front end names them. A resume gets the last value of each name."""
         self._log.append(record("config", settings))
 
     def intents(self, intents: Sequence[Intent]) -> None:
-        """Files that are about to be written: said before, so that a kill in between loses no hunk."""
+        """Record which files are about to be written.
+
+        Done before the write, so that a crash in between loses no hunk.
+        """
         self._log.append(*(record("intent", intent.to_json()) for intent in intents))
 
     def review(self, review: Review) -> None:
-        """What a call proposes: said before it is shown, so that a resume can go on waiting for the verdicts."""
+        """Record a call's proposal before it is displayed, so that a resume can continue to wait for the decisions."""
         self._log.append(record("review", review.to_json()))
 
     def changes(self, changes: Sequence[Written]) -> None:
-        """Files that were written: what a roll back goes by."""
+        """Record files that were written, for a later revert."""
         self._log.append(*(record("change", change.to_json()) for change in changes))
 
     def ledger(self, standing: Standing) -> None:
-        """Where the session's hunks of a file stand now; a resume goes by the last of each path."""
+        """Record the current positions of the session's hunks in a file. A resume uses the last record of each path."""
         self._log.append(record("ledger", standing.to_json()))
 
     def notice(self, text: str) -> None:
-        """What waits to be told to the model; it is told once a steering turn of source `review` holds it."""
+        """Record a notice for the model. It counts as delivered when a steering turn of source `review` contains it."""
         self._log.append(record("notice", text))
 
     def output(self, call_id: str, text: str) -> str:
-        """The reference to read it by, "" when it could not be kept."""
+        """Store a complete output. Returns its reference, "" if it could not be stored."""
         ref = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
         data = self._log.clean(text).encode("utf-8", "replace")
         if len(data) > OUTPUT_MAX_BYTES:
@@ -161,10 +177,10 @@ class StoreRecorder:
 
 
 def keep_title(path: Path, title: str) -> None:
-    """Whole or not at all.
+    """Replace the title file atomically.
 
     Raises:
-        OSError.
+        OSError: it cannot be written.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
@@ -174,9 +190,10 @@ def keep_title(path: Path, title: str) -> None:
 
 
 def output_path(folder: Path, output_ref: str) -> Path:
-    """
+    """Return the path of a stored output.
+
     Raises:
-        UnknownOutputError: no reference that was ever given out.
+        UnknownOutputError: the reference is invalid.
     """
     if not _OUTPUT_REF.fullmatch(output_ref):
         raise UnknownOutputError(output_ref)
@@ -184,10 +201,10 @@ def output_path(folder: Path, output_ref: str) -> Path:
 
 
 def read_output(folder: Path, output_ref: str, offset: int, limit: int) -> bytes:
-    """`limit` bytes of a kept output from byte `offset` on.
+    """Return `limit` bytes of a stored output from byte `offset` on.
 
     Raises:
-        UnknownOutputError.
+        UnknownOutputError: there is no such output.
     """
     try:
         with output_path(folder, output_ref).open("rb") as file:

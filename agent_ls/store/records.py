@@ -1,7 +1,4 @@
-"""Turns as JSON and back, by hand: `origin.raw` is a provider's own item and must come back as it was.
-
-This module does not know that files exist.
-"""
+"""Pure: turns as JSON and back. Written by hand, because `origin.raw` is a provider's item and must stay unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from agent_ls.llm.messages import (
     ToolResultPart,
 )
 from agent_ls.llm.requests import FinishReason, ToolDefinition, Usage
-from agent_ls.loop.prefix import Prefix
+from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.turns import (
     AssistantTurn,
     CompactionTurn,
@@ -78,10 +75,10 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
 
 
 def turn_from_json(record: Json) -> Turn | None:
-    """The turn, or None for a type of another version.
+    """Return the turn, or None for an unknown type, which another version may have written.
 
     Raises:
-        ValueError: the record is not whole.
+        ValueError: the record is incomplete.
     """
     try:
         return _turn(record)
@@ -90,7 +87,7 @@ def turn_from_json(record: Json) -> Turn | None:
 
 
 def prefix_to_json(prefix: Prefix) -> dict[str, Any]:
-    """Without its text, which is a record of its own."""
+    """Return a prefix as JSON without its text, which has a record of its own."""
     return {
         "tools": [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -105,9 +102,10 @@ def prefix_to_json(prefix: Prefix) -> dict[str, Any]:
 
 
 def prefix_from_json(record: Json) -> Prefix:
-    """
+    """Restore a prefix.
+
     Raises:
-        KeyError, TypeError, ValueError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is incomplete.
     """
     return Prefix(
         tools=tuple(
@@ -139,16 +137,17 @@ def images_to_json(images: Sequence[ImagePart]) -> list[dict[str, Any]]:
 
 
 def images_from_json(record: Json) -> tuple[ImagePart, ...]:
-    """Those in the field `images`.
+    """Return the images in the field `images`.
 
     Raises:
-        KeyError, TypeError, ValueError: the record is not whole.
+        KeyError, TypeError, ValueError: the record is incomplete.
     """
     return tuple(_image(image) for image in record["images"])
 
 
 def result_from_json(record: Json) -> ToolResultPart:
-    """
+    """Restore a tool result.
+
     Raises:
         KeyError, TypeError: not a result.
     """
@@ -206,7 +205,7 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
         case OpaquePart():
             return {"type": "opaque", **_origin_to_json(part.origin)}
         case SearchPart():
-            # To older readers it is an item like any other.
+            # Older versions read it as an opaque item.
             found = {"queries": [*part.queries], "sources": [asdict(source) for source in part.sources]}
             return {"type": "opaque", **_origin_to_json(part.origin), "search": found}
         case ImagePart():
@@ -291,7 +290,7 @@ def _image(record: Json) -> ImagePart:
 
 
 def _file(record: Json) -> tuple[bytes | None, str, str]:
-    """Its bytes or None, its media type and its address."""
+    """Return the bytes or None, the media type and the URL."""
     data = record["data"]
     return (
         None if data is None else base64.b64decode(_text(data)),

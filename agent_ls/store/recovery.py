@@ -1,8 +1,8 @@
-"""What a resumed session must append so that a cut turn is whole: texts, results, ends (R3, R4).
+"""Compute the records that complete an interrupted turn of a resumed session: texts, results, end events.
 
-A turn that waited for a person is suspended: what is asked is asked still, what is proposed waits still, its calls that
-ran end as interrupted, and those that had not begun stand. Any other turn that was cut ends as `interrupted`: its
-partial text is kept, each of its calls has a result. Nothing is started again by itself.
+A turn that waited for the user is suspended: its open questions and proposals stay open, calls that were running
+end as interrupted, and calls that had not begun stay pending. Any other unfinished turn ends as `interrupted`: its
+partial text is kept, and each of its calls gets a result. Nothing is restarted automatically.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from types import MappingProxyType
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.call_ids import CallIds
+from agent_ls.loop.calls.summaries import call_summary, output_summary
+from agent_ls.loop.calls.truncation import truncate_tool_output
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import output_part
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -34,16 +35,15 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Inbox, Input
+from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.restored import EndedCall, Restored, Settlement, Suspended, SuspendedCall
-from agent_ls.loop.summaries import call_summary, output_summary
-from agent_ls.loop.truncation import truncate_tool_output
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import CUT
 from agent_ls.store.fold import Fold, Round
 from agent_ls.store.reader import StoredSession
 
 PAUSE = ""
-"""In place of the call: a turn that reached a limit has paused between two calls of the model."""
+"""Used instead of a call id: the turn reached a limit and paused between two model calls."""
 NEVER_RUN = "Not run: interrupted, agent-ls ended before this call began."
 
 
@@ -53,10 +53,10 @@ def recover(
     found: Sequence[RecordedEvent] = (),
     proposed: Mapping[str, str] = MappingProxyType({}),
 ) -> Restored:
-    """What the live session goes on with. `now` is the time of the turns that are added, ISO 8601.
+    """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
-    `found` is what only the files could tell of the cut turn; it comes before the ends of the calls that did it.
-    `proposed` has the call of each hunk that stands beside a file and waits for a verdict, by id.
+    `found` are changes of the interrupted turn that only the files could show; they come before the end events of
+    the calls that made them. `proposed` maps each undecided proposed hunk to its call.
     """
     fold = stored.fold
     asked = _asked(fold)
@@ -103,13 +103,13 @@ def recover(
 
 
 def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
-    """What a person is asked, by the call that waits for the answer. Empty: the turn waited for nobody."""
+    """Return the open approval requests by the call that waits for them; empty if the turn waited for none."""
     waiting = _running(fold)
     return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
 
 
 def _running(fold: Fold) -> set[str]:
-    """The calls of the last answer that have begun and not ended."""
+    """Return the calls of the last answer that have begun and not ended."""
     round_ = fold.round
     return {start.call_id for start in round_.starts.values()} - round_.ends.keys() if round_ else set()
 
@@ -121,6 +121,7 @@ def _suspended(
     proposed: Mapping[str, str],
     questions: tuple[QuestionAsked, ...],
 ) -> Suspended:
+    """Return the suspended turn from the state of the log."""
     round_, rounds = fold.round, 0
     for turn in reversed(fold.turns):
         if isinstance(turn, UserTurn):
@@ -140,7 +141,10 @@ def _suspended(
 
 
 def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
-    """The texts of an answer that never became a turn. What a provider signs is valid whole or not at all."""
+    """Yield a turn with the texts of an answer that was not recorded as a turn.
+
+    Only texts are kept, because items that a provider signed are valid only as a whole.
+    """
     texts = tuple(TextPart(said.text) for said in fold.said.values() if said.kind == "text" and said.text)
     if texts:
         yield AssistantTurn(
@@ -157,7 +161,7 @@ def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
 def _told(
     fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
 ) -> Iterator[RecordedEvent]:
-    """Events that should have followed a turn, and the ends of what was open."""
+    """Yield events that are missing after recorded turns, and the end events of everything that was open."""
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
         yield Inbox(queue=_queue(fold)).changed()
@@ -170,7 +174,7 @@ def _told(
             end = AssistantTextEnd if said.kind == "text" else ReasoningEnd
             yield end(part_id, said.text, interrupted=True)
     early = fold.early
-    for start in early.starts.values() if early else ():  # of an answer that never came to its end
+    for start in early.starts.values() if early else ():  # calls of an answer that never completed
         if early and start.call_id not in early.ends:
             yield _end(start.call_id, start.name, CUT)
     for request in fold.approvals.values():
@@ -183,8 +187,8 @@ def _told(
     for terminal_id in fold.terminals:
         yield TerminalExit(terminal_id, None)
     if compaction := fold.compaction:
-        words = "Making room was interrupted: agent-ls ended."
-        is_done = compaction.status == "done"  # the turn is there, only its event is not
+        words = "Compaction was interrupted: agent-ls ended."
+        is_done = compaction.status == "done"  # the turn was recorded, only its event is missing
         yield compaction if is_done else replace(compaction, status="interrupted", message=words)
 
 
@@ -204,7 +208,7 @@ def _settled_calls(
     reviewed: Collection[str],
     call_ids: CallIds,
 ) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
-    """Each call of the last answer as it stands now, and the events that it still lacks."""
+    """Yield each call of the last answer in its current state, with the events that are missing for it."""
     for index, call in enumerate(round_.answer.tool_calls):
         start = round_.starts.get(index)
         call_id = ToolCallId(start.call_id) if start else call_ids.unique(call.id)

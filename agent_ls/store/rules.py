@@ -1,4 +1,4 @@
-"""Rules that the user stored for a project or for all of them: one readable file in his folder, never in a repository.
+"""Rules that the user stored for one project or for all, in a file in the user's state folder, not in a repository.
 
 ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits", "used"}]}
 """
@@ -16,7 +16,7 @@ from agent_ls.store.layout import Layout, canonical
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """`workspace` is a canonical path, "" for scope `user`. Times are ISO 8601, "" for never."""
+    """A stored rule. `workspace` is a canonical path, "" for scope `user`. Times are ISO 8601, "" for never."""
 
     id: str
     label: str
@@ -28,13 +28,16 @@ class StoredRule:
 
 
 class RuleStore:
-    """Read again at each use: other processes write it too. What cannot be read grants nothing. All of it blocks."""
+    """Stored rules.
+
+    Read again at each use, because other processes write them too. Invalid entries are ignored. Blocks.
+    """
 
     def __init__(self, root: Path | None = None) -> None:
         self._list = KeptList(Layout(root).root, "rules")
 
     def rules(self, workspace: str | None = None) -> Sequence[StoredRule]:
-        """Oldest first; those that hold in `workspace`, None: all."""
+        """Return the rules that apply in `workspace` (None: all), oldest first."""
         found = self._read()
         if workspace is None:
             return found
@@ -44,7 +47,8 @@ class RuleStore:
     def add(
         self, rule_id: str, label: str, scope: Literal["project", "user"], workspace: str, now: str
     ) -> None:
-        """
+        """Store a rule, unless it exists.
+
         Raises:
             OSError: it cannot be written.
         """
@@ -58,10 +62,11 @@ class RuleStore:
         self._change(added)
 
     def remove(self, rule_id: str, workspace: str | None = None) -> Sequence[StoredRule]:
-        """Those that were removed: of this id, everywhere or (with `workspace`) of that project only.
+        """Delete the rules with this id, everywhere or (with `workspace`) of that project only. Returns the deleted
+        rules.
 
         Raises:
-            OSError.
+            OSError: the file cannot be written.
         """
         place = None if workspace is None else canonical(workspace)
         removed: list[StoredRule] = []
@@ -74,7 +79,7 @@ class RuleStore:
         return removed
 
     def count(self, ids: Collection[str], workspace: str, now: str) -> None:
-        """One hit for each of these rules that holds here. A failing disk loses the count, nothing else."""
+        """Count one use of each of these rules that applies here. Disk errors are ignored: only the count is lost."""
         place = canonical(workspace)
 
         def counted(rules: Sequence[StoredRule]) -> Sequence[StoredRule]:
@@ -106,7 +111,7 @@ def _key(rule: StoredRule) -> tuple[str, str, str]:
 
 
 def _rule(entry: Any) -> StoredRule | None:
-    """None for what is no rule: it grants nothing."""
+    """Return the rule in an entry, None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
     try:

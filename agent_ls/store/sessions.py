@@ -1,4 +1,4 @@
-"""Sessions on disk, made, opened and listed: the store's front door. Everything here blocks: call it in a thread."""
+"""Sessions on disk: create, open, list and delete them. All methods block: call them in a thread."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import Envelope, Title
-from agent_ls.loop.redaction import Known, none_known
+from agent_ls.loop.calls.redaction import Known, none_known
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
 from agent_ls.store.forks import forked
@@ -29,14 +29,15 @@ from agent_ls.store.log import FILE_MODE, Header, SessionLog, detach, make_priva
 from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
 from agent_ls.store.recorder import StoreRecorder, output_path, read_output
+from agent_ls.system import SPARE_FOR_SESSIONS, require_spare_files
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session that this process owns. `stored` is what was there, None for a new one.
+    """A session that this process owns. `stored` is its stored content, None for a new session.
 
-    `put_out` is who was put out of its right for it, and may not know that yet. `taken_from` is who had it when it was
-    taken over, put out or not.
+    `put_out` is the former owner after a forced take-over, which may not know about it yet. `taken_from` is the
+    former owner after any take-over.
     """
 
     folder: Path
@@ -47,30 +48,33 @@ class OpenSession:
     taken_from: Owner | None = None
 
     def close(self) -> None:
-        """The log, then the lock. May be called again."""
+        """Close the log, then release the lock. May be called repeatedly."""
         self.recorder.close()
         self.lock.release()
 
     @property
     def is_ours(self) -> bool:
-        """False once another process has taken the session by force. Blocks."""
+        """Whether this process still owns the session: False after a forced take-over by another process. Blocks."""
         return self.lock.is_ours()
 
     def keep(self, data: bytes) -> str:
-        """As blobs.keep."""
+        """Store bytes as a blob; see blobs.keep."""
         return blobs.keep(blobs_path(self.folder), data)
 
     def kept(self, name: str) -> bytes | None:
-        """As blobs.kept."""
+        """Return the bytes of a blob; see blobs.kept."""
         return blobs.kept(blobs_path(self.folder), name)
 
     def output(self, output_ref: str, offset: int, limit: int) -> bytes:
-        """As recorder.read_output."""
+        """Return part of a stored output; see recorder.read_output."""
         return read_output(outputs_path(self.folder), output_ref, offset, limit)
 
 
 class SessionStore:
-    """`on_failure` is told once per session when its log cannot be written; the session goes on."""
+    """The store of sessions.
+
+    `on_failure` is called once per session when its log cannot be written; the session goes on.
+    """
 
     def __init__(
         self,
@@ -80,19 +84,25 @@ class SessionStore:
         secrets: Known = none_known,
         lock: Callable[[int], None] = kernel_lock,
     ) -> None:
-        """`secrets` are the keys that no log may hold."""
+        """Create a store in `root`.
+
+        `secrets` returns the keys that no log may contain. `lock` locks a file descriptor.
+        """
         self.layout = Layout(root)
         self._on_failure = on_failure
         self._lock = lock
         self.secrets = secrets
         self.program = ""
-        """What the user knows this process by; others are told it as the owner."""
+        """The name of this process for users of other processes, which see it as the owner."""
 
     def create(self, header: Header) -> OpenSession:
-        """
+        """Create a session.
+
         Raises:
-            StoreError: an id that is no id of ours, or is taken. OSError: the store cannot be written.
+            StoreError: the id is invalid or exists already.
+            OSError: the store cannot be written.
         """
+        require_spare_files(SPARE_FOR_SESSIONS)
         self.layout.describe_workspace(header.workspace_folder)
         folder = self.layout.session_folder(header.workspace_folder, header.session_id)
         make_private_folder(folder)
@@ -103,24 +113,28 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        log.is_ours = lock.is_ours
+        log.is_ours, log.on_restored = lock.is_ours, lock.restore
         recorder = StoreRecorder(log, outputs_path(folder), report, title_file=title_path(folder))
         return OpenSession(folder, recorder, lock)
 
     def open(self, session_id: str) -> OpenSession:
-        """
+        """Open a stored session and acquire its lock.
+
         Raises:
-            StoreError: no such session, not readable, or owned by another process. OSError.
+            StoreError: no such session, not readable, or owned by another process.
+            OSError: the store cannot be read or written.
         """
+        require_spare_files(SPARE_FOR_SESSIONS)
         folder = self.folder(session_id)
         lock = locks.take(lock_path(folder), session_id, self._lock, self.program)
         return self._opened(session_id, folder, lock)
 
     def seize(self, session_id: str, asked: Owner | None) -> OpenSession:
-        """As `open`, of a session whose owner lives, was asked to let go of it, and did not answer.
+        """Open a session by a forced take-over: `asked` is the owner that did not answer a request to hand it over.
 
         Raises:
-            StoreError: `asked` is its owner no longer, or files that are open cannot be replaced here. OSError.
+            StoreError: `asked` is no longer the owner, or this platform cannot replace open files.
+            OSError: the store cannot be read or written.
         """
         folder = self.folder(session_id)
         lock = locks.seize(lock_path(folder), session_id, asked, self._lock, self.program)
@@ -132,7 +146,7 @@ class SessionStore:
         return replace(self._opened(session_id, folder, lock), put_out=asked)
 
     def owner(self, session_id: str) -> Owner | None:
-        """The process that has the session open, as far as its lock file tells; None when nobody has.
+        """Return the process that has the session open according to its lock file, None if there is none.
 
         Raises:
             StoreError: no such session.
@@ -147,16 +161,17 @@ class SessionStore:
         except BaseException:
             lock.release()
             raise
-        log.is_ours = lock.is_ours
+        log.is_ours, log.on_restored = lock.is_ours, lock.restore
         forget(folder)
         recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest, title_path(folder))
         return OpenSession(folder, recorder, lock, stored)
 
     def rename(self, session_id: str, title: str, now: str) -> SessionSummary:
-        """Of a session that nobody has open. `now` is ISO 8601.
+        """Rename a session that no process has open. `now` is ISO 8601.
 
         Raises:
-            StoreError: no such session, or owned by another process. OSError.
+            StoreError: no such session, or owned by another process.
+            OSError: the log cannot be written.
         """
         folder = self.folder(session_id)
         with locks.held(lock_path(folder), session_id):
@@ -170,10 +185,12 @@ class SessionStore:
         return self._summary(session_id, folder)
 
     def fork(self, session_id: str, header: Header, at_turn: str) -> None:
-        """Makes a session of the history of another, open or not, up to the end of a turn ("": the last).
+        """Create a session with the history of another one, open or not, up to the end of turn `at_turn` ("": the
+        last).
 
         Raises:
-            StoreError: no such session, or UnknownTurnError. OSError.
+            StoreError: no such session, or UnknownTurnError.
+            OSError: the store cannot be read or written.
         """
         source = self.folder(session_id)
         _, *lines = log_path(source).read_bytes().split(b"\n")[:-1]
@@ -194,18 +211,21 @@ class SessionStore:
             raise failures[0]
 
     def delete(self, session_id: str) -> None:
-        """With all that lies beside its log.
+        """Delete a session with all files that belong to it.
 
         Raises:
-            StoreError: no such session, or owned by another process. OSError.
+            StoreError: no such session, or owned by another process.
+            OSError: a file cannot be deleted.
         """
         folder = self.folder(session_id)
         with locks.held(lock_path(folder), session_id):
-            log_path(folder).unlink(missing_ok=True)  # from here on it is in no list, whatever ends us
+            # From here on no list contains the session, even if this process is killed.
+            log_path(folder).unlink(missing_ok=True)
+            self.layout.recording(session_id).unlink(missing_ok=True)
             shutil.rmtree(folder)
 
     def summary(self, session_id: str) -> SessionSummary:
-        """What lists show of it.
+        """Return the summary of a session for lists.
 
         Raises:
             StoreError: no such session, or not readable.
@@ -218,7 +238,7 @@ class SessionStore:
         raise StoreError(f"Session {session_id} cannot be read.")
 
     def read(self, session_id: str) -> StoredSession:
-        """Without owning it: of a session that another process may be writing.
+        """Read a session without owning it; another process may be writing it.
 
         Raises:
             StoreError, OSError.
@@ -229,7 +249,8 @@ class SessionStore:
         return self.layout.sessions(workspace)
 
     def folder(self, session_id: str) -> Path:
-        """
+        """Return the folder of a session.
+
         Raises:
             StoreError: no such session.
         """

@@ -1,6 +1,6 @@
-"""Reads along in a log that another process writes: what is new costs what is new, however long the log is. Blocks.
+"""Follow a log that another process writes. The cost depends on the new lines only, not on the log's size. Blocks.
 
-Only whole lines count: a torn last one waits for its end.
+An incomplete last line is left until it is complete.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ CHUNK_BYTES = 1024 * 1024
 
 
 class LogTail:
-    """`place` is where the next line begins, the length of all that was read so far. `bytes_read` counts for tests."""
+    """Reads new lines of a log. `place` is the offset of the next line. `bytes_read` is for tests."""
 
     def __init__(self, path: Path) -> None:
         self.place = 0
@@ -21,10 +21,10 @@ class LogTail:
         self._seen: tuple[int, int, int] | None = None
 
     def read(self) -> Sequence[bytes]:
-        """The lines that were written since the last call. Nothing is opened while the file is as it was.
+        """Return the lines written since the last call. The file is opened only if it has changed.
 
         Raises:
-            OSError.
+            OSError: the file cannot be read.
         """
         stat = self._path.stat()
         seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Which workspaces the user trusts, by canonical path and owner: one readable file in his folder, never in theirs.
+"""The user's trust decisions about workspaces, by canonical path and owner, in a file in the user's state folder.
 
 ROOT/trust.json     {"version": 1, "trust": [{"path", "owner", "trust", "decided"}]}
 """
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from agent_ls.environments.far.place import is_place_name
 from agent_ls.store.kept_list import KeptList
 from agent_ls.store.layout import Layout, canonical
 
@@ -20,7 +21,7 @@ Trust: TypeAlias = Literal["trusted", "restricted"]
 
 @dataclass(frozen=True, slots=True)
 class TrustedFolder:
-    """What the user has decided about a folder. `owner` is the id of who owned it then, "" where files have none.
+    """A trust decision. `owner` is the id of the folder's owner at that time, "" where files have no owner.
 
     `decided` is ISO 8601.
     """
@@ -32,13 +33,16 @@ class TrustedFolder:
 
 
 class TrustStore:
-    """What cannot be read, or is of another owner by now, was never decided. All of it blocks."""
+    """Stored trust decisions.
+
+    An unreadable decision, or one for a folder with a new owner, does not count. Methods block.
+    """
 
     def __init__(self, root: Path | None = None) -> None:
         self._list = KeptList(Layout(root).root, "trust")
 
     def folders(self) -> Sequence[TrustedFolder]:
-        """Oldest first."""
+        """The decisions, oldest first."""
         return [folder for entry in self._list.read() if (folder := _folder(entry))]
 
     def decided(self, workspace: str) -> Trust | None:
@@ -47,7 +51,8 @@ class TrustStore:
         return next(found, None) if owner is not None else None
 
     def keep(self, workspace: str, trust: Trust, now: str) -> None:
-        """
+        """Store a decision.
+
         Raises:
             OSError: it cannot be written, or there is no such folder.
         """
@@ -58,7 +63,7 @@ class TrustStore:
         self._list.change(lambda entries: [*_without(entries, new.path), asdict(new)])
 
     def forget(self, workspace: str) -> bool:
-        """Whether anything had been decided about it.
+        """Delete the decision about a workspace. Returns whether there was one.
 
         Raises:
             OSError: it cannot be written.
@@ -71,7 +76,9 @@ class TrustStore:
 
 
 def owner_of(folder: str) -> str | None:
-    """None: there is no such folder."""
+    """Return the id of a folder's owner, "" on Windows, None if there is no such folder."""
+    if is_place_name(folder):
+        return ""  # who owns it is not known here; the place is part of the name
     try:
         found = os.stat(folder)
     except (OSError, ValueError):
@@ -84,7 +91,7 @@ def _without(entries: Sequence[Any], path: str) -> list[Any]:
 
 
 def _folder(entry: Any) -> TrustedFolder | None:
-    """None for what is no entry of ours: it trusts nothing."""
+    """Return the decision in an entry, None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
     path, owner, decided = (entry.get(name) for name in ("path", "owner", "decided"))

@@ -1,6 +1,6 @@
-"""What keeps a store small and in its place: retention, quota, a moved folder, deleting all (R7). Blocks: for a thread.
+"""Maintenance of the store: retention, quota, moved workspace folders, deletion of all sessions. Blocks.
 
-A session that a process has open is never touched, and neither is one that is younger than the limit says.
+Sessions that a process has open are never changed, and neither are sessions younger than the limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """0 is no limit. `max_bytes` is for all sessions of one workspace; the oldest go first."""
+    """Retention limits; 0 means no limit.
+
+    `max_bytes` is the total of a workspace's sessions; the oldest are deleted first.
+    """
 
     keep_days: int = 0
     max_bytes: int = 0
@@ -30,45 +33,56 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """`removed` are ids; `in_use` are those that would have gone, and were open somewhere."""
+    """The result of a deletion. `removed` are ids; `in_use` are sessions that were kept because they are open."""
 
     removed: tuple[str, ...] = ()
     in_use: tuple[str, ...] = ()
 
 
 def prune(layout: Layout, workspace: str, limits: Limits, now: str, spare: Sequence[str] = ()) -> Swept:
-    """Removes what is over the limits of this workspace, but for the sessions of `spare`. `now` is ISO 8601."""
+    """Delete the sessions of a workspace beyond its limits, except those in `spare`. `now` is ISO 8601."""
     found = layout.sessions(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
-    too_many = _over_quota(found, limits.max_bytes)
+    too_many = _over_quota(layout, found, limits.max_bytes)
     wanted = [
         it
         for it in reversed(found)
         if it.header.session_id not in spare
         and (it in too_many or (limits.keep_days and it.updated < before))
     ]
-    return _remove(wanted, _is_as_listed)
+    if limits.keep_days:
+        for path in layout.lost_recordings():
+            with suppress(OSError):
+                if path.stat().st_mtime < datetime.fromisoformat(before).timestamp():
+                    path.unlink()
+    return _remove(layout, wanted, _is_as_listed)
 
 
 def delete_all(layout: Layout) -> Swept:
-    """Every session of every workspace, with all that lies beside it."""
-    swept = _remove(layout.sessions())
+    """Delete all sessions of all workspaces with their files.
+
+    Sessions that are open, and their recordings, are kept.
+    """
+    swept = _remove(layout, layout.sessions())
     for folder in layout.root.glob("workspaces/*/sessions/*"):
         with suppress(SessionLockedError, OSError):
             _remove_rest(folder)
     for folder in layout.root.glob("workspaces/*"):
         _forget_empty(folder)
-    with suppress(OSError):
-        (layout.root / "workspaces").rmdir()
+    for path in layout.lost_recordings():
+        path.unlink(missing_ok=True)
+    for name in ("workspaces", "recordings"):
+        with suppress(OSError):
+            (layout.root / name).rmdir()
     return swept
 
 
 def relink(layout: Layout, old: str, new: str) -> list[str]:
-    """The sessions of a folder that was moved belong to its new place. Their ids.
+    """Assign the sessions of a moved workspace folder to its new location. Returns their ids.
 
     Raises:
-        StoreError: nothing is stored of the old folder, or one of its sessions is open. OSError. What was not moved
-            then can be once more.
+        StoreError: no sessions of the old folder are stored, or one of them is open.
+        OSError: a file cannot be moved. Calling again moves the remaining sessions.
     """
     moved = layout.sessions(old)
     if not moved:
@@ -80,7 +94,7 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
     for it in moved:
         target = layout.session_folder(new, it.header.session_id)
         make_private_folder(target.parent)
-        # Nobody is to open it on its way; but Windows moves no folder with an open file in it.
+        # The lock prevents opening during the move; but Windows cannot move a folder that contains an open file.
         with nullcontext() if os.name == "nt" else locks.held(lock_path(it.folder), it.header.session_id):
             it.folder.rename(target)
     _forget_empty(layout.workspace_folder(old))
@@ -88,13 +102,13 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
 
 
 def lost_workspaces(layout: Layout) -> list[str]:
-    """Folders of stored sessions that are not there any more: moved, or deleted."""
+    """Return the workspace folders of stored sessions that do not exist any more: moved or deleted."""
     notes = layout.root.glob("workspaces/*/workspace.json")
     return sorted(path for note in notes for path in _path_of(note) if not Path(path).is_dir())
 
 
 def size_bytes(folder: Path) -> int:
-    """Of all files below it; what vanishes meanwhile counts nothing."""
+    """Return the size of all files below a folder. Files that are deleted during the count are ignored."""
     total = 0
     for directory, _, names in os.walk(folder):
         for name in names:
@@ -105,18 +119,32 @@ def size_bytes(folder: Path) -> int:
     return total
 
 
-def _over_quota(newest_first: Sequence[SessionSummary], max_bytes: int) -> list[SessionSummary]:
-    """The newest is never over it: a single large session must not delete itself."""
+def session_bytes(layout: Layout, it: SessionSummary) -> int:
+    """Return the size of a session's folder and recording."""
+    try:
+        recorded = layout.recording(it.header.session_id).stat().st_size
+    except (OSError, StoreError):
+        recorded = 0
+    return size_bytes(it.folder) + recorded
+
+
+def _over_quota(
+    layout: Layout, newest_first: Sequence[SessionSummary], max_bytes: int
+) -> list[SessionSummary]:
+    """Return the sessions beyond the quota.
+
+    The newest is never among them: one large session must not delete itself.
+    """
     total, over = 0, []
     for it in newest_first if max_bytes else ():
-        total += size_bytes(it.folder)
+        total += session_bytes(layout, it)
         if total > max_bytes and it is not newest_first[0]:
             over.append(it)
     return over
 
 
 def _remove_rest(folder: Path) -> None:
-    """Of what is no session any more; of one that is just being made another process has the lock.
+    """Delete a folder that is not a session any more. A session that is just being created is locked by its process.
 
     Raises:
         SessionLockedError, OSError.
@@ -125,12 +153,12 @@ def _remove_rest(folder: Path) -> None:
         is_rest = not log_path(folder).exists()
         if is_rest and os.name != "nt":
             shutil.rmtree(folder, ignore_errors=True)
-    if is_rest and os.name == "nt":  # nothing that is open can be removed there
+    if is_rest and os.name == "nt":  # Windows cannot delete a folder with an open file
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _forget_empty(folder: Path) -> None:
-    """A workspace's folder without sessions goes. Another process may make one in it at any point: then it stays."""
+    """Delete a workspace's folder if it has no sessions. If another process creates one at that moment, it is kept."""
     with suppress(OSError):
         if (folder / "sessions").exists():
             (folder / "sessions").rmdir()
@@ -139,15 +167,17 @@ def _forget_empty(folder: Path) -> None:
 
 
 def _is_as_listed(listed: SessionSummary) -> bool:
-    """False of one that was used since."""
+    """Return False if the session was used since it was listed."""
     found = summary(listed.folder)
     return found is not None and found.updated == listed.updated
 
 
 def _remove(
-    wanted: Sequence[SessionSummary], still: Callable[[SessionSummary], bool] = lambda it: True
+    layout: Layout,
+    wanted: Sequence[SessionSummary],
+    still: Callable[[SessionSummary], bool] = lambda it: True,
 ) -> Swept:
-    """Those that are `still` to go once nobody else can have them."""
+    """Delete the sessions for which `still` is true after their lock was acquired."""
     removed, in_use = [], []
     for it in wanted:
         try:
@@ -155,6 +185,7 @@ def _remove(
                 if not still(it):
                     continue
                 log_path(it.folder).unlink(missing_ok=True)
+                layout.recording(it.header.session_id).unlink(missing_ok=True)
                 shutil.rmtree(it.folder, ignore_errors=True)
             removed.append(it.header.session_id)
         except (SessionLockedError, OSError):
@@ -163,7 +194,7 @@ def _remove(
 
 
 def _write_header(log: Path, workspace: str) -> None:
-    """The first line anew; whole or not at all."""
+    """Replace the first line of a log atomically."""
     first, _, rest = log.read_bytes().partition(b"\n")
     header = replace(parse_header(first, str(log)), workspace_folder=workspace)
     part = log.with_name(f"{log.name}.{os.getpid()}.part")

@@ -1,8 +1,8 @@
-"""For tests of your own: the contract that every environment keeps (environment.py). Needs pytest."""
+"""Contract tests for environments of your own (environment.py). Needs pytest."""
 
 from __future__ import annotations
 
 import pytest
 
-# What fails in there says as much as in a file of tests.
+# So that failed assertions are as detailed as those of a test file.
 pytest.register_assert_rewrite("agent_ls.testing.environment")

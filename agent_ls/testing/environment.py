@@ -1,9 +1,10 @@
-"""What every ExecutionEnvironment promises (the docstrings of environments.base), as tests for one of your own.
+"""The contract of ExecutionEnvironment (see environments.base), as tests for your own environment.
 
-A test file says `from agent_ls.testing.environment import *` and has `FACTORIES`, one for each environment to ask.
-What an environment does not promise is not asked of it. docs/adding-an-environment.md shows a whole one.
+A test file imports it with `from agent_ls.testing.environment import *` and defines `FACTORIES`, one for each
+environment to test. Tests for abilities that an environment does not have are left out.
+docs/adding-an-environment.md has a complete example.
 
-Long because it is one contract: whoever writes an environment runs, and reads, this one file.
+Long because it is one contract: authors of environments run, and read, this one file.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
-from agent_ls.testing.places import (
+from agent_ls.testing.environment_factory import (
     EnvironmentFactory as EnvironmentFactory,
-    joined,
-    lines,
-    opened,
-    printed,
-    shell,
+    absolute_path,
+    normalize_newlines,
+    open_environment,
+    shell_commands,
+    wait_for_output,
 )
 
 pytestmark = [pytest.mark.anyio]
@@ -56,8 +57,8 @@ Test = TypeVar("Test", bound=Callable[..., object])
 _ASKED_OF: dict[str, Callable[[EnvironmentFactory], bool]] = {}
 
 
-def asked_of(fits: Callable[[EnvironmentFactory], bool]) -> Callable[[Test], Test]:
-    """Marks a test that not every environment is asked."""
+def only_for(fits: Callable[[EnvironmentFactory], bool]) -> Callable[[Test], Test]:
+    """Limit a test to factories that fit."""
 
     def mark(test: Test) -> Test:
         _ASKED_OF[test.__name__] = fits
@@ -66,14 +67,14 @@ def asked_of(fits: Callable[[EnvironmentFactory], bool]) -> Callable[[Test], Tes
     return mark
 
 
-writers = asked_of(lambda factory: factory.writes)
-runners = asked_of(lambda factory: factory.runs_commands)
-without_commands = asked_of(lambda factory: not factory.runs_commands)
-refusing_writes = asked_of(lambda factory: not factory.writes)
+writers = only_for(lambda factory: factory.writes)
+runners = only_for(lambda factory: factory.runs_commands)
+without_commands = only_for(lambda factory: not factory.runs_commands)
+refusing_writes = only_for(lambda factory: not factory.writes)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """pytest calls this for each test of the file that has imported it."""
+    """pytest calls this for each test of the file that imports it."""
     if "factory" in metafunc.fixturenames:
         fits = _ASKED_OF.get(metafunc.function.__name__)
         asked: Sequence[EnvironmentFactory] = metafunc.module.FACTORIES
@@ -87,16 +88,16 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def open_env(factory: EnvironmentFactory, tmp_path: Path) -> Open:
-    return partial(opened, factory, tmp_path / "project")
+    return partial(open_environment, factory, tmp_path / "project")
 
 
-WHO = Attribution()
+ATTRIBUTION = Attribution()
 
 
 # --- facts ----------------------------------------------------------------------------------------------------
 
 
-async def test_facts_about_the_place_are_told(open_env: Open, tmp_path: Path) -> None:
+async def test_environment_facts_are_reported(open_env: Open, tmp_path: Path) -> None:
     async with open_env({}) as env:
         assert env.working_directory() == str(tmp_path / "project")
         assert env.platform() in ("linux", "darwin", "windows", "wasm")
@@ -127,7 +128,7 @@ async def test_reading_a_file_by_any_spelling_gives_its_bytes(open_env: Open, sp
         ("a/b.txt", 3, FileTooLargeError),
     ],
 )
-async def test_reading_what_cannot_be_read_says_why(
+async def test_reading_an_unreadable_path_says_why(
     open_env: Open, path: str, max_bytes: int, error: type[EnvError]
 ) -> None:
     async with open_env({"a/b.txt": "1234"}) as env:
@@ -144,7 +145,7 @@ async def test_a_file_as_large_as_the_limit_is_read(open_env: Open) -> None:
     ("path", "exists"),
     [(".", True), ("a", True), ("a/b.txt", True), ("a/c.txt", False), ("a/b.txt/c", False), ("\0", False)],
 )
-async def test_existence_is_told_of_files_and_folders(open_env: Open, path: str, exists: bool) -> None:
+async def test_existence_of_files_and_folders_is_reported(open_env: Open, path: str, exists: bool) -> None:
     async with open_env({"a/b.txt": ""}) as env:
         assert await env.file_exists(path) is exists
 
@@ -171,7 +172,9 @@ async def test_listing_a_folder_gives_entries_by_name_and_depth(
 
 
 @pytest.mark.parametrize(("path", "error"), [("missing", PathNotFoundError), ("a.txt", NotAFolderError)])
-async def test_listing_what_is_no_folder_says_so(open_env: Open, path: str, error: type[EnvError]) -> None:
+async def test_listing_a_file_or_missing_folder_is_refused(
+    open_env: Open, path: str, error: type[EnvError]
+) -> None:
     async with open_env(TREE) as env:
         with pytest.raises(error):
             await env.list_directory(path)
@@ -189,12 +192,12 @@ async def test_a_commit_creates_changes_and_deletes_and_answers_in_order(open_en
                 FileWrite("new/deep/file.txt", b"new", None),
                 FileWrite("change.txt", b"2", b"1"),
             ],
-            WHO,
+            ATTRIBUTION,
         )
         assert list(states) == [
-            FileState(joined(env, "old.txt"), b"old", None),
-            FileState(joined(env, "new/deep/file.txt"), None, b"new"),
-            FileState(joined(env, "change.txt"), b"1", b"2"),
+            FileState(absolute_path(env, "old.txt"), b"old", None),
+            FileState(absolute_path(env, "new/deep/file.txt"), None, b"new"),
+            FileState(absolute_path(env, "change.txt"), b"1", b"2"),
         ]
         assert not await env.file_exists("old.txt")
         assert await env.read_bytes("new/deep/file.txt") == b"new"
@@ -204,13 +207,13 @@ async def test_a_commit_creates_changes_and_deletes_and_answers_in_order(open_en
 @writers
 async def test_an_empty_commit_does_nothing(open_env: Open) -> None:
     async with open_env({"a": "1"}) as env:
-        assert list(await env.commit([], WHO)) == []
+        assert list(await env.commit([], ATTRIBUTION)) == []
 
 
 @writers
 async def test_a_commit_that_changes_nothing_succeeds(open_env: Open) -> None:
     async with open_env({"a": "1", "b": "2"}) as env:
-        states = await env.commit([FileWrite("a", b"1", b"1"), FileWrite("missing", None, None)], WHO)
+        states = await env.commit([FileWrite("a", b"1", b"1"), FileWrite("missing", None, None)], ATTRIBUTION)
         assert [(state.before, state.after) for state in states] == [(b"1", b"1"), (None, None)]
         assert not await env.file_exists("missing")
 
@@ -243,18 +246,18 @@ async def test_a_commit_with_one_bad_file_changes_none(
     async with open_env({"first.txt": "first", "there.txt": "there", "folder/x": ""}) as env:
         before = await env.list_directory(".", 9)
         with pytest.raises(error):
-            await env.commit([FIRST, SECOND, bad], WHO)
+            await env.commit([FIRST, SECOND, bad], ATTRIBUTION)
         assert await env.list_directory(".", 9) == before
         assert await env.read_bytes("first.txt") == b"first"
         assert await env.read_bytes("there.txt") == b"there"
 
 
 @refusing_writes
-async def test_a_read_only_place_refuses_every_write(open_env: Open) -> None:
+async def test_a_read_only_environment_refuses_every_write(open_env: Open) -> None:
     async with open_env({"first.txt": "first"}) as env:
-        assert list(await env.commit([], WHO)) == []
+        assert list(await env.commit([], ATTRIBUTION)) == []
         with pytest.raises(AccessDeniedError):
-            await env.commit([FIRST], WHO)
+            await env.commit([FIRST], ATTRIBUTION)
         assert await env.read_bytes("first.txt") == b"first"
 
 
@@ -319,7 +322,11 @@ async def test_grep_finds_lines_in_path_order(
 async def test_grep_gives_text_without_ending_and_readable(open_env: Open) -> None:
     async with open_env(SEARCHED) as env:
         result = await env.grep("App", ".", GrepOptions(glob_filter="*.txt"))
-    assert [line.text for line in result.lines] == ["App", "App \ufffd", "App wide"]
+    first, latin, wide = (line.text for line in result.lines)
+    assert (first, wide) == ("App", "App wide")
+    assert latin in ("App é", "App \ufffd"), (
+        "a file that is not UTF-8 is guessed, or marked where it cannot be read"
+    )
 
 
 async def test_grep_with_context_marks_what_matched(open_env: Open) -> None:
@@ -366,7 +373,7 @@ async def test_grep_of_a_minified_line_shows_the_match(open_env: Open) -> None:
         ("x", "missing", GrepOptions(), PathNotFoundError),
     ],
 )
-async def test_grep_for_what_cannot_be_searched_says_why(
+async def test_grep_with_invalid_input_says_why(
     open_env: Open, pattern: str, path: str, options: GrepOptions, error: type[EnvError]
 ) -> None:
     async with open_env(SEARCHED) as env:
@@ -414,7 +421,7 @@ async def test_glob_finds_files_newest_first(
         ("*", "crlf.txt", NotAFolderError),
     ],
 )
-async def test_glob_of_what_cannot_be_searched_says_why(
+async def test_glob_with_invalid_input_says_why(
     open_env: Open, pattern: str, path: str, error: type[EnvError]
 ) -> None:
     async with open_env(SEARCHED) as env:
@@ -425,7 +432,7 @@ async def test_glob_of_what_cannot_be_searched_says_why(
 @writers
 async def test_glob_after_a_commit_gives_the_written_file_first(open_env: Open) -> None:
     async with open_env({"a.txt": "1", "b.txt": "2"}) as env:
-        await env.commit([FileWrite("a.txt", b"new", b"1")], WHO)
+        await env.commit([FileWrite("a.txt", b"new", b"1")], ATTRIBUTION)
         assert list(await env.glob("*.txt", ".")) == ["a.txt", "b.txt"]
 
 
@@ -442,8 +449,12 @@ async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> 
         whole.append(text)
 
     async with open_env({}) as env:
-        result = await env.exec_command(shell(env).three_answers, CommandOptions(), take)
-    assert (lines(result.stdout), lines(result.stderr), result.exit_code) == ("out\n", "err\n", 3)
+        result = await env.exec_command(shell_commands(env).three_answers, CommandOptions(), take)
+    assert (normalize_newlines(result.stdout), normalize_newlines(result.stderr), result.exit_code) == (
+        "out\n",
+        "err\n",
+        3,
+    )
     assert {stream: "".join(texts) for stream, texts in pieces.items()} == {
         "stdout": result.stdout,
         "stderr": result.stderr,
@@ -456,7 +467,7 @@ async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> 
 @runners
 async def test_a_command_runs_where_its_options_say(open_env: Open) -> None:
     async with open_env({"sub/here.txt": "found me\n"}) as env:
-        result = await env.exec_command(shell(env).show_file, CommandOptions(working_dir="sub"))
+        result = await env.exec_command(shell_commands(env).show_file, CommandOptions(working_dir="sub"))
     assert (result.output, result.exit_code) == ("found me\n", 0)
 
 
@@ -464,21 +475,21 @@ async def test_a_command_runs_where_its_options_say(open_env: Open) -> None:
 async def test_a_command_gets_the_variables_of_its_options(open_env: Open) -> None:
     async with open_env({}) as env:
         options = CommandOptions(env_vars={"GREETING": "hello"})
-        result = await env.exec_command(shell(env).greet, options)
-    assert (lines(result.output), result.exit_code) == ("hello\n", 0)
+        result = await env.exec_command(shell_commands(env).greet, options)
+    assert (normalize_newlines(result.output), result.exit_code) == ("hello\n", 0)
 
 
 @runners
 async def test_a_command_has_no_input(open_env: Open) -> None:
     async with open_env({}) as env:
-        result = await env.exec_command(shell(env).read_all, CommandOptions())
+        result = await env.exec_command(shell_commands(env).read_all, CommandOptions())
     assert (result.output, result.exit_code) == ("", 0)
 
 
 @runners
 async def test_a_command_that_is_killed_says_so(open_env: Open) -> None:
     async with open_env({}) as env:
-        if not (kill := shell(env).kill_itself):
+        if not (kill := shell_commands(env).kill_itself):
             pytest.skip("a system without signals")
         result = await env.exec_command(kill, CommandOptions())
     assert (result.output, result.exit_code) == ("", -9)
@@ -487,7 +498,7 @@ async def test_a_command_that_is_killed_says_so(open_env: Open) -> None:
 @runners
 async def test_a_command_at_its_limit_is_ended_with_what_it_started(open_env: Open) -> None:
     async with open_env({}) as env:
-        result = await env.exec_command(shell(env).forever, CommandOptions(timeout_ms=300))
+        result = await env.exec_command(shell_commands(env).forever, CommandOptions(timeout_ms=300))
     assert result.timed_out
     assert result.exit_code != 0
 
@@ -517,15 +528,15 @@ async def test_a_command_that_cannot_start_says_why(
 @runners
 async def test_a_background_process_is_started_read_listed_and_killed(open_env: Open) -> None:
     async with open_env({}) as env:
-        started = await env.start_process(shell(env).ready_forever, CommandOptions())
-        await printed(env, started.id, "ready")
+        started = await env.start_process(shell_commands(env).ready_forever, CommandOptions())
+        await wait_for_output(env, started.id, "ready\n")
         assert [(info.id, info.exit_code) for info in await env.list_processes()] == [("p1", None)]
         ended = await env.kill_process(started.id)
         assert (ended.id, ended.command, ended.pid) == ("p1", started.command, started.pid)
-        assert ended.exit_code == shell(env).ended_code
+        assert ended.exit_code == shell_commands(env).ended_code
         assert list(await env.list_processes()) == [ended]
         output, offset = await env.read_process(started.id, 0)
-        assert (lines(output), offset) == ("ready\n", len(output))
+        assert (normalize_newlines(output), offset) == ("ready\n", len(output))
         assert await env.read_process(started.id, 3) == (output[3:], offset)
         assert await env.read_process(started.id, offset) == ("", offset)
 
@@ -533,12 +544,12 @@ async def test_a_background_process_is_started_read_listed_and_killed(open_env: 
 @runners
 async def test_a_background_process_reads_what_is_written_until_its_input_is_closed(open_env: Open) -> None:
     async with open_env({}) as env:
-        started = await env.start_process(shell(env).talk, CommandOptions())
+        started = await env.start_process(shell_commands(env).talk, CommandOptions())
         await env.write_process(started.id, "one\n")
-        await printed(env, started.id, "got one")
+        await wait_for_output(env, started.id, "got one")
         assert (await env.write_process(started.id, "two\nthree\n", close=True)).exit_code is None
-        await printed(env, started.id, "end")
-        assert lines((await env.read_process(started.id))[0]) == "got one\ntwo\nthree\nend\n"
+        await wait_for_output(env, started.id, "end")
+        assert normalize_newlines((await env.read_process(started.id))[0]) == "got one\ntwo\nthree\nend\n"
         with pytest.raises(InputRefusedError):
             await env.write_process(started.id, "four\n")
         await env.kill_process(started.id)
@@ -560,7 +571,7 @@ async def test_an_unknown_background_process_is_not_found(open_env: Open, action
 
 
 @without_commands
-async def test_a_place_without_commands_says_so(open_env: Open) -> None:
+async def test_an_environment_without_commands_says_so(open_env: Open) -> None:
     async with open_env({}) as env:
         with pytest.raises(UnsupportedError):
             await env.exec_command("true", CommandOptions())

@@ -1,1 +1,1 @@
-"""What the model may do: one file per tool; each knows only an environment."""
+"""The tools that a model can call: one file per tool. A tool reaches the world only through its environment."""

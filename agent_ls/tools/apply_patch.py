@@ -1,33 +1,37 @@
-"""apply_patch: a v4a patch over any number of files, all or nothing (000 appendix A, REQUIREMENTS T4)."""
+"""apply_patch: apply a v4a patch to any number of files, all of it or nothing."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from agent_ls.environments.base import ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import EnvError, NotAFileError, OutsideBoundsError, PathNotFoundError
+from agent_ls.llm.requests import FreeText
 from agent_ls.patch.errors import PatchError
-from agent_ls.patch.hunks import ChangeSet, FileChange
+from agent_ls.patch.hunks import ChangeSet, PlannedChange
 from agent_ls.patch.v4a_apply import Contents, Patch, Unreadable, parse, plan
 from agent_ls.patch.v4a_parser import UpdateFile
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.freshness import demand_current, demand_read, is_current, stale
-from agent_ls.tools.missing import nearest
-from agent_ls.tools.notebooks import demand_no_notebook
+from agent_ls.tools.file_commits import commit_files, concurrent_edit_notes, describe_decision, write_effect
+from agent_ls.tools.freshness import is_current, require_current, require_read, stale_error
+from agent_ls.tools.not_found import suggest_names
+from agent_ls.tools.notebooks import refuse_notebook
+from agent_ls.tools.patch_errors import as_tool_error
 from agent_ls.tools.paths import absolute, shown_path
-from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
-from agent_ls.tools.refusals import refused
 from agent_ls.tools.summary import one_line
 
 _HEADER = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: *(.+?) *$", re.MULTILINE)
 
 
 class ApplyPatchArguments(Arguments):
-    patch: str = Field(description="The patch, from `*** Begin Patch` to `*** End Patch`.")
+    patch: str = Field(
+        validation_alias=AliasChoices("patch", "input"),
+        description="The patch, from `*** Begin Patch` to `*** End Patch`.",
+    )
 
 
 async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepared:
@@ -35,14 +39,15 @@ async def prepare(arguments: ApplyPatchArguments, context: ToolContext) -> Prepa
 
 
 async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Prepared:
-    """A patch from wherever it came; its paths are relative to `folder`, "" for the working directory.
+    """Prepare a patch, from a tool call or a shell command. Paths are relative to `folder`, "" for the
+    working directory.
 
     Raises:
-        ToolError: it does not fit, or changes what the model has not seen. EnvError: a file may not be looked at.
+        ToolError: it does not fit, or changes files that the model has not read. EnvError: a file may not be read.
     """
-    change_set = await _planned(text, context, lambda path: absolute(path, context.environment, folder))
+    change_set = await _plan_patch(text, context, lambda path: absolute(path, context.environment, folder))
     for change in change_set.changes:
-        _demand_seen(change, context)
+        _require_read(change, context)
     writes = [
         FileWrite(
             absolute(file.path, context.environment),
@@ -54,26 +59,26 @@ async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Pr
     ]
 
     async def run() -> ToolOutput:
-        states = await commit(writes, context) if writes else ()
-        if decided := as_decided(states, context):
+        states = await commit_files(writes, context) if writes else ()
+        if decided := describe_decision(states, context):
             return decided
-        notes = [*_remarks(change_set), *landed_notes(writes, states, context)]
+        notes = [*_remarks(change_set), *concurrent_edit_notes(writes, states, context)]
         return ToolOutput(change_set.summary() + "\n".join(notes), files=states)
 
-    return Prepared(effect_of(change_set.changes, context.environment), run)
+    return Prepared(write_effect(change_set.changes, context.environment), run)
 
 
-async def _planned(text: str, context: ToolContext, locate: Callable[[str], str]) -> ChangeSet:
+async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], str]) -> ChangeSet:
     unseen: list[str] = []
     try:
         patch = parse(text)
         unseen = [path for path in patch.paths if _is_unseen_outside(locate(path), context)]
         files = {path: await _content(locate(path), context) for path in patch.paths}
-        _demand_no_notebook(patch, files)
+        _refuse_notebooks(patch, files)
         return plan(patch, files, locate, refuse_ambiguous=context.refuse_ambiguous)
     except PatchError as error:
         if unseen:
-            # A refusal quotes the file, and nobody has been asked yet whether this one may be read.
+            # A refusal quotes the file, and the user has not been asked yet whether this file may be read.
             raise ToolError(
                 f"The patch does not apply to {', '.join(unseen)}, outside the workspace. Read it first.",
                 kind="edit_conflict",
@@ -81,22 +86,24 @@ async def _planned(text: str, context: ToolContext, locate: Callable[[str], str]
         raise await _refusal(error, context, locate) from None
 
 
-def _demand_no_notebook(patch: Patch, files: Mapping[str, Contents]) -> None:
-    """Before anything is compared: a refusal would quote the notebook's JSON. Moving one as it is remains."""
+def _refuse_notebooks(patch: Patch, files: Mapping[str, Contents]) -> None:
+    """Refuse notebooks before comparing anything: the message would quote their JSON. Moving a notebook is
+    allowed.
+    """
     for section in (*patch.strict.sections, *patch.lenient.sections):
         if isinstance(section, UpdateFile) and section.chunks:
             current = files.get(section.path)
-            demand_no_notebook(section.path, section.path, current if isinstance(current, bytes) else None)
+            refuse_notebook(section.path, section.path, current if isinstance(current, bytes) else None)
 
 
 def _is_unseen_outside(path: str, context: ToolContext) -> bool:
-    return shown_path(path, context.environment) == path and context.reads.shown(path) is None
+    return shown_path(path, context.environment) == path and context.reads.digest_of(path) is None
 
 
 async def _refusal(error: PatchError, context: ToolContext, locate: Callable[[str], str]) -> ToolError:
-    said = refused(error)
+    said = as_tool_error(error)
     missing = dict.fromkeys(problem.path for problem in error.problems if problem.code == "FILE_MISSING")
-    near = [f"{path}: {await nearest(locate(path), context.environment)}" for path in missing]
+    near = [f"{path}: {await suggest_names(locate(path), context.environment)}" for path in missing]
     return ToolError("\n".join([str(said), *near]), kind=said.kind)
 
 
@@ -106,32 +113,32 @@ async def _content(path: str, context: ToolContext) -> Contents:
     except PathNotFoundError:
         return None
     except OutsideBoundsError:
-        raise  # not the patch's fault: a person may allow it
+        raise  # not an error of the patch: the user may allow access
     except NotAFileError as error:
         return Unreadable(str(error), "IS_DIRECTORY")
     except EnvError as error:
         return Unreadable(str(error))
 
 
-def _demand_seen(change: FileChange, context: ToolContext) -> None:
-    """A patch quotes what it changes; what goes as a whole, unquoted, must be what the model has seen (X9)."""
+def _require_read(change: PlannedChange, context: ToolContext) -> None:
+    """Require that the model has read files that are replaced or deleted as a whole; a patch quotes the rest."""
     path = absolute(change.path, context.environment)
     replaced = change.before if change.replaces_whole else change.overwritten
-    demand_no_notebook(path, shown_path(path, context.environment), replaced)
+    refuse_notebook(path, shown_path(path, context.environment), replaced)
     if change.replaces_whole and change.before:
-        demand_current(path, change.before, context)
+        require_current(path, change.before, context)
     if change.overwritten:
-        demand_current(path, change.overwritten, context)
+        require_current(path, change.overwritten, context)
     if context.read_first == "all" and change.before and change.action in ("modify", "move"):
-        demand_read(absolute(change.moved_from or change.path, context.environment), context)
-    # Deleting a file that was never read is deliberate; deleting one that changed since it was read may not be.
-    if change.action == "delete" and change.before and context.reads.shown(path) is not None:
+        require_read(absolute(change.moved_from or change.path, context.environment), context)
+    # Deleting an unread file is deliberate; deleting a file that changed since it was read may not be.
+    if change.action == "delete" and change.before and context.reads.digest_of(path) is not None:
         if not is_current(path, change.before, context):
-            raise stale(path, change.before, context)
+            raise stale_error(path, change.before, context)
 
 
 def _remarks(change_set: ChangeSet) -> Sequence[str]:
-    """What a model should know of a patch that did not fit at exactly one place, word for word."""
+    """Return notes for the model on chunks that did not match exactly and at one position only."""
     several = [
         f"[{place.path}, chunk {place.chunk}: its lines occur {place.candidates} times, "
         f"at lines {', '.join(map(str, place.lines))}{' …' if place.candidates > len(place.lines) else ''}; "
@@ -148,19 +155,20 @@ def _remarks(change_set: ChangeSet) -> Sequence[str]:
 
 
 def summarize(arguments: ApplyPatchArguments) -> str:
-    return one_line(paths_of(arguments.patch))
+    return one_line(list_patch_paths(arguments.patch))
 
 
 def touches(arguments: ApplyPatchArguments, environment: ExecutionEnvironment) -> Sequence[str]:
-    """
+    """Return the absolute paths that the patch names.
+
     Raises:
-        PatchError: what cannot be read names no files.
+        PatchError: the patch cannot be parsed.
     """
     return tuple(absolute(path, environment) for path in parse(arguments.patch).paths)
 
 
-def paths_of(text: str) -> str:
-    """The files of a patch, for people."""
+def list_patch_paths(text: str) -> str:
+    """Return the file names of a patch, for display."""
     return ", ".join(dict.fromkeys(_HEADER.findall(text))) or "patch"
 
 
@@ -172,4 +180,5 @@ APPLY_PATCH = Tool(
     prepare=prepare,
     summarize=summarize,
     touches=touches,
+    free_text=FreeText("patch", descriptions.load_grammar("apply_patch")),
 )

@@ -1,16 +1,19 @@
-"""ask_user: a question that only the user can answer; the turn waits for it (REQUIREMENTS T7, L15)."""
+"""ask_user: ask a question that only the user can answer. The turn waits for the answer."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import AliasChoices, Field, model_validator
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Question, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import nothing
+from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
 MAX_CHOICES = 8
-DECLINED = "The user did not answer. Go on with what you think best, and say what you took for granted."
+MAX_QUESTIONS = 4
+DECLINED = "The user did not answer. Go on with what you think best, and say what you assumed."
 
 
 class AskArguments(Arguments):
@@ -26,18 +29,95 @@ class AskArguments(Arguments):
 async def prepare(arguments: AskArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         choices = tuple(dict.fromkeys(choice.strip() for choice in arguments.choices if choice.strip()))
-        question = Question(arguments.question, choices, arguments.multiple)
-        reply = await context.questions.ask(question, context.attribution.call_id)
-        if reply.declined:
-            return ToolOutput(DECLINED, summary="no answer")
-        answers = "\n".join(reply.answers)
-        return ToolOutput(f"The user answers:\n{answers}", summary=one_line(answers))
+        return await _ask(Question(arguments.question, choices, arguments.multiple), context)
 
     return Prepared(NoEffect(), run)
 
 
+async def _ask(question: Question, context: ToolContext) -> ToolOutput:
+    reply = await context.questions.ask(question, context.attribution.call_id)
+    if reply.declined:
+        return ToolOutput(DECLINED, summary="no answer")
+    answers = "\n".join(reply.answers)
+    return ToolOutput(f"The user answers:\n{answers}", summary=one_line(answers))
+
+
 def summarize(arguments: AskArguments) -> str:
     return one_line(arguments.question)
+
+
+class OptionArguments(Arguments):
+    label: str = Field(min_length=1, description="The answer, in a few words.")
+    description: str = Field(default="", description="What choosing it means.")
+
+
+class QuestionArguments(Arguments):
+    question: str = Field(min_length=1, description="The question, with what the user must know to decide.")
+    header: str = Field(default="", description="The subject in one or two words.")
+    options: tuple[OptionArguments, ...] = Field(
+        default=(),
+        max_length=MAX_CHOICES,
+        description="Answers to choose from, the one you would take first. The user may answer otherwise.",
+    )
+    multi_select: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("multiSelect", "multi_select", "multiple"),
+        description="Several of the options may be taken.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_widget_keys(cls, values: Any) -> Any:
+        """Drop keys that say which control displays the question, as other agents send them; our clients
+        decide that.
+        """
+        if not isinstance(values, dict):
+            return values
+        return {key: value for key, value in values.items() if key not in ("id", "type", "placeholder")}
+
+    @property
+    def text(self) -> str:
+        told = [f"{option.label}: {option.description}" for option in self.options if option.description]
+        return "\n".join([self.question, *told])
+
+
+class AskQuestionsArguments(Arguments):
+    questions: tuple[QuestionArguments, ...] = Field(
+        min_length=1, max_length=MAX_QUESTIONS, description="The questions, asked one after the other."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_single_question(cls, values: Any) -> Any:
+        """Accept the arguments of our own tool, which asks one question."""
+        if not isinstance(values, dict) or "question" not in values:
+            return values
+        choices = values.get("choices") or ()
+        options = [{"label": choice} for choice in choices] if isinstance(choices, (list, tuple)) else choices
+        rest = {key: value for key, value in values.items() if key != "choices"}
+        return {"questions": [{**rest, "options": options}]}
+
+
+async def prepare_questions(arguments: AskQuestionsArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        told = [
+            (question.question, await _ask_options(question, context)) for question in arguments.questions
+        ]
+        if len(told) == 1:
+            return told[0][1]
+        text = "\n\n".join(f"{question}\n{output.text}" for question, output in told)
+        return ToolOutput(text, summary=one_line("; ".join(output.summary for _, output in told)))
+
+    return Prepared(NoEffect(), run)
+
+
+async def _ask_options(question: QuestionArguments, context: ToolContext) -> ToolOutput:
+    labels = tuple(dict.fromkeys(option.label.strip() for option in question.options if option.label.strip()))
+    return await _ask(Question(question.text, labels, question.multi_select), context)
+
+
+def summarize_questions(arguments: AskQuestionsArguments) -> str:
+    return one_line(" ".join(question.question for question in arguments.questions))
 
 
 ASK_USER = Tool(
@@ -50,5 +130,15 @@ ASK_USER = Tool(
     arguments=AskArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=nothing,
+    touches=touches_nothing,
+)
+
+ASK_QUESTIONS = Tool(
+    name=ASK_USER.name,
+    description=ASK_USER.description,
+    category="read",
+    arguments=AskQuestionsArguments,
+    prepare=prepare_questions,
+    summarize=summarize_questions,
+    touches=touches_nothing,
 )

@@ -1,13 +1,13 @@
-"""A tool: its definition, how it prepares an effect, and what it answers.
+"""Interface of tools: definition, arguments, preparation of an effect, and output.
 
-A call runs in two steps, so that a person can be shown the exact effect before it happens:
+A call runs in two steps, so that the exact effect can be shown to the user before it happens:
 
-    prepared = await tool.prepare(arguments, context)     # looks, computes, changes nothing
+    prepared = await tool.prepare(arguments, context)     # reads and computes, changes nothing
     ... approval of prepared.effect ...
-    output = await prepared.run()                         # does it
+    output = await prepared.run()                         # makes the change
 
-When a person was asked, dispatch prepares once more and compares digests before it runs (the world may have
-moved while he thought). Tools raise ToolError, or let an EnvError through; both become error results.
+After an approval, dispatch prepares again and compares digests before it runs, because files may have changed
+while the user decided. Tools raise ToolError, or let an EnvError pass; both become error results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
 from agent_ls.environments.base import (
     Attribution,
@@ -27,8 +28,8 @@ from agent_ls.environments.base import (
     TerminalWatcher,
 )
 from agent_ls.environments.effects import Effect
-from agent_ls.llm.messages import ImagePart
-from agent_ls.llm.requests import Usage
+from agent_ls.llm.messages import ImagePart, JsonObject
+from agent_ls.llm.requests import FreeText, Usage
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -37,9 +38,9 @@ Category: TypeAlias = Literal["read", "write", "admin"]
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: frozen, unknown names refused; its JSON Schema is what the model sees.
+    """Base of all tool arguments: frozen, unknown names are refused. Its JSON Schema is sent to the model.
 
-    null for an optional argument is the same as leaving it out: models trained on strict schemas send it.
+    null for an optional argument means that it is absent: models trained on strict schemas send null.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
@@ -53,9 +54,14 @@ class Arguments(BaseModel):
             key
             for name, field in cls.model_fields.items()
             if not field.is_required()
-            for key in (name, field.alias)
+            for key in _names_of(name, field)
         }
         return {name: value for name, value in values.items() if value is not None or name not in optional}
+
+    @classmethod
+    def parameter(cls, name: str) -> str:
+        """Return the name under which the model knows the argument `name`."""
+        return _names_of(name, cls.model_fields[name])[0]
 
     @field_validator("*", mode="after")
     @classmethod
@@ -63,16 +69,26 @@ class Arguments(BaseModel):
         held = (*value, *value.values()) if isinstance(value, dict) else value
         texts = held if isinstance(held, (tuple, list)) else (held,)
         if any(isinstance(text, str) and _SURROGATE.search(text) for text in texts):
-            raise ValueError("holds half of a surrogate pair, which no file and no command can take")
+            raise ValueError("contains half of a surrogate pair, which no file and no command can contain")
         return value
 
 
-class ToolError(Exception):
-    """A tool's failure, in words that a model can act on.
+def _names_of(name: str, field: FieldInfo) -> Sequence[str]:
+    """Return all accepted names of an argument, the one in the schema first."""
+    match field.validation_alias:
+        case AliasChoices(choices=choices):
+            return [choice for choice in choices if isinstance(choice, str)]
+        case str() as alias:
+            return [alias]
+        case _:
+            return [name]
 
-    `kind` is one of 000 appendix B in snake case (`file_not_found`, `edit_conflict`, `shell_exit`,
-    `shell_timeout`, `permission_denied`, `validation`, `unknown_tool`) or a tool's own.
-    `output` is what there was before it failed.
+
+class ToolError(Exception):
+    """A tool's failure, with a message that tells the model what to do.
+
+    `kind` is `file_not_found`, `edit_conflict`, `shell_exit`, `shell_timeout`, `permission_denied`,
+    `validation`, `unknown_tool` or a tool's own kind. `output` is the output before the failure.
     """
 
     def __init__(self, message: str, *, kind: str = "tool_error", output: str = "") -> None:
@@ -85,28 +101,36 @@ PlanStatus: TypeAlias = Literal["pending", "active", "done"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanItem:
+class PlanStep:
     text: str
     status: PlanStatus
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of a task as they are now; at most one is active. `explanation`: why they changed, "" for nothing."""
+    """The current steps of a task; at most one is active. `explanation` says why they changed, "" for none."""
 
     explanation: str
-    items: tuple[PlanItem, ...]
+    items: tuple[PlanStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessChange:
+    """A background process that a call started or ended, by its id in the environment."""
+
+    change: Literal["started", "ended"]
+    process_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a call gave. `text` is whole: truncation for the model is the loop's affair.
+    """The result of a call. `text` is complete: the loop truncates it for the model.
 
-    `is_error` marks a result such as a non-zero exit, which is told with its output. `files` are the files
-    changed. `exit_code` is set for commands. `summary` is one line for people (E5), "" for the first of `text`.
-    `plan` takes the place of the session's plan.
-    `process_id` is that of a background process which the call has started. `usage` is what a model was asked on the
-    way, which counts as the session's.
+    `is_error` marks a result such as a non-zero exit, which is reported with its output. `files` are the
+    changed files. `exit_code` is set for commands. `summary` is one line for display, "" for the first line
+    of `text`. `plan` replaces the session's plan. `process_id` is the background process that the call
+    started. `usage` is the model usage of the call, added to the session's. `processes` are the background
+    processes that the call started or ended.
     """
 
     text: str
@@ -119,38 +143,40 @@ class ToolOutput:
     plan: Plan | None = None
     process_id: str = ""
     usage: Usage | None = None
+    processes: tuple[ProcessChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShellLimits:
-    """Command timeouts in milliseconds (000 section 5.4)."""
+    """Command timeouts in milliseconds."""
 
     default_timeout_ms: int = 10_000
     max_timeout_ms: int = 600_000
 
 
 class ReadHistory(Protocol):
-    """What the model has been shown of each file in this session (X9): absolute path -> sha256.
+    """The files that the model has read in this session: absolute path -> sha256 digest.
 
-    The bytes are kept besides, as far as the implementation likes (SEMANTICS 12.2 compares them, and tells the
-    model what changed); the digest alone is enough to be safe.
+    Contents are kept as far as the implementation allows, to tell the model what changed; the digest alone is
+    enough to detect a change.
     """
 
-    def shown(self, path: str) -> str | None: ...
+    def digest_of(self, path: str) -> str | None: ...
 
-    def show(self, path: str, digest: str, content: bytes | None = None) -> None: ...
+    def record(self, path: str, digest: str, content: bytes | None = None) -> None: ...
 
-    def remembered(self, path: str) -> bytes | None:
-        """The bytes last shown, None when they are not kept (a resumed session, a large file)."""
+    def content_of(self, path: str) -> bytes | None:
+        """Return the bytes last read, None if they were not kept (a resumed session, a large file)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """What a subagent is to do (000 section 7.2).
+    """The task of a subagent.
 
-    `working_dir` "" is its parent's, `model` "" its parent's, `max_turns` (model calls) 0 no limit. `with_history`: it
-    begins with what its parent has seen and said so far.
+    `working_dir` "" and `model` "" are the parent's; `max_turns` limits its model calls, 0 for no limit.
+    `with_history`: it starts with the parent's conversation so far. `kind` names what the user has described in a
+    file, with `instructions`; `keeps_tool` takes tools of the parent's away, None: none.
     """
 
     task: str
@@ -158,11 +184,16 @@ class AgentTask:
     model: str = ""
     max_turns: int = 0
     with_history: bool = False
+    kind: str = ""
+    instructions: str = ""
+    keeps_tool: Callable[[Tool[Any]], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """A subagent as it is now. `output` is its last text, or what went wrong; `reason` as in SubagentChanged."""
+    """The current state of a subagent. `output` is its last text or its error; `reason` is that of
+    SubagentChanged.
+    """
 
     id: str
     status: Literal["running", "completed", "failed"]
@@ -172,25 +203,25 @@ class AgentState:
 
 
 class SubagentSpawner(Protocol):
-    """SEAM: who starts agents for the model, and knows those that it has started. All of it raises ToolError."""
+    """Interface for starting and controlling subagents. All methods raise ToolError."""
 
     async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
-        """Returns at once; the agent works beside its parent and ends with its parent's turn at the latest."""
+        """Start an agent and return at once. It runs in parallel and ends with its parent's turn at the latest."""
         ...
 
     def send(self, agent_id: str, message: str) -> AgentState:
-        """To one that runs for its next model call; one that has ended begins again with it."""
+        """Send a message: a running agent gets it before its next model call, an ended one continues with it."""
         ...
 
     async def wait(self, agent_id: str) -> AgentState:
-        """Until it has ended; or until the user steers, then it is still running."""
+        """Wait until the agent has ended, or until the user steers (then it is still running)."""
         ...
 
     async def close(self, agent_id: str) -> AgentState: ...
 
 
 class NoSubagents:
-    """ADAPTER SubagentSpawner of who may start none."""
+    """A SubagentSpawner that refuses to start agents."""
 
     async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
         raise ToolError("No agents can be started here: do the task yourself.", kind="permission_denied")
@@ -210,7 +241,9 @@ class NoSubagents:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`choices` may be empty: then any words answer it, as they do beside choices. `purpose` limit: of the loop."""
+    """A question with possible answers; other answers are always allowed. `purpose` "limit" asks to extend a
+    limit.
+    """
 
     text: str
     choices: tuple[str, ...] = ()
@@ -219,42 +252,40 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """`declined`: nobody answered, or would not."""
+class QuestionReply:
+    """The user's answers. `declined`: the user did not answer."""
 
     answers: tuple[str, ...]
     declined: bool = False
 
 
-class Questions(Protocol):
-    """SEAM: who asks the user."""
+class QuestionAsker(Protocol):
+    """Interface for asking the user."""
 
-    async def ask(self, question: Question, call_id: str) -> Reply:
-        """May wait for as long as a person takes; cancellation is the interrupt.
+    async def ask(self, question: Question, call_id: str) -> QuestionReply:
+        """Ask, and wait as long as the user takes. Cancellation is the interrupt.
 
         Raises:
-            ToolError: nobody can be asked.
+            ToolError: no user can be asked.
         """
         ...
 
 
 class NoQuestions:
-    """ADAPTER Questions of who has nobody to ask."""
+    """A QuestionAsker for sessions without a user."""
 
-    async def ask(self, question: Question, call_id: str) -> Reply:
-        raise ToolError(
-            "Nobody can be asked here: decide, and say what you took for granted.", kind="unsupported"
-        )
+    async def ask(self, question: Question, call_id: str) -> QuestionReply:
+        raise ToolError("No user can be asked here: decide, and say what you assumed.", kind="unsupported")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is given. It has no other way to the world.
+    """All that a tool gets; it has no other access to the world.
 
-    `refuse_ambiguous`: a change that fits loosely at several places is refused, where else the first is taken.
-    `read_first`: which changes of a file demand that the model has read it. Those that overwrite it as a whole always
-    do; `edit`: and edit_file; `all`: and patches, though what they quote proves the reading.
-    `terminal` is told of the terminal that a command of this call runs in.
+    `refuse_ambiguous`: refuse a change that matches loosely at several positions, instead of taking the
+    first. `read_first` says which changes require that the model has read the file. Overwriting a whole file
+    always does; `edit` includes edit_file; `all` includes patches, although the lines that they quote prove
+    the reading. `terminal` is notified of the terminal in which a command of this call runs.
     """
 
     environment: ExecutionEnvironment
@@ -264,14 +295,14 @@ class ToolContext:
     shell_limits: ShellLimits = field(default_factory=ShellLimits)
     refuse_ambiguous: bool = False
     subagents: SubagentSpawner = field(default_factory=NoSubagents)
-    questions: Questions = field(default_factory=NoQuestions)
+    questions: QuestionAsker = field(default_factory=NoQuestions)
     read_first: ReadFirst = "edit"
     terminal: TerminalWatcher | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A call that is ready. `run` may be awaited once; it raises ToolError or EnvError."""
+    """A prepared call. `run` may be awaited once; it raises ToolError or EnvError."""
 
     effect: Effect
     run: Callable[[], Awaitable[ToolOutput]]
@@ -285,13 +316,13 @@ Prepare: TypeAlias = Callable[[A, ToolContext], Awaitable[Prepared]]
 class Tool(Generic[A]):
     """A tool as registered.
 
-    `summarize` gives the one line that people see of a call (command, path, pattern; E5), at most 100
-    characters. `category`: read has no effect, write changes files, admin runs commands. `terminal` ends the
-    loop. `arguments` is the frozen model that the JSON of a call must fit. `known_as` is our name of a tool that goes
-    by its model family's own (P7), "" where `name` is that. `touches` gives the files and folders (absolute) that a
-    call with these arguments is about, as far as they alone tell: calls whose paths lie apart need not wait for each
-    other (L10). Without it a call is about everything. `starts_early`: it only looks, at this machine and not further,
-    so that it may run while the model still speaks (L11).
+    `summarize` returns one line for display (command, path, pattern), at most 100 characters. `category`:
+    read has no effect, write changes files, admin runs commands. `terminal` ends the loop. `arguments` is the
+    frozen model of the call's JSON. `known_as` is our name of a tool whose `name` is that of a model family's
+    own agent, "" if `name` is ours. `touches` returns the absolute files and folders that a call concerns,
+    from its arguments alone; calls with unrelated paths run in parallel, and a tool without `touches`
+    concerns everything. `starts_early`: it only reads on this machine, so it may run while the model is still
+    writing its answer. `schema` is sent to the model in place of that of `arguments`: another program defines it.
     """
 
     name: str
@@ -304,8 +335,10 @@ class Tool(Generic[A]):
     known_as: str = ""
     touches: Callable[[A, ExecutionEnvironment], Sequence[str]] | None = None
     starts_early: bool = False
+    free_text: FreeText | None = None
+    schema: JsonObject | None = None
 
     @property
     def kind(self) -> str:
-        """Our name of it."""
+        """Our name of the tool."""
         return self.known_as or self.name

@@ -1,7 +1,7 @@
-"""A program as a tool, as its user defined it: a command and its words with places for arguments, no shell (T10).
+"""A user-defined tool that runs a program without a shell: a command and its arguments, with placeholders.
 
-What is put into a place becomes one word of the program, or a part of one: there is nobody on the way who would read
-quotes, semicolons or dollars in it. Values are checked before they are put in.
+A placeholder's value becomes one argument of the program or a part of one, so quotes, semicolons and dollar
+signs have no meaning. Values are checked before they are inserted.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pydantic import AfterValidator, Field, create_model
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CallEffect
-from agent_ls.text import back_on_screen
+from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.summary import one_line
 
-TIMEOUT_MS = 120_000  # 004 section 6.4
-MAX_OUTPUT_BYTES = 200 * 1024  # 004 section 6.4
+TIMEOUT_MS = 120_000  # a longer job belongs into the background
+MAX_OUTPUT_BYTES = 200 * 1024  # larger output is cut in the middle
 
 PLACE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -32,14 +32,14 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 ParameterType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Scalar: TypeAlias = str | int | float
 Variables: TypeAlias = Callable[[str], str | None]
-"""The value of a variable where agent-ls runs, None when it is not set or must not be handed on."""
+"""Return a variable of agent-ls' own environment; None if it is not set or must not be passed on."""
 
 _PYTHON: Mapping[ParameterType, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 @dataclass(frozen=True, slots=True)
 class CliParameter:
-    """`pattern` is to fit the whole of a value. Lengths are characters, None limits nothing."""
+    """A parameter. `pattern` must match the whole value. Lengths are in characters; None sets no limit."""
 
     type: ParameterType = "string"
     description: str = ""
@@ -54,11 +54,11 @@ class CliParameter:
 
 @dataclass(frozen=True, slots=True)
 class CliTool:
-    """A definition that is in order: each place names a parameter (004 section 6.3).
+    """A valid definition: each placeholder names a parameter.
 
-    `optional_args` are added when their parameter is given, in this order; those of a boolean when it is true. `env`
-    maps names to texts in which `${NAME}` stands for a variable of agent-ls' own surroundings. `source` is where it was
-    defined.
+    `optional_args` are added if their parameter is given (a boolean: if it is true), in this order. `env`
+    maps variable names to texts in which `${NAME}` is a variable of agent-ls' own environment. `source` is
+    where the tool was defined.
     """
 
     name: str
@@ -75,13 +75,15 @@ class CliTool:
 
     @property
     def definition(self) -> str:
-        """A digest of what it does: another one is another tool, whatever its name and its file."""
+        """A digest of the tool's behaviour: a tool with another digest is another tool, whatever its name and
+        file.
+        """
         told = {name: value for name, value in asdict(self).items() if name not in ("source", "description")}
         return hashlib.sha256(json.dumps(told, default=str).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def usage(self) -> str:
-        """Its command in one line, for people."""
+        """The command in one line, for display."""
         optional = [f"[{shlex.join(words)}]" for words in self.optional_args.values()]
         return " ".join([self.cmd, *self.args, *optional])
 
@@ -93,32 +95,32 @@ def cli_tool(definition: CliTool, variables: Variables) -> Tool[Any]:
         category=definition.category,
         arguments=_arguments(definition),
         prepare=partial(_prepare, definition, variables),
-        summarize=lambda arguments: one_line(shlex.join(argv(definition, _given(arguments)))),
+        summarize=lambda arguments: one_line(shlex.join(build_argv(definition, _given_values(arguments)))),
     )
 
 
-def argv(definition: CliTool, given: Mapping[str, Scalar]) -> tuple[str, ...]:
-    """The program and its words. `given` has what the call gives, checked."""
-    words = [definition.cmd, *(_filled(word, given) for word in definition.args)]
+def build_argv(definition: CliTool, given: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """Return the program and its arguments. `given` are the call's checked values."""
+    words = [definition.cmd, *(_fill_placeholders(word, given) for word in definition.args)]
     for name, optional in definition.optional_args.items():
         if given.get(name) not in (None, False):
-            words += [_filled(word, given) for word in optional]
+            words += [_fill_placeholders(word, given) for word in optional]
     return tuple(words)
 
 
-def _filled(template: str, given: Mapping[str, Scalar]) -> str:
-    return PLACE.sub(lambda found: _written(given[found[1]]), template)
+def _fill_placeholders(template: str, given: Mapping[str, Scalar]) -> str:
+    return PLACE.sub(lambda found: _format_value(given[found[1]]), template)
 
 
-def _written(value: Scalar) -> str:
+def _format_value(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 async def _prepare(
     definition: CliTool, variables: Variables, arguments: Arguments, context: ToolContext
 ) -> Prepared:
-    given = _given(arguments)
-    words = argv(definition, given)
+    given = _given_values(arguments)
+    words = build_argv(definition, given)
     if taken := next(_taken_for_options(definition, given), ""):
         raise ToolError(
             f"{taken} begins with a dash: {definition.cmd} would take it for an option. Give another value.",
@@ -127,9 +129,11 @@ async def _prepare(
     shown = shlex.join(words)
     working_dir = context.environment.working_directory()
 
+    timeout_ms = min(definition.timeout_ms, context.shell_limits.max_timeout_ms)
+
     async def run() -> ToolOutput:
         options = CommandOptions(
-            definition.timeout_ms,
+            timeout_ms,
             working_dir,
             _environment(definition, variables),
             context.attribution,
@@ -137,7 +141,8 @@ async def _prepare(
             argv=words,
             inherit="minimal",
         )
-        return _told(await context.environment.exec_command(shown, options, context.on_output), definition)
+        result = await context.environment.exec_command(shown, options, context.on_output)
+        return _render_output(result, definition, timeout_ms)
 
     effect = CallEffect(
         tool=definition.name,
@@ -152,28 +157,32 @@ async def _prepare(
 
 
 def _taken_for_options(definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
-    """Arguments at the beginning of a word, where a program looks for options. What is enumerated is the user's own."""
+    """Yield parameters whose value would be read as an option, because it begins an argument with a dash.
+
+    Values from an enumeration were chosen by the user and are allowed.
+    """
     for template in definition.args:
         if template == "--":
             return
-        yield from _dashed(template, definition, given)
+        yield from _find_dashed(template, definition, given)
     for name, optional in definition.optional_args.items():
         if name in given:
             for template in optional:
-                yield from _dashed(template, definition, given)
+                yield from _find_dashed(template, definition, given)
 
 
-def _dashed(template: str, definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
+def _find_dashed(template: str, definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
     found = PLACE.match(template)
     if found and isinstance(given.get(found[1]), str) and not definition.parameters[found[1]].enum:
-        if _written(given[found[1]]).startswith("-"):
+        if _format_value(given[found[1]]).startswith("-"):
             yield found[1]
 
 
 def _environment(definition: CliTool, variables: Variables) -> dict[str, str]:
-    """
+    """Return the variables of the program.
+
     Raises:
-        ToolError: a variable that is declared is not there.
+        ToolError: a declared variable is not set.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -189,17 +198,20 @@ def _environment(definition: CliTool, variables: Variables) -> dict[str, str]:
     return {name: VARIABLE.sub(value, text) for name, text in definition.env.items()}
 
 
-def _told(result: ExecResult, definition: CliTool) -> ToolOutput:
-    text = back_on_screen(_capped(result.output.rstrip("\n"), definition.max_output_bytes)) or "(no output)"
+def _render_output(result: ExecResult, definition: CliTool, timeout_ms: int) -> ToolOutput:
+    text = (
+        leave_alternate_screen(_truncate_middle(result.output.rstrip("\n"), definition.max_output_bytes))
+        or "(no output)"
+    )
     note = f"\n[{result.note}]" if result.note else ""
     if result.timed_out:
-        words = f"[ERROR: {definition.name} timed out after {definition.timeout_ms}ms. Its output so far stands above.]"
+        words = f"[ERROR: {definition.name} timed out after {timeout_ms}ms. Its output so far is above.]"
         return ToolOutput(
             f"{text}\n{words}{note}",
             is_error=True,
             error_kind="shell_timeout",
             exit_code=result.exit_code,
-            summary=f"timed out after {definition.timeout_ms} ms",
+            summary=f"timed out after {timeout_ms} ms",
         )
     if result.exit_code != 0:
         return ToolOutput(
@@ -212,8 +224,8 @@ def _told(result: ExecResult, definition: CliTool) -> ToolOutput:
     return ToolOutput(f"{text}{note}", exit_code=0)
 
 
-def _capped(text: str, max_bytes: int) -> str:
-    """Head and tail, with what was left out between them."""
+def _truncate_middle(text: str, max_bytes: int) -> str:
+    """Keep head and tail, with a note on what was left out."""
     data = text.encode("utf-8", "replace")
     if len(data) <= max_bytes:
         return text
@@ -225,7 +237,7 @@ def _capped(text: str, max_bytes: int) -> str:
 # -- arguments
 
 
-def _given(arguments: Arguments) -> dict[str, Scalar]:
+def _given_values(arguments: Arguments) -> dict[str, Scalar]:
     fields = type(arguments).model_fields
     given = {field.alias or name: getattr(arguments, name) for name, field in fields.items()}
     return {name: value for name, value in given.items() if value is not None}
@@ -236,7 +248,7 @@ def _arguments(definition: CliTool) -> type[Arguments]:
     for number, (name, parameter) in enumerate(definition.parameters.items()):
         default = None if parameter.optional else ...
         about = parameter.description or None
-        # By an alias: no name of the user's is in the way of one that the model class has itself.
+        # The alias prevents conflicts between the user's names and attributes of the model class.
         fields[f"argument_{number}"] = (_hint(parameter), Field(default, alias=name, description=about))
     return cast("type[Arguments]", create_model(f"{definition.name}_arguments", __base__=Arguments, **fields))
 
@@ -249,15 +261,15 @@ def _hint(parameter: CliParameter) -> Any:
         "max_length": parameter.max_length,
         "ge": parameter.minimum,
         "le": parameter.maximum,
-        "pattern": whole(parameter.pattern) if parameter.pattern else None,
+        "pattern": anchor_pattern(parameter.pattern) if parameter.pattern else None,
     }
     known = {name: limit for name, limit in limits.items() if limit is not None}
-    checks: Sequence[Any] = (AfterValidator(_without_nul),) if parameter.type == "string" else ()
+    checks: Sequence[Any] = (AfterValidator(_refuse_nul),) if parameter.type == "string" else ()
     return Annotated[(_PYTHON[parameter.type], Field(strict=True, **known), *checks)]
 
 
-def whole(pattern: str) -> str:
-    """One that fits only as a whole: `[a-z]+` must not be found somewhere in `pods; rm`."""
+def anchor_pattern(pattern: str) -> str:
+    """Anchor a pattern: `[a-z]+` must not match somewhere in `pods; rm`."""
     return (
         pattern
         if pattern.startswith("^") and pattern.endswith("$") and "|" not in pattern
@@ -265,7 +277,7 @@ def whole(pattern: str) -> str:
     )
 
 
-def _without_nul(value: str) -> str:
+def _refuse_nul(value: str) -> str:
     if "\0" in value:
         raise ValueError("holds a NUL character, which no argument can")
     return value

@@ -1,4 +1,4 @@
-"""definition: where a symbol is defined, as the editor's language tools know it (REQUIREMENTS T14)."""
+"""definition: find where a symbol is defined, by the editor's language server."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from agent_ls.environments.language_host import LanguageHost, Place
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.code_places import CUT, listed
+from agent_ls.tools.location_list import CUT, list_locations
 from agent_ls.tools.summary import one_line
-from agent_ls.tools.symbol_at import (
+from agent_ls.tools.symbol_lookup import (
     SymbolArguments,
-    answered,
-    by_grep,
-    looked_at,
-    spot_of,
+    find_symbol,
+    grep_hint,
+    lookup_effect,
+    query_editor,
     symbols_with_name,
 )
 
@@ -24,12 +24,12 @@ async def prepare(host: LanguageHost, arguments: SymbolArguments, context: ToolC
         places, is_cut = await _definitions(host, arguments, context)
         if not places:
             return ToolOutput(
-                f"The editor knows no definition of {arguments.symbol!r}. {by_grep(arguments.symbol)}"
+                f"The editor knows no definition of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
             )
-        text = await listed(places, 1, "places", context)
+        text = await list_locations(places, 1, "places", context)
         return ToolOutput(f"{text}\n{CUT}" if is_cut else text)
 
-    return Prepared(looked_at(arguments, context), run)
+    return Prepared(lookup_effect(arguments, context), run)
 
 
 async def _definitions(
@@ -37,8 +37,8 @@ async def _definitions(
 ) -> tuple[list[Place], bool]:
     if not arguments.file_path:
         return [one.place for one in await symbols_with_name(arguments.symbol, host)], False
-    spot = await spot_of(arguments, host, context)
-    found = await answered(host.definition(spot), by_grep(arguments.symbol))
+    spot = await find_symbol(arguments, host, context)
+    found = await query_editor(host.definition(spot), grep_hint(arguments.symbol))
     return list(found.places), found.is_cut
 
 

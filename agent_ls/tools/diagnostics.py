@@ -1,4 +1,4 @@
-"""diagnostics: the problems that the editor's own tools find in the code (REQUIREMENTS T14)."""
+"""diagnostics: list the problems that the editor's own tools report."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pydantic import Field
 from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import CodeProblem, FileProblems, LanguageHost
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.code_places import NAME_MAX_CHARS, Texts, continued, page_of
+from agent_ls.tools.location_list import NAME_MAX_CHARS, FileTexts, get_page, paging_note
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
-from agent_ls.tools.symbol_at import answered
+from agent_ls.tools.symbol_lookup import query_editor
 
 INSTEAD = "Run the project's own checker with a command instead."
 MESSAGE_MAX_CHARS = 500
@@ -34,33 +34,34 @@ async def prepare(host: LanguageHost, arguments: DiagnosticsArguments, context: 
 
     async def run() -> ToolOutput:
         if path:
-            await context.environment.read_bytes(path)  # of what may not be read nothing is told either
-        return await _told(await answered(host.problems(path), INSTEAD), arguments, context)
+            # a file that may not be read must not show its diagnostics either
+            await context.environment.read_bytes(path)
+        return await _render_problems(await query_editor(host.problems(path), INSTEAD), arguments, context)
 
     return Prepared(ReadEffect((path,)) if path else NoEffect(), run)
 
 
-async def _told(
+async def _render_problems(
     files: Sequence[FileProblems], arguments: DiagnosticsArguments, context: ToolContext
 ) -> ToolOutput:
-    found = sorted(_wanted(files, arguments), key=lambda pair: _rank(pair, context))
+    found = sorted(_select_problems(files, arguments), key=lambda pair: _rank(pair, context))
     late = [_name(file.path, context) for file in files if not file.is_settled]
     notes = [f"[The editor's tools are still checking {', '.join(late[:5])}: ask again.]"] if late else []
     if not found:
         of = f" of {_name(files[0].path, context)}" if arguments.file_path and files else ""
         return ToolOutput(
-            "\n".join([f"The editor's tools tell no problems{of}{_weaker(files, arguments)}.", *notes]),
+            "\n".join([f"The editor's tools report no problems{of}{_weaker(files, arguments)}.", *notes]),
             summary="no problems",
         )
-    page = page_of(found, arguments.offset, "problems")
-    texts = Texts(context)
+    page = get_page(found, arguments.offset, "problems")
+    texts = FileTexts(context)
     rows = [await _row(file, problem, texts, context) for file, problem in page]
-    rows += continued(len(found), arguments.offset, len(page))
+    rows += paging_note(len(found), arguments.offset, len(page))
     count = len(found)
     return ToolOutput("\n".join([*rows, *notes]), summary=f"{count} problem{'s' if count != 1 else ''}")
 
 
-def _wanted(
+def _select_problems(
     files: Sequence[FileProblems], arguments: DiagnosticsArguments
 ) -> Iterator[tuple[FileProblems, CodeProblem]]:
     weakest = _ORDER.get(arguments.severity, len(_ORDER))
@@ -81,7 +82,7 @@ def _weaker(files: Sequence[FileProblems], arguments: DiagnosticsArguments) -> s
     return f" that strong ({left} weaker ones; severity all shows them)" if left else ""
 
 
-async def _row(file: FileProblems, problem: CodeProblem, texts: Texts, context: ToolContext) -> str:
+async def _row(file: FileProblems, problem: CodeProblem, texts: FileTexts, context: ToolContext) -> str:
     where = f"{_name(file.path, context)}:{problem.line + 1}"
     if isinstance(why := await texts.of(file.path), str):
         return f"{where}: {problem.severity} [not shown: {why}]"
@@ -102,7 +103,7 @@ def diagnostics(host: LanguageHost) -> Tool[Any]:
         name="diagnostics",
         description=(
             "The errors and warnings that the editor shows its user: of compilers, type checkers and linters that run "
-            "there. What an edit of yours brings is told with its result; ask here for what was there before, or for "
+            "there. Problems caused by your edits come with their results; ask here for older problems, or for "
             "other files. Files that nobody has opened may not be checked: run the project's own checker for those."
         ),
         category="read",

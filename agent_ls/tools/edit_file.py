@@ -1,30 +1,31 @@
-"""edit_file: one text for another, exact and unique (000 section 3.3, SEMANTICS 12, REQUIREMENTS T3, X9).
-
-One replacement a call. Several at once, all or nothing, are what a patch is for; the engine takes a list too
-(patch/replace.py, `replace_each`), for tools of a host's own.
-"""
+"""edit_file: replace one text by another, exactly and uniquely. One replacement per call; a patch makes several."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as with_fields
 from typing import Literal
 
 from pydantic import Field
 
 from agent_ls.environments.base import FileState, FileWrite
-from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.patch.errors import PatchError
-from agent_ls.patch.hunks import FileChange
-from agent_ls.patch.replace import MatchedWith, Replaced, replace
+from agent_ls.patch.hunks import PlannedChange
+from agent_ls.patch.replace import EditResult, MatchedWith, replace
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.excerpt import excerpt
-from agent_ls.tools.freshness import demand_read, is_current, stale
-from agent_ls.tools.missing import file_not_found
-from agent_ls.tools.notebooks import demand_no_notebook
-from agent_ls.tools.paths import absolute, its_file, shown_path
-from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes
-from agent_ls.tools.refusals import refused
+from agent_ls.tools.file_commits import (
+    commit_files,
+    concurrent_edit_notes,
+    describe_decision,
+    read_existing,
+    write_effect,
+)
+from agent_ls.tools.freshness import is_current, require_read, stale_error
+from agent_ls.tools.not_found import file_not_found
+from agent_ls.tools.notebooks import refuse_notebook
+from agent_ls.tools.patch_errors import as_tool_error
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 EXACT_LEVELS: tuple[MatchedWith, ...] = ("exact", "line endings")
@@ -38,9 +39,17 @@ class EditFileArguments(Arguments):
     old_string: str = Field(description="The text to replace, exactly as in the file.")
     new_string: str = Field(description="The text to put in its place.")
     replace_all: bool = Field(default=False, description="Replace every occurrence, not just the only one.")
+    expected_replacements: int = Field(
+        default=0,
+        ge=0,
+        description="How often the text occurs: all are replaced if that is so. Left out, it must occur once.",
+    )
+    instruction: str = Field(default="", description="What the change is for, in a sentence.")
 
 
 class EditOccurrenceArguments(EditFileArguments):
+    """For models that were not trained on an edit tool of their own."""
+
     occurrence: Literal["only", "first", "last", "all"] = Field(
         default="only", description="Which occurrence to replace; only: there must be exactly one."
     )
@@ -48,65 +57,67 @@ class EditOccurrenceArguments(EditFileArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """An edit that fits. `current` None: the file is created. `moved_on`: the file changed since it was read."""
+    """A prepared edit. `current` None: the file is created. `moved_on`: the file changed since it was read."""
 
     path: str
     name: str
     current: bytes | None
-    replaced: Replaced
+    replaced: EditResult
     moved_on: bool
 
 
 async def prepare(arguments: EditFileArguments, context: ToolContext) -> Prepared:
-    edit = await _planned(arguments, context)
+    edit = await _plan_edit(arguments, context)
     action: Literal["create", "modify"] = "create" if edit.current is None else "modify"
     replaced = edit.replaced
-    change = FileChange(edit.name, action, edit.current, replaced.content, replaced.hunks)
+    change = PlannedChange(edit.name, action, edit.current, replaced.content, replaced.hunks)
     write = FileWrite(edit.path, replaced.content, edit.current)
 
     async def run() -> ToolOutput:
-        states = await commit((write,), context)
-        if decided := as_decided(states, context):
+        states = await commit_files((write,), context)
+        if decided := describe_decision(states, context):
             return decided
-        return ToolOutput(_told(edit, landed_notes((write,), states, context), states), files=states)
+        return ToolOutput(
+            _render_result(edit, concurrent_edit_notes((write,), states, context), states), files=states
+        )
 
-    return Prepared(effect_of((change,), context.environment), run)
+    return Prepared(write_effect((change,), context.environment), run)
 
 
-async def _planned(arguments: EditFileArguments, context: ToolContext) -> _Edit:
+async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edit:
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
-    current = await _current(path, context)
-    demand_no_notebook(path, name, current)
-    # An edit that changes nothing, or would create a file over another, is told so first (SEMANTICS 12.1).
+    current = await read_existing(path, context)
+    refuse_notebook(path, name, current)
+    # An edit that changes nothing, or would create an existing file, is refused for that reason first.
     is_replaced = bool(current) and arguments.old_string not in ("", arguments.new_string)
     if is_replaced and context.read_first != "overwrite":
-        demand_read(path, context)
-    is_known = context.reads.shown(path) is not None
+        require_read(path, context)
+    is_known = context.reads.digest_of(path) is not None
     moved_on = bool(current) and is_known and not is_current(path, current or b"", context)
     try:
-        replaced = _replaced(current, arguments)
+        replaced = _replace_text(current, arguments)
     except PatchError as error:
         raise await _refusal(error, path, current, moved_on, context) from None
-    if moved_on and not _same_place(arguments, replaced, context.reads.remembered(path)):
-        raise stale(path, current or b"", context)
+    if (wanted := arguments.expected_replacements) and replaced.count != wanted:
+        raise ToolError(
+            f"old_string occurs {_times(replaced.count)} in {name}, not {_times(wanted)} as "
+            f"{arguments.parameter('expected_replacements')} says. Nothing was written. "
+            "Look at the occurrences, then call again with the right number or with a longer text.",
+            kind="edit_conflict",
+        )
+    if moved_on and not _same_place(arguments, replaced, context.reads.content_of(path)):
+        raise stale_error(path, current or b"", context)
     return _Edit(path, name, current, replaced, moved_on)
 
 
-async def _current(path: str, context: ToolContext) -> bytes | None:
-    try:
-        return await context.environment.read_bytes(path)
-    except PathNotFoundError:
-        return None
-
-
-def _replaced(data: bytes | None, arguments: EditFileArguments) -> Replaced:
+def _replace_text(data: bytes | None, arguments: EditFileArguments) -> EditResult:
     occurrence = arguments.occurrence if isinstance(arguments, EditOccurrenceArguments) else "only"
     return replace(
         data,
         arguments.old_string,
         arguments.new_string,
-        replace_all=arguments.replace_all,
+        replace_all=arguments.replace_all or arguments.expected_replacements > 1,
         occurrence=occurrence,
     )
 
@@ -117,16 +128,16 @@ async def _refusal(
     if error.code == "FILE_MISSING":
         return await file_not_found(path, context.environment)
     if moved_on and error.code in ("CONTEXT_NOT_FOUND", "AMBIGUOUS"):
-        return stale(path, current or b"", context)
-    return refused(error)
+        return stale_error(path, current or b"", context)
+    return as_tool_error(error)
 
 
-def _same_place(arguments: EditFileArguments, now: Replaced, remembered: bytes | None) -> bool:
-    """Is the text that is replaced the same, and as unique, as in what the model was shown (SEMANTICS 12.2)?"""
+def _same_place(arguments: EditFileArguments, now: EditResult, remembered: bytes | None) -> bool:
+    """Return whether the replaced text is the same, and as unique, as in the content that the model has read."""
     if remembered is None:
         return now.matched_with in EXACT_LEVELS
     try:
-        then = _replaced(remembered, arguments)
+        then = _replace_text(remembered, arguments)
     except PatchError:
         return False
     return (now.matched_with, now.count) == (then.matched_with, then.count) and (
@@ -134,7 +145,11 @@ def _same_place(arguments: EditFileArguments, now: Replaced, remembered: bytes |
     )
 
 
-def _told(edit: _Edit, notes: list[str], states: tuple[FileState, ...]) -> str:
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _render_result(edit: _Edit, notes: list[str], states: tuple[FileState, ...]) -> str:
     replaced = edit.replaced
     if edit.current is None:
         head = f"Created {edit.name}: wrote {len(replaced.content)} bytes."
@@ -147,11 +162,11 @@ def _told(edit: _Edit, notes: list[str], states: tuple[FileState, ...]) -> str:
     if edit.moved_on:
         remarks.append(CHANGED_ELSEWHERE)
     if notes:
-        return "\n".join([*remarks, *notes])  # numbers would be those of a text that is not there
+        return "\n".join([*remarks, *notes])  # line numbers would be those of a text that is not in the file
     return "\n".join([*remarks, "", excerpt(replaced.content, replaced.hunks)])
 
 
-def _range(replaced: Replaced) -> str:
+def _range(replaced: EditResult) -> str:
     if replaced.last_line <= replaced.first_line:
         return f"line {replaced.first_line}"
     return f"lines {replaced.first_line}-{replaced.last_line}"
@@ -168,5 +183,8 @@ EDIT_FILE = Tool(
     arguments=EditFileArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_file,
+    touches=touched_file,
 )
+
+EDIT_OCCURRENCE = with_fields(EDIT_FILE, arguments=EditOccurrenceArguments)
+"""edit_file with a choice among several occurrences."""

@@ -1,6 +1,6 @@
-"""edit_notebook: one cell of a notebook (REQUIREMENTS H15); the rest of the file keeps its bytes.
+"""edit_notebook: change one cell of a notebook; the rest of the file keeps its bytes.
 
-An open notebook is changed by its editor: which it is, is the affair of the environment.
+The environment applies the change in the editor if the notebook is open there.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from agent_ls.environments.base import FileWrite
-from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.notebook.assemble import NEW_NOTEBOOK, Wanted, assemble, wanted_of
 from agent_ls.notebook.cells import Cell, Notebook, NotebookError, is_notebook, parse_notebook
-from agent_ls.notebook.shown import cell_head
+from agent_ls.notebook.notebook_text import NEW_NOTEBOOK, TargetCell, build_notebook_text, target_cells
+from agent_ls.notebook.render import render_cell_heading
 from agent_ls.text import decode, encode
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.freshness import demand_read, is_current
-from agent_ls.tools.paths import absolute, its_file, shown_path
-from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes, whole_file_change
+from agent_ls.tools.file_commits import (
+    commit_files,
+    concurrent_edit_notes,
+    describe_decision,
+    read_existing,
+    whole_file_change,
+    write_effect,
+)
+from agent_ls.tools.freshness import is_current, require_read
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 SHOWN_LINES = 30
@@ -53,9 +59,9 @@ class EditNotebookArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """`at` is the place of the cell that is changed, in what is wanted; None when it is gone."""
+    """A prepared edit. `at` is the index of the changed cell in `wanted`, None if it was deleted."""
 
-    wanted: list[Wanted]
+    wanted: list[TargetCell]
     at: int | None
     told: str
 
@@ -64,75 +70,70 @@ async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Pre
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
     if not is_notebook(path):
-        raise ToolError(f"{name} is no notebook (.ipynb). Change it with another tool.", kind="validation")
-    current = await _current(path, context)
+        raise ToolError(f"{name} is not a notebook (.ipynb). Change it with another tool.", kind="validation")
+    current = await read_existing(path, context)
     if current is None and arguments.action != "insert":
         raise ToolError(f"{name} does not exist. insert makes a new notebook.", kind="file_not_found")
     decoded = decode(current or b"")
-    notebook = _parsed(NEW_NOTEBOOK if current is None else decoded.text, name)
+    notebook = _parse(NEW_NOTEBOOK if current is None else decoded.text, name)
     if current is not None:
-        _demand_known(arguments, notebook, path, current, context)
-    edit = _edited(arguments, notebook, name)
-    content = encode(replace(decoded, text=assemble(notebook, edit.wanted)))
+        _require_known_cell(arguments, notebook, path, current, context)
+    edit = _edit_cells(arguments, notebook, name)
+    content = encode(replace(decoded, text=build_notebook_text(notebook, edit.wanted)))
     if content == current:
         raise ToolError(f"{name}: the cell is like that already. Nothing was written.", kind="edit_conflict")
     write = FileWrite(path, content, current)
 
     async def run() -> ToolOutput:
-        states = await commit((write,), context)
-        if decided := as_decided(states, context):
+        states = await commit_files((write,), context)
+        if decided := describe_decision(states, context):
             return decided
-        notes = landed_notes((write,), states, context)
+        notes = concurrent_edit_notes((write,), states, context)
         head = f"{name}: {edit.told}"
-        return ToolOutput("\n".join([head, *notes, *_shown(content, edit)]), files=states, summary=head)
+        return ToolOutput(
+            "\n".join([head, *notes, *_render_edited_cell(content, edit)]), files=states, summary=head
+        )
 
-    return Prepared(effect_of((whole_file_change(name, current, content),), context.environment), run)
-
-
-async def _current(path: str, context: ToolContext) -> bytes | None:
-    try:
-        return await context.environment.read_bytes(path)
-    except PathNotFoundError:
-        return None
+    return Prepared(write_effect((whole_file_change(name, current, content),), context.environment), run)
 
 
-def _parsed(text: str, name: str) -> Notebook:
+def _parse(text: str, name: str) -> Notebook:
     try:
         return parse_notebook(text)
     except NotebookError as error:
         raise ToolError(f"{name} {error}. Nothing was written.", kind="invalid_notebook") from None
 
 
-def _demand_known(
+def _require_known_cell(
     arguments: EditNotebookArguments, notebook: Notebook, path: str, current: bytes, context: ToolContext
 ) -> None:
-    """The cell that is named must be the one that the model has seen under this name (X9)."""
+    """Require that the named cell is the one that the model has read under this name."""
     if context.read_first != "overwrite":
-        demand_read(path, context)
-    if context.reads.shown(path) is None or is_current(path, current, context):
+        require_read(path, context)
+    if context.reads.digest_of(path) is None or is_current(path, current, context):
         return
     if arguments.action == "insert" and arguments.cell in ("", "0"):
         return
-    now, remembered = _found(arguments.cell, notebook), context.reads.remembered(path)
+    now, remembered = _find_cell(arguments.cell, notebook), context.reads.content_of(path)
     try:
-        then = _found(arguments.cell, parse_notebook(decode(remembered).text)) if remembered else None
+        then = _find_cell(arguments.cell, parse_notebook(decode(remembered).text)) if remembered else None
     except NotebookError:
         then = None
-    if now is None or then is None or _said(notebook.cells[now[0]]) != _said(then[1]):
+    if now is None or then is None or _cell_identity(notebook.cells[now[0]]) != _cell_identity(then[1]):
         name = shown_path(path, context.environment)
         raise ToolError(
-            f"{name} has changed since you last read it, and the cell that you name is another one by now, "
-            f"or reads otherwise. Read it again. Nothing was written.",
+            f"{name} has changed since you last read it, and the cell that you name is now a different one, or has "
+            "a different source. Read it again. Nothing was written.",
             kind="stale",
         )
 
 
-def _said(cell: Cell) -> tuple[str, str, str]:
+def _cell_identity(cell: Cell) -> tuple[str, str, str]:
     return cell.kind, cell.source, cell.id
 
 
-def _found(named: str, notebook: Notebook) -> tuple[int, Cell] | None:
-    """An id goes before a number: an id may look like one."""
+def _find_cell(named: str, notebook: Notebook) -> tuple[int, Cell] | None:
+    """Find a cell by id or number. Ids come first, because an id may look like a number."""
     for at, cell in enumerate(notebook.cells):
         if cell.id and cell.id == named:
             return at, cell
@@ -140,13 +141,13 @@ def _found(named: str, notebook: Notebook) -> tuple[int, Cell] | None:
     return (number - 1, notebook.cells[number - 1]) if 1 <= number <= len(notebook.cells) else None
 
 
-def _edited(arguments: EditNotebookArguments, notebook: Notebook, name: str) -> _Edit:
-    wanted = wanted_of(notebook)
+def _edit_cells(arguments: EditNotebookArguments, notebook: Notebook, name: str) -> _Edit:
+    wanted = target_cells(notebook)
     if arguments.action == "insert":
         at = _insertion(arguments.cell, notebook, name)
-        wanted.insert(at, Wanted(arguments.kind, arguments.source))
+        wanted.insert(at, TargetCell(arguments.kind, arguments.source))
         return _Edit(wanted, at, f"inserted cell {at + 1} ({arguments.kind}).")
-    at, cell = _found(arguments.cell, notebook) or _missing(arguments.cell, notebook, name)
+    at, cell = _find_cell(arguments.cell, notebook) or _missing(arguments.cell, notebook, name)
     if arguments.action == "delete":
         del wanted[at]
         return _Edit(wanted, None, f"deleted cell {at + 1} ({cell.kind}).")
@@ -162,14 +163,15 @@ def _edited(arguments: EditNotebookArguments, notebook: Notebook, name: str) -> 
 def _insertion(named: str, notebook: Notebook, name: str) -> int:
     if not named:
         return len(notebook.cells)
-    found = _found(named, notebook)
+    found = _find_cell(named, notebook)
     if found is None and named == "0":
         return 0
     return (found or _missing(named, notebook, name))[0] + 1
 
 
 def _missing(named: str, notebook: Notebook, name: str) -> tuple[int, Cell]:
-    """
+    """Refuse a cell name that does not exist.
+
     Raises:
         ToolError: always.
     """
@@ -192,18 +194,18 @@ def _source(arguments: EditNotebookArguments, cell: Cell, name: str, number: int
             f"old_string does not occur {where}. Read it again, and copy it exactly.", kind="edit_conflict"
         )
     raise ToolError(
-        f"old_string occurs {count} times {where}. Add what stands around it until it occurs once.",
+        f"old_string occurs {count} times {where}. Add the surrounding text until it occurs once.",
         kind="edit_conflict",
     )
 
 
-def _shown(content: bytes, edit: _Edit) -> list[str]:
+def _render_edited_cell(content: bytes, edit: _Edit) -> list[str]:
     if edit.at is None:
         return []
     cell = parse_notebook(decode(content).text).cells[edit.at]
     lines = cell.source.rstrip("\n").split("\n")
     more = [f"[... {len(lines) - SHOWN_LINES} more lines]"] if len(lines) > SHOWN_LINES else []
-    return ["", cell_head(cell, edit.at + 1), *lines[:SHOWN_LINES], *more]
+    return ["", render_cell_heading(cell, edit.at + 1), *lines[:SHOWN_LINES], *more]
 
 
 def summarize(arguments: EditNotebookArguments) -> str:
@@ -218,5 +220,5 @@ EDIT_NOTEBOOK = Tool(
     arguments=EditNotebookArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_file,
+    touches=touched_file,
 )

@@ -1,4 +1,4 @@
-"""The guards that keep a model from overwriting what it has not seen (REQUIREMENTS X9, SEMANTICS 12.2)."""
+"""Refuse changes of files that the model has not read, or that changed since it read them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agent_ls.tools.paths import shown_path
 DIFF_MAX_LINES = 60
 
 
-def demand_read(path: str, context: ToolContext) -> None:
-    """Raises ToolError of kind `not_read` when the model has not been shown this file in this session."""
-    if context.reads.shown(path) is None:
+def require_read(path: str, context: ToolContext) -> None:
+    """Raise ToolError of kind `not_read` if the model has not read this file in this session."""
+    if context.reads.digest_of(path) is None:
         name = shown_path(path, context.environment)
         raise ToolError(
             f"{name} exists and you have not read it in this session. Read the file first, then try again. "
@@ -22,38 +22,40 @@ def demand_read(path: str, context: ToolContext) -> None:
 
 
 def is_current(path: str, content: bytes, context: ToolContext) -> bool:
-    """Is this what the model was last shown?"""
-    return context.reads.shown(path) == sha256(content)
+    """Return whether `content` is what the model last read."""
+    return context.reads.digest_of(path) == sha256(content)
 
 
-def demand_current(path: str, content: bytes, context: ToolContext) -> None:
-    """For whoever is about to replace or delete a whole file. An empty file has nothing to lose.
+def require_current(path: str, content: bytes, context: ToolContext) -> None:
+    """Require that the model has read the current content, before a whole file is replaced or deleted.
+
+    An empty file has nothing to lose.
 
     Raises:
         ToolError: kind `not_read` or `stale`.
     """
     if not content:
         return
-    demand_read(path, context)
+    require_read(path, context)
     if not is_current(path, content, context):
-        raise stale(path, content, context)
+        raise stale_error(path, content, context)
 
 
-def stale(path: str, content: bytes, context: ToolContext) -> ToolError:
-    """The refusal of kind `stale`, with what changed where that is known."""
+def stale_error(path: str, content: bytes, context: ToolContext) -> ToolError:
+    """Return the refusal of kind `stale`, with a diff of what changed if the earlier content is known."""
     name = shown_path(path, context.environment)
-    remembered = context.reads.remembered(path)
+    remembered = context.reads.content_of(path)
     changed = (
-        f" What changed:\n\n{_shortened(unified_diff(remembered, content, name))}\n" if remembered else ""
+        f" What changed:\n\n{_truncate_diff(unified_diff(remembered, content, name))}\n" if remembered else ""
     )
     return ToolError(
         f"{name} has changed since you last read it, so nothing was written.{changed}\n"
-        f"Read the file again and make your change to what stands there now.",
+        f"Read the file again and change its current text.",
         kind="stale",
     )
 
 
-def _shortened(diff: str) -> str:
+def _truncate_diff(diff: str) -> str:
     lines = diff.rstrip("\n").split("\n")
     if len(lines) <= DIFF_MAX_LINES:
         return "\n".join(lines)

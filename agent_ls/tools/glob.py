@@ -1,4 +1,4 @@
-"""glob: files by name pattern, newest first (000 section 3.3, REQUIREMENTS T6)."""
+"""glob: find files by a name pattern, newest first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, its_folder, shown_path
+from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
 
@@ -46,6 +46,6 @@ GLOB = Tool(
     arguments=GlobArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_folder,
+    touches=touched_folder,
     starts_early=True,
 )

@@ -1,24 +1,29 @@
-"""grep: lines by pattern, as lines, files or counts (000 sections 3.3 and 3.5, REQUIREMENTS T6)."""
+"""grep: search file contents; results as lines, files or counts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from pydantic import Field
+import anyio
+from pydantic import Field, field_validator
 
 from agent_ls.environments.base import GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.notebooks import as_cells
-from agent_ls.tools.paths import absolute, its_folder, shown_path
+from agent_ls.tools.file_types import glob_of_type
+from agent_ls.tools.notebooks import map_lines_to_cells
+from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
-COUNTED_MATCHES = (
-    100_000  # for files and counts max_results limits the files, so the matches need a limit of their own
-)
+OutputMode: TypeAlias = Literal["content", "files_with_matches", "count"]
+
+MAX_CONTEXT_LINES = 50
+COUNTED_MATCHES = 100_000  # in these modes max_results limits the files, so matches need a limit of their own
+SEARCH_LIMIT_S = 60.0
+PATTERN_CHARS = 10_000
 
 
 class GrepArguments(Arguments):
@@ -33,86 +38,136 @@ class GrepArguments(Arguments):
     case_insensitive: bool = Field(default=False, description="Ignore case.")
     literal: bool = Field(default=False, description="Take the pattern as plain text, not as an expression.")
     context_lines: int = Field(
-        default=0, ge=0, le=50, description="Lines to show before and after each match."
+        default=0, ge=0, le=MAX_CONTEXT_LINES, description="Lines to show before and after each match."
     )
     max_results: int = Field(default=100, ge=1, description="The most results to return.")
-
-
-class GrepModesArguments(GrepArguments):
-    output_mode: Literal["content", "files_with_matches", "count"] = Field(
+    output_mode: OutputMode = Field(
         default="content",
         description="content: matching lines; files_with_matches: only paths; count: matching lines per file.",
     )
+    file_type: str = Field(default="", description="Only files of this type, for example py, js, rust or go.")
+    before_lines: int = Field(
+        default=0, ge=0, le=MAX_CONTEXT_LINES, description="Lines to show before each match."
+    )
+    after_lines: int = Field(
+        default=0, ge=0, le=MAX_CONTEXT_LINES, description="Lines to show after each match."
+    )
+    multiline: bool = Field(
+        default=False, description="Let a match cover several lines; `.` matches the end of a line too."
+    )
+    line_numbers: bool = Field(default=True, description="Show line numbers.")
+    offset: int = Field(default=0, ge=0, description="Leave out so many of the first results.")
+
+    @field_validator("file_type")
+    @classmethod
+    def _is_known_type(cls, file_type: str) -> str:
+        if file_type:
+            glob_of_type(file_type)
+        return file_type
 
 
 async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
+    if len(arguments.pattern) > PATTERN_CHARS:
+        raise ToolError(f"The pattern is longer than {PATTERN_CHARS:,} characters.", kind="validation")
     path = absolute(arguments.path, context.environment)
-    mode = arguments.output_mode if isinstance(arguments, GrepModesArguments) else "content"
 
     async def run() -> ToolOutput:
         try:
-            result = await context.environment.grep(arguments.pattern, path, _options(arguments, mode))
+            with anyio.fail_after(SEARCH_LIMIT_S):
+                result = await context.environment.grep(arguments.pattern, path, _options(arguments))
+        except TimeoutError:
+            raise ToolError(
+                f"The search took longer than {SEARCH_LIMIT_S:g} seconds. Search a smaller folder, or fewer files.",
+                kind="timeout",
+            ) from None
         except InvalidPatternError as error:
             raise ToolError(
                 f"{str(error).rstrip('.')}. Correct the expression, or set literal to search for plain text.",
                 kind=error.kind,
             ) from None
+        where = shown_path(path, context.environment)
         if not result.lines:
-            return ToolOutput(_nothing(arguments, shown_path(path, context.environment)))
-        if mode == "content":
-            found = GrepResult(tuple(await as_cells(result.lines, context.environment)), result.truncated)
-            if not found.lines:
-                return ToolOutput(_nothing(arguments, shown_path(path, context.environment)))
-            return ToolOutput(_content(found, arguments.max_results))
-        return ToolOutput(_by_file(result, mode, arguments.max_results))
+            return ToolOutput(_no_matches(arguments, where))
+        if arguments.output_mode == "content":
+            cells = await map_lines_to_cells(result.lines, context.environment)
+            found = _skip_matches(cells, arguments.offset)
+            if not found:
+                return ToolOutput(_no_matches(arguments, where))
+            return ToolOutput(_content(GrepResult(tuple(found), result.truncated), arguments))
+        return ToolOutput(_by_file(result, arguments, where))
 
     return Prepared(ReadEffect((path,)), run)
 
 
-def _options(arguments: GrepArguments, mode: str) -> GrepOptions:
-    lines = arguments.context_lines if mode == "content" else 0
+def _options(arguments: GrepArguments) -> GrepOptions:
+    is_content = arguments.output_mode == "content"
+    around = arguments.context_lines if is_content else 0
     return GrepOptions(
         glob_filter=arguments.glob_filter,
+        names=glob_of_type(arguments.file_type) if arguments.file_type else "",
         case_insensitive=arguments.case_insensitive,
         literal=arguments.literal,
-        max_results=arguments.max_results if mode == "content" else COUNTED_MATCHES,
-        before_lines=lines,
-        after_lines=lines,
+        max_results=arguments.max_results + arguments.offset if is_content else COUNTED_MATCHES,
+        before_lines=max(around, arguments.before_lines) if is_content else 0,
+        after_lines=max(around, arguments.after_lines) if is_content else 0,
+        multiline=arguments.multiline,
     )
 
 
-def _nothing(arguments: GrepArguments, where: str) -> str:
+def _skip_matches(lines: Sequence[GrepLine], offset: int) -> Sequence[GrepLine]:
+    """Return the lines after the first `offset` matches, without the context that follows the last skipped match."""
+    matches = [number for number, line in enumerate(lines) if line.is_match]
+    if not offset or not matches:
+        return lines
+    return lines[matches[offset] :] if offset < len(matches) else ()
+
+
+def _no_matches(arguments: GrepArguments, where: str) -> str:
+    if arguments.offset:
+        return f"No more matches for {arguments.pattern!r} in {where} after the first {arguments.offset}."
     files = f" in files that match {arguments.glob_filter!r}" if arguments.glob_filter else ""
+    kind = f" of type {arguments.file_type}" if arguments.file_type else ""
     return (
-        f"No matches for {arguments.pattern!r} in {where}{files}. Ignored and binary files are not searched."
+        f"No matches for {arguments.pattern!r} in {where}{files}{kind}. "
+        "Ignored and binary files are not searched."
     )
 
 
-def _content(result: GrepResult, max_results: int) -> str:
-    lines = list(_rendered(result.lines))
+def _content(result: GrepResult, arguments: GrepArguments) -> str:
+    lines = list(_render_lines(result.lines, numbered=arguments.line_numbers))
     if result.truncated:
-        lines += ["", f"[Only the first {max_results} matches. Narrow the search, or raise max_results.]"]
+        lines += ["", _limit_note(f"{arguments.max_results} matches", arguments)]
     return "\n".join(lines)
 
 
-def _rendered(lines: Sequence[GrepLine]) -> Iterator[str]:
-    """`path:line:text` for a match, `path-line-text` for context, `--` where lines are left out between them."""
+def _limit_note(shown: str, arguments: GrepArguments) -> str:
+    first = "first" if not arguments.offset else "next"
+    return f"[Only the {first} {shown}. Narrow the search, or raise {arguments.parameter('max_results')}.]"
+
+
+def _render_lines(lines: Sequence[GrepLine], *, numbered: bool) -> Iterator[str]:
+    """Yield `path:line:text` for a match, `path-line-text` for context, and `--` between separate groups."""
     has_context = any(not line.is_match for line in lines)
     previous: GrepLine | None = None
     for line in lines:
         if has_context and previous and (previous.path, previous.line + 1) != (line.path, line.line):
             yield "--"
         mark = ":" if line.is_match else "-"
-        yield f"{line.path}{mark}{line.line}{mark}{line.text}"
+        number = f"{line.line}{mark}" if numbered else ""
+        yield f"{line.path}{mark}{number}{line.text}"
         previous = line
 
 
-def _by_file(result: GrepResult, mode: Literal["files_with_matches", "count"], max_results: int) -> str:
+def _by_file(result: GrepResult, arguments: GrepArguments, where: str) -> str:
     counts = Counter(line.path for line in result.lines if line.is_match)
-    shown = list(counts.items())[:max_results]
-    lines = [path if mode == "files_with_matches" else f"{path}:{count}" for path, count in shown]
-    if len(counts) > len(shown) or result.truncated:
-        lines += ["", f"[Only the first {len(shown)} files. Narrow the search, or raise max_results.]"]
+    rest = list(counts.items())[arguments.offset :]
+    shown = rest[: arguments.max_results]
+    if not shown:
+        return _no_matches(arguments, where)
+    only_paths = arguments.output_mode == "files_with_matches"
+    lines = [path if only_paths else f"{path}:{count}" for path, count in shown]
+    if len(rest) > len(shown) or result.truncated:
+        lines += ["", _limit_note(f"{len(shown)} files", arguments)]
     return "\n".join(lines)
 
 
@@ -131,6 +186,6 @@ GREP = Tool(
     arguments=GrepArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_folder,
+    touches=touched_folder,
     starts_early=True,
 )

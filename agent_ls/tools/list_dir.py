@@ -1,4 +1,4 @@
-"""list_dir: what a folder holds, to a depth (REQUIREMENTS T6)."""
+"""list_dir: list a folder's entries down to a depth."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.search import IGNORE_FILES, folders_between, hidden_entries
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import absolute, its_folder, shown_path
+from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
+
+MAX_ENTRIES = 2_000  # as for the lines of a file
 
 
 class ListDirArguments(Arguments):
@@ -23,6 +25,11 @@ class ListDirArguments(Arguments):
     hidden: bool = Field(default=False, description="List names that begin with a dot too.")
     ignored: bool = Field(default=False, description="List what the project ignores too.")
     pattern: str = Field(default="", description="List only files whose name matches, for example `*.py`.")
+    exclude: tuple[str, ...] = Field(
+        default=(), description="Names to leave out, for example `*.log` or `build`."
+    )
+    offset: int = Field(default=1, ge=1, description="Number of the entry to start from; the first is 1.")
+    limit: int = Field(default=MAX_ENTRIES, ge=1, description="The most entries to list.")
 
 
 async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared:
@@ -30,19 +37,24 @@ async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared
 
     async def run() -> ToolOutput:
         entries = await context.environment.list_directory(path, arguments.depth)
-        hidden = set() if arguments.ignored else await _ignored(entries, path, context.environment)
+        hidden = set() if arguments.ignored else await _find_ignored(entries, path, context.environment)
         found = [entry for entry in entries if _is_wanted(entry, arguments)]
         wanted = [entry for entry in found if entry.name not in hidden]
         left_out = _left_out(len(found) - len(wanted))
         if not wanted:
-            return ToolOutput(left_out or _nothing(entries, shown_path(path, context.environment)))
-        return ToolOutput("\n".join([*map(_line, wanted), *([left_out] if left_out else [])]))
+            return ToolOutput(left_out or _no_entries(entries, shown_path(path, context.environment)))
+        start = arguments.offset - 1
+        part = wanted[start : start + arguments.limit]
+        notes = [_page_note(start, len(part), len(wanted), arguments)] if len(part) < len(wanted) else []
+        return ToolOutput("\n".join([*map(_line, part), *notes, *([left_out] if left_out else [])]))
 
     return Prepared(ReadEffect((path,)), run)
 
 
-async def _ignored(entries: Sequence[DirEntry], path: str, environment: ExecutionEnvironment) -> set[str]:
-    """The names of those that the ignore files of this folder, of those in it and of those above it leave out."""
+async def _find_ignored(
+    entries: Sequence[DirEntry], path: str, environment: ExecutionEnvironment
+) -> set[str]:
+    """Return the entry names that ignore files of this folder, its subfolders and its parents exclude."""
     top, root = path.replace("\\", "/"), environment.working_directory().replace("\\", "/")
     listed = {entry.name for entry in entries if not entry.is_dir}
     inside = [top, *(posixpath.join(top, entry.name) for entry in entries if entry.is_dir)]
@@ -66,6 +78,19 @@ async def _text(file: str, environment: ExecutionEnvironment) -> str:
         return ""
 
 
+def _page_note(start: int, count: int, total: int, arguments: ListDirArguments) -> str:
+    rest = (
+        f" Continue with {arguments.parameter('offset')}={start + count + 1}."
+        if start + count < total
+        else ""
+    )
+    return (
+        f"[Entries {start + 1}-{start + count} of {total}.{rest}]"
+        if count
+        else f"[There are {total} entries.]"
+    )
+
+
 def _left_out(count: int) -> str:
     if not count:
         return ""
@@ -74,12 +99,14 @@ def _left_out(count: int) -> str:
 
 def _is_wanted(entry: DirEntry, arguments: ListDirArguments) -> bool:
     parts = entry.name.split("/")
+    if any(fnmatchcase(part, name) for part in parts for name in arguments.exclude):
+        return False
     if not arguments.hidden and any(part.startswith(".") for part in parts):
         return False
     return not arguments.pattern or (not entry.is_dir and fnmatchcase(parts[-1], arguments.pattern))
 
 
-def _nothing(entries: Sequence[DirEntry], name: str) -> str:
+def _no_entries(entries: Sequence[DirEntry], name: str) -> str:
     if not entries:
         return f"The folder {name} is empty."
     return f"Nothing in {name} matches. It has entries that are hidden or do not match the pattern."
@@ -106,6 +133,6 @@ LIST_DIR = Tool(
     arguments=ListDirArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_folder,
+    touches=touched_folder,
     starts_early=True,
 )

@@ -1,4 +1,4 @@
-"""Notebooks for tools that know files: shown as cells, and not changed as text."""
+"""Notebooks for tools that work on files: read as cells, never changed as text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from agent_ls.environments.base import ExecutionEnvironment, GrepLine
 from agent_ls.environments.errors import EnvError
+from agent_ls.notebook.cell_lines import CellLine, map_source_lines
 from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
-from agent_ls.notebook.places import CellLine, source_lines
-from agent_ls.notebook.shown import shown_notebook
+from agent_ls.notebook.render import render_notebook
 from agent_ls.text import decode
 from agent_ls.tools.base import ToolError
 from agent_ls.tools.paths import absolute
 
-CELL_LINE_CHARS = 2_000  # as a line of any other file that is found
+CELL_LINE_CHARS = 2_000  # the same limit as for lines of other files
 
 _WAY = (
     "Change its cells with edit_notebook. Where you have no such tool there was no notebook in the folder when this "
@@ -21,11 +21,11 @@ _WAY = (
 )
 
 
-def demand_no_notebook(path: str, name: str, current: bytes | None) -> None:
-    """For whoever changes a file as text.
+def refuse_notebook(path: str, name: str, current: bytes | None) -> None:
+    """Refuse to change an existing notebook as text.
 
     Raises:
-        ToolError: it is a notebook that is there already, open in an editor or not.
+        ToolError: the file is a notebook, open in an editor or not.
     """
     if current and is_notebook(path):
         raise ToolError(
@@ -35,13 +35,13 @@ def demand_no_notebook(path: str, name: str, current: bytes | None) -> None:
         )
 
 
-async def as_cells(lines: Sequence[GrepLine], environment: ExecutionEnvironment) -> list[GrepLine]:
-    """What a search found, with cells in place of lines where the file is a notebook.
+async def map_lines_to_cells(lines: Sequence[GrepLine], environment: ExecutionEnvironment) -> list[GrepLine]:
+    """Convert search results in notebooks to cell numbers and lines.
 
-    What lies outside of the cells' sources is left out; a notebook that cannot be read stays as it was found.
+    Lines outside cell sources are dropped; results in unreadable notebooks stay as they are.
     """
     paths = {line.path for line in lines if is_notebook(line.path)}
-    known = {path: await _source_lines(path, environment) for path in paths}
+    known = {path: await _read_source_lines(path, environment) for path in paths}
     found: list[GrepLine] = []
     for line in lines:
         places = known.get(line.path)
@@ -53,22 +53,22 @@ async def as_cells(lines: Sequence[GrepLine], environment: ExecutionEnvironment)
     return found
 
 
-async def _source_lines(path: str, environment: ExecutionEnvironment) -> Mapping[int, CellLine] | None:
+async def _read_source_lines(path: str, environment: ExecutionEnvironment) -> Mapping[int, CellLine] | None:
     try:
         data = await environment.read_bytes(absolute(path, environment))
-        return source_lines(parse_notebook(decode(data).text))
+        return map_source_lines(parse_notebook(decode(data).text))
     except (EnvError, NotebookError):
         return None
 
 
-def cells_text(data: bytes, name: str) -> str:
-    """A notebook as the model sees it.
+def render_cells(data: bytes, name: str) -> str:
+    """Render a notebook for the model.
 
     Raises:
-        ToolError: it is none that can be read.
+        ToolError: the file is not a readable notebook.
     """
     try:
-        return shown_notebook(parse_notebook(decode(data).text), name)
+        return render_notebook(parse_notebook(decode(data).text), name)
     except NotebookError as error:
         raise ToolError(
             f"{name} {error}. If its text matters, look at it with a command; to restore it, ask the user or its "

@@ -1,7 +1,7 @@
-"""A patch that was sent as a command: `apply_patch <<'EOF' … EOF`, as models write it that know such a program.
+"""Recognise a patch sent as a shell command: `apply_patch <<'EOF' … EOF`. Some models know such a program.
 
-It goes the way of the tool apply_patch, whatever else the model's tools are: no shell sees any of it, so nothing in
-it is expanded. Only a command that is one patch and nothing else is taken for one.
+The patch is handled by the tool apply_patch, whatever the model's other tools are. No shell sees it, so
+nothing in it is expanded. Only a command that consists of one patch is recognised.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FROM_ARGUMENT = re.compile(rf"\s*{_NAME}\s+(?P<argument>{_SINGLE}|{_DOUBLE})\s*
 _ESCAPED = re.compile(r'\\([$`"\\]|\n)')
 
 ALONE = (
-    "This calls apply_patch, which is no program here but is understood where it is the whole command. "
+    "This calls apply_patch, which is not a program here; it is only understood as the whole command. "
     "Nothing was run. Send the patch alone, as apply_patch <<'EOF', the patch, and EOF as the last line; "
     "send other commands in a call of their own."
 )
@@ -36,22 +36,22 @@ ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class PatchCommand:
-    """`folder` is where a `cd` before the patch leads, "" for none."""
+    """A patch. `folder` is the target of a `cd` before it, "" for none."""
 
     patch: str
     folder: str = ""
 
 
-def patch_command(command: str) -> PatchCommand | None:
-    """The patch that a command is; None for a command that is for the shell.
+def parse_patch_command(command: str) -> PatchCommand | None:
+    """Return the patch of a command, None for a command that is meant for the shell.
 
     Raises:
-        ToolError: it calls apply_patch with a patch, but is not that alone.
+        ToolError: the command calls apply_patch with a patch, but also does something else.
     """
     if not _BEGIN.search(command):
         return None
     wrapped = _WRAPPED.fullmatch(command)
-    script = _unquoted(wrapped["script"]) if wrapped else command
+    script = _unquote(wrapped["script"]) if wrapped else command
     if not _CALLED.match(script):
         return None
     cd = _CD.match(script)
@@ -67,21 +67,22 @@ def _maybe_patch(called: str) -> str | None:
         if match := heredoc.match(called):
             return _maybe_body(called[match.end() :].split("\n"), match["word"], tabs=bool(match["dash"]))
     argument = _FROM_ARGUMENT.fullmatch(called)
-    return _unquoted(argument["argument"]) if argument else None
+    return _unquote(argument["argument"]) if argument else None
 
 
 def _maybe_body(lines: Sequence[str], word: str, *, tabs: bool) -> str | None:
-    """Up to the end word, or all where it is missing, as a shell does; None when commands follow.
+    """Return the lines up to the end word, or all lines if it is missing, as a shell does; None if commands
+    follow.
 
-    `tabs`: they are stripped from the start of each line (`<<-`).
+    `tabs`: leading tabs are removed from each line (`<<-`).
     """
     body = [line.lstrip("\t") for line in lines] if tabs else list(lines)
     end = next((at for at, line in enumerate(body) if line.rstrip("\r") == word), len(body))
     return None if any(line.strip() for line in body[end + 1 :]) else "\n".join(body[:end])
 
 
-def _unquoted(quoted: str) -> str:
-    """What a shell makes of one quoted word, but for what it would expand."""
+def _unquote(quoted: str) -> str:
+    """Remove the quotes of one word as a shell does, without expanding anything."""
     inner = quoted[1:-1]
     if quoted.startswith("'"):
         return inner.replace("'\\''", "'").replace("'\"'\"'", "'")

@@ -1,4 +1,4 @@
-"""Paths as models write them, made absolute by the rules of the environment's platform; no disk is asked."""
+"""Make paths absolute by the rules of the environment's platform. Never accesses the disk."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from agent_ls.tools.base import ToolError
 
 
 def absolute(path: str, environment: ExecutionEnvironment, folder: str = "") -> str:
-    """The path joined to the working directory, with `.` and `..` folded; `~` and quotes mean nothing.
+    """Join the path to the working directory and resolve `.` and `..`; `~` and quotes have no meaning.
 
-    `folder` stands between the two: a path as it is meant from there.
+    `folder` is an additional base below the working directory.
 
     Raises:
-        ToolError: the path is empty or holds a NUL character.
+        ToolError: the path is empty or contains a NUL character.
     """
     if not path.strip():
         raise ToolError("The path is empty. Give the path of a file or folder.", kind="validation")
     if "\0" in path:
-        raise ToolError("The path holds a NUL character, which no file name can have.", kind="validation")
+        raise ToolError("The path holds a NUL character, which file names cannot contain.", kind="validation")
     rules = _rules(environment)
     return str(rules.normpath(rules.join(environment.working_directory(), folder, path)))
 
 
 def shown_path(path: str, environment: ExecutionEnvironment) -> str:
-    """An absolute path as results name it: relative to the working directory where it lies below it."""
+    """Return an absolute path as results display it: relative to the working directory if it lies below it."""
     rules = _rules(environment)
     base = environment.working_directory()
     if path == base:
@@ -48,23 +48,23 @@ class _Folder(Protocol):
     def path(self) -> str: ...
 
 
-def its_file(arguments: _File, environment: ExecutionEnvironment) -> Sequence[str]:
-    """What a call touches whose argument `file_path` names a file (Tool.touches)."""
+def touched_file(arguments: _File, environment: ExecutionEnvironment) -> Sequence[str]:
+    """Tool.touches of calls whose argument `file_path` names a file."""
     return (absolute(arguments.file_path, environment),)
 
 
-def its_folder(arguments: _Folder, environment: ExecutionEnvironment) -> Sequence[str]:
-    """What a call touches whose argument `path` names a folder to look through (Tool.touches)."""
+def touched_folder(arguments: _Folder, environment: ExecutionEnvironment) -> Sequence[str]:
+    """Tool.touches of calls whose argument `path` names a folder."""
     return (absolute(arguments.path or ".", environment),)
 
 
-def nothing(arguments: object, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Of a call that touches no file: it waits for none, and none waits for it (Tool.touches)."""
+def touches_nothing(arguments: object, environment: ExecutionEnvironment) -> Sequence[str]:
+    """Tool.touches of calls that concern no file: they run in parallel with every other call."""
     return ()
 
 
-def are_apart(some: Sequence[str], others: Sequence[str], environment: ExecutionEnvironment) -> bool:
-    """Whether no path of the ones is a path of the others, or lies below one, or above. Absolute, and folded."""
+def are_disjoint(some: Sequence[str], others: Sequence[str], environment: ExecutionEnvironment) -> bool:
+    """Return whether no path of `some` equals, contains or lies below a path of `others`. Paths must be absolute."""
     separator = _rules(environment).sep
     return not any(
         one == other

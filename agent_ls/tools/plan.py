@@ -1,37 +1,75 @@
-"""plan: the steps of a longer task, kept where the user sees them (REQUIREMENTS T7). It has no effect on anything."""
+"""plan: keep the steps of a longer task where the user sees them. It has no other effect."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import AliasChoices, Field, model_validator
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import (
     Arguments,
     Plan,
-    PlanItem,
     PlanStatus,
+    PlanStep,
     Prepared,
     Tool,
     ToolContext,
     ToolError,
     ToolOutput,
 )
-from agent_ls.tools.paths import nothing
+from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
-MAX_ITEMS = 50  # more is no plan that anybody reads
+MAX_ITEMS = 50  # nobody reads a longer plan
 MAX_ITEM_CHARS = 300
 MAX_EXPLANATION_CHARS = 1_000
+_EXTRA_KEYS = ("id", "activeForm", "active_form")  # keys of a step in the plan tools of other agents
+
+
+# Accept the words of other agents' plan tools, because a model may use those that it knows best.
+_STATUS: Mapping[Any, PlanStatus] = MappingProxyType(
+    {"in_progress": "active", "completed": "done", "complete": "done"}
+)
+
+
+ITEMS_NAMES = ("items", "todos", "plan", "steps")
+TEXT_NAMES = ("text", "content", "step", "description", "title")
+
+
+def accept_names(first: str, names: Sequence[str]) -> AliasChoices:
+    """Accept all of `names`; the schema shows `first`."""
+    return AliasChoices(*dict.fromkeys((first, *names)))
 
 
 class PlanItemArguments(Arguments):
-    text: str = Field(min_length=1, max_length=MAX_ITEM_CHARS, description="The step, in a few words.")
+    text: str = Field(
+        min_length=1,
+        max_length=MAX_ITEM_CHARS,
+        validation_alias=accept_names("text", TEXT_NAMES),
+        description="The step, in a few words.",
+    )
     status: PlanStatus = Field(description="active: being worked on, one item at most.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _normalise_status(cls, item: Any) -> Any:
+        if not isinstance(item, dict):
+            return item
+        known = {key: value for key, value in item.items() if key not in _EXTRA_KEYS}
+        status = known.get("status")
+        return (
+            {**known, "status": _STATUS[status]} if isinstance(status, str) and status in _STATUS else known
+        )
 
 
 class PlanArguments(Arguments):
     items: tuple[PlanItemArguments, ...] = Field(
-        max_length=MAX_ITEMS, description="The whole plan as it is now, in order; it replaces the one before."
+        max_length=MAX_ITEMS,
+        validation_alias=accept_names("items", ITEMS_NAMES),
+        description="The whole plan as it is now, in order; it replaces the one before.",
     )
     explanation: str = Field(
         default="", max_length=MAX_EXPLANATION_CHARS, description="Why the plan changed, if it did."
@@ -39,7 +77,7 @@ class PlanArguments(Arguments):
 
 
 async def prepare(arguments: PlanArguments, context: ToolContext) -> Prepared:
-    items = tuple(PlanItem(" ".join(item.text.split()), item.status) for item in arguments.items)
+    items = tuple(PlanStep(" ".join(item.text.split()), item.status) for item in arguments.items)
     active = [item.text for item in items if item.status == "active"]
     if len(active) > 1:
         raise ToolError(
@@ -50,12 +88,12 @@ async def prepare(arguments: PlanArguments, context: ToolContext) -> Prepared:
 
     async def run() -> ToolOutput:
         plan = Plan(arguments.explanation.strip(), items)
-        return ToolOutput(_told(plan), plan=plan)
+        return ToolOutput(_render_result(plan), plan=plan)
 
     return Prepared(NoEffect(), run)
 
 
-def _told(plan: Plan) -> str:
+def _render_result(plan: Plan) -> str:
     if not plan.items:
         return "The plan is empty now."
     done = sum(item.status == "done" for item in plan.items)
@@ -79,5 +117,5 @@ PLAN = Tool(
     arguments=PlanArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=nothing,
+    touches=touches_nothing,
 )

@@ -1,16 +1,17 @@
-"""processes: the background processes that shell started: list, read, write, kill (REQUIREMENTS T5)."""
+"""processes: list, read, write to and kill the background processes that shell started."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+import anyio
 from pydantic import Field, model_validator
 
 from agent_ls.environments.base import ExecutionEnvironment, ProcessInfo
 from agent_ls.environments.effects import CommandEffect, ProcessEffect
 from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.text import back_on_screen
-from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.text import leave_alternate_screen
+from agent_ls.tools.base import Arguments, Prepared, ProcessChange, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.summary import one_line
 
 MAX_INPUT_CHARS = 60_000
@@ -40,7 +41,10 @@ class ProcessesArguments(Arguments):
     @model_validator(mode="after")
     def _names_a_process(self) -> ProcessesArguments:
         if self.action != "list" and not self.process_id:
-            raise ValueError(f"process_id is needed for {self.action}; action list shows the ids")
+            name = self.parameter("process_id")
+            raise ValueError(
+                f"{name} is needed for {self.action}; the call that started a process gave its id"
+            )
         if self.action == "write" and not self.text and not self.close_input:
             raise ValueError("text is needed for write, or close_input")
         if self.action != "write" and (self.text or self.close_input):
@@ -67,7 +71,7 @@ async def prepare(arguments: ProcessesArguments, context: ToolContext) -> Prepar
 def _effect(
     arguments: ProcessesArguments, environment: ExecutionEnvironment
 ) -> CommandEffect | ProcessEffect:
-    """What is typed into a shell is a command: it is judged as one, wherever it is typed."""
+    """Return the effect. Text typed into a process is judged as a command, because the process may be a shell."""
     if arguments.text:
         folder = environment.working_directory()
         return CommandEffect(arguments.text, folder, input_of=arguments.process_id)
@@ -85,7 +89,7 @@ async def _read(arguments: ProcessesArguments, environment: ExecutionEnvironment
     process = await _known(arguments.process_id, environment)
     text, end = await environment.read_process(process.id, arguments.offset)
     body = (
-        back_on_screen(text).rstrip("\n")
+        leave_alternate_screen(text).rstrip("\n")
         if text
         else "(no output since then)"
         if arguments.offset
@@ -107,7 +111,52 @@ async def _kill(process_id: str, environment: ExecutionEnvironment) -> ToolOutpu
     if process.exit_code is not None:
         return ToolOutput(f"Process {process_id} had already ended with exit code {process.exit_code}.")
     ended = await environment.kill_process(process_id)
-    return ToolOutput(f"Process {process_id}: {_state(ended)}.")
+    return ToolOutput(
+        f"Process {process_id}: {_state(ended)}.", processes=(ProcessChange("ended", process_id),)
+    )
+
+
+async def send_input(process_id: str, text: str, environment: ExecutionEnvironment, *, end: bool) -> None:
+    """Send text to a process, or end it (`end`).
+
+    Raises:
+        ToolError: no such process. EnvError: it accepts no input.
+    """
+    process = await _known(process_id, environment)
+    if end and process.exit_code is None:
+        await environment.kill_process(process_id)
+    elif text:
+        await environment.write_process(process_id, text)
+
+
+async def wait_for_output(
+    process_id: str, wait_ms: int, environment: ExecutionEnvironment, offset: int = 0, most_chars: int = 0
+) -> ToolOutput:
+    """Wait until a process ends, at most `wait_ms`; return its output from `offset` on, limited to the last
+    `most_chars`.
+
+    `most_chars` 0 sets no limit. `process_id` of the result is set while the process runs.
+    """
+    ended: ProcessInfo | None = None
+    with anyio.move_on_after(wait_ms / 1000):
+        ended = await environment.wait_process(process_id)
+    text, end = await environment.read_process(process_id, offset)
+    shown = leave_alternate_screen(text).rstrip("\n")
+    if most_chars and len(shown) > most_chars:
+        shown = f"[{len(shown) - most_chars} characters left out]\n{shown[-most_chars:]}"
+    body = shown or "(no output)"
+    if ended is None or ended.exit_code is None:
+        state = f"Process running with session ID {process_id}. Next offset: {end}."
+        return ToolOutput(f"{body}\n[{state}]", process_id=process_id, summary=f"running: {process_id}")
+    code = ended.exit_code
+    return ToolOutput(
+        f"{body}\nExit code: {code}",
+        is_error=code != 0,
+        error_kind="shell_exit" if code else "",
+        exit_code=code,
+        summary=f"exit {code}",
+        processes=(ProcessChange("ended", process_id),),
+    )
 
 
 async def _known(process_id: str, environment: ExecutionEnvironment) -> ProcessInfo:
@@ -137,7 +186,7 @@ PROCESSES = Tool(
     name="processes",
     description=(
         "List the background processes that shell started, read their output, type into them, or end them. "
-        "They go on running when your turn ends; end those that are no longer needed."
+        "They keep running after your turn ends; end those that are no longer needed."
     ),
     category="admin",
     arguments=ProcessesArguments,

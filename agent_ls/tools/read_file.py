@@ -1,24 +1,25 @@
-"""read_file: text with line numbers, images as images (000 section 3.3, REQUIREMENTS T2)."""
+"""read_file: return text with line numbers, and images as images."""
 
 from __future__ import annotations
 
 import re
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.notebook.cells import is_notebook
-from agent_ls.text import TextLines, decode, looks_binary, numbered
+from agent_ls.text import DecodedText, TextLines, decode, looks_binary, number_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.missing import file_not_found
-from agent_ls.tools.notebooks import cells_text
-from agent_ls.tools.paths import absolute, its_file, shown_path
+from agent_ls.tools.not_found import file_not_found
+from agent_ls.tools.notebooks import render_cells
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
-DEFAULT_LIMIT_LINES = 2000  # 000 section 3.3
+DEFAULT_LIMIT_LINES = 2000  # enough for most files; longer ones are read in parts
 IMAGE_MAX_BYTES = 3_750_000  # 5 MB as base64, the smallest limit among the providers
 
 IMAGE_SIGNATURES = (
@@ -34,6 +35,18 @@ class ReadFileArguments(Arguments):
     file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
     offset: int = Field(default=1, ge=1, description="Line number to start from; the first line is 1.")
     limit: int = Field(default=DEFAULT_LIMIT_LINES, ge=1, description="The most lines to return.")
+    end_line: int = Field(default=0, ge=0, description="The last line to return, if limit allows it.")
+
+    @model_validator(mode="after")
+    def _ends_behind_its_start(self) -> Self:
+        if 0 < self.end_line < self.offset:
+            raise ValueError(f"{self.parameter('end_line')} lies before {self.parameter('offset')}")
+        return self
+
+    @property
+    def most_lines(self) -> int:
+        """The maximum number of lines to return."""
+        return min(self.limit, self.end_line - self.offset + 1) if self.end_line else self.limit
 
 
 async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepared:
@@ -44,18 +57,18 @@ async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepare
             data = await context.environment.read_bytes(path)
         except PathNotFoundError:
             raise await file_not_found(path, context.environment) from None
-        output = shown(data, shown_path(path, context.environment), arguments)
-        context.reads.show(path, sha256(data), data)
+        output = render_file(data, shown_path(path, context.environment), arguments)
+        context.reads.record(path, sha256(data), data)
         return output
 
     return Prepared(ReadEffect((path,)), run)
 
 
-def shown(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
-    """A file's bytes as the model sees them.
+def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
+    """Render a file's bytes for the model.
 
     Raises:
-        ToolError: binary, too large an image, or an offset past the end.
+        ToolError: a binary file, too large an image, or an offset past the end.
     """
     if media_type := _image_type(data):
         return _image(data, media_type, name)
@@ -89,21 +102,23 @@ def _image(data: bytes, media_type: str, name: str) -> ToolOutput:
 
 
 def _notebook(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
-    """Its cells; offset and limit count the lines of what is shown."""
-    told = cells_text(data, name)
+    """Render a notebook's cells; offset and limit count lines of the rendered text."""
+    told = render_cells(data, name)
     lines = told.split("\n")
     start = arguments.offset - 1
     if start >= len(lines):
-        raise _past_the_end(arguments.offset, name, len(lines))
-    part = lines[start : start + arguments.limit]
-    notes = [_range_note(start, len(part), len(lines))] if len(part) < len(lines) else []
+        raise _past_the_end(arguments, name, len(lines))
+    part = lines[start : start + arguments.most_lines]
+    notes = [_range_note(start, len(part), len(lines), arguments)] if len(part) < len(lines) else []
     text = _UNDECODABLE.sub("\ufffd", "\n".join(part))
     return ToolOutput("\n\n".join([text, *notes]), summary=lines[0])
 
 
-def _past_the_end(offset: int, name: str, total: int) -> ToolError:
+def _past_the_end(arguments: ReadFileArguments, name: str, total: int) -> ToolError:
+    word = arguments.parameter("offset")
     return ToolError(
-        f"offset {offset} is past the end: {name} has {_count(total, 'line')}. Use an offset from 1 to {total}.",
+        f"{word} {arguments.offset} is past the end: {name} has {_count(total, 'line')}. "
+        f"Use {'an' if word == 'offset' else 'a'} {word} from 1 to {total}.",
         kind="validation",
     )
 
@@ -116,23 +131,34 @@ def _text(data: bytes, name: str, arguments: ReadFileArguments) -> str:
         return f"The file {name} is empty."
     start = arguments.offset - 1
     if start >= total:
-        raise _past_the_end(arguments.offset, name, total)
-    shown = lines[start : start + arguments.limit]
+        raise _past_the_end(arguments, name, total)
+    shown = lines[start : start + arguments.most_lines]
     notes = []
     if len(shown) < total:
-        notes.append(_range_note(start, len(shown), total))
+        notes.append(_range_note(start, len(shown), total, arguments))
     if not decoded.is_valid:
         notes.append(
             "[The file is not valid UTF-8. Bytes that could not be decoded are shown as \ufffd and will be kept; "
             "edit only lines without them.]"
         )
-    body = _UNDECODABLE.sub("\ufffd", numbered(shown, arguments.offset))
+    if decoded.encoding != "utf-8" and not decoded.bom:
+        notes.append(_encoding_note(decoded))
+    body = _UNDECODABLE.sub("\ufffd", number_lines(shown, arguments.offset))
     return "\n\n".join([body, *notes])
 
 
-def _range_note(start: int, count: int, total: int) -> str:
+def _encoding_note(decoded: DecodedText) -> str:
+    if decoded.is_guessed:
+        return (
+            f"[The file is not UTF-8. It is shown as {decoded.encoding}, which is a guess, and is written in it "
+            "too: check that non-ASCII letters are right.]"
+        )
+    return f"[The file is {decoded.encoding}, as it declares, and is written in it too.]"
+
+
+def _range_note(start: int, count: int, total: int, arguments: ReadFileArguments) -> str:
     end = start + count
-    rest = f" Continue with offset={end + 1}." if end < total else ""
+    rest = f" Continue with {arguments.parameter('offset')}={end + 1}." if end < total else ""
     return f"[Lines {start + 1}-{end} of {total}.{rest}]"
 
 
@@ -156,6 +182,6 @@ READ_FILE = Tool(
     arguments=ReadFileArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_file,
+    touches=touched_file,
     starts_early=True,
 )

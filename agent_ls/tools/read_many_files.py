@@ -1,4 +1,4 @@
-"""read_many_files: several files in one call, each as read_file shows it (000 section 3.6, REQUIREMENTS P4)."""
+"""read_many_files: read several files in one call, each rendered as by read_file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.search import path_filter
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.paths import absolute, shown_path
-from agent_ls.tools.read_file import ReadFileArguments, shown
+from agent_ls.tools.read_file import ReadFileArguments, render_file
 from agent_ls.tools.summary import one_line
 
 MAX_FILES = 50
-FILE_LIMIT_LINES = 1000  # of each: the rest of a long one is read by itself
+FILE_LIMIT_LINES = 1000  # of each file; read_file returns the rest of a longer one
 
 _WILDCARDS = frozenset("*?[")
 
@@ -35,7 +35,7 @@ class ReadManyFilesArguments(Arguments):
 
 
 async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Prepared:
-    paths, left_out = await _expanded(arguments, context)
+    paths, left_out = await _expand_patterns(arguments, context)
 
     async def run() -> ToolOutput:
         if not paths:
@@ -56,8 +56,8 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
     return Prepared(ReadEffect(tuple(paths) or (absolute(".", context.environment),)), run)
 
 
-async def _expanded(arguments: ReadManyFilesArguments, context: ToolContext) -> tuple[list[str], int]:
-    """The files that are meant, each once, and how many more there would be. What is named is never left out."""
+async def _expand_patterns(arguments: ReadManyFilesArguments, context: ToolContext) -> tuple[list[str], int]:
+    """Return the files to read, each once, and how many more the patterns match. Named files are never dropped."""
     passes = path_filter(
         " ".join(f"!{pattern.removeprefix('!')}" for pattern in arguments.exclude if pattern)
     )
@@ -74,14 +74,14 @@ async def _expanded(arguments: ReadManyFilesArguments, context: ToolContext) -> 
 
 
 async def _read(path: str, limit: int, context: ToolContext) -> ToolOutput:
-    """One file under its name; what fails says so in its place, and the others are read all the same."""
+    """Read one file. A failure is reported in its place, and the other files are still read."""
     name = shown_path(path, context.environment)
     try:
         data = await context.environment.read_bytes(path)
-        output = shown(data, name, ReadFileArguments(file_path=path, limit=limit))
+        output = render_file(data, name, ReadFileArguments(file_path=path, limit=limit))
     except (EnvError, ToolError) as error:
         return ToolOutput(f"--- {name} ---\n[Not read: {error}]", is_error=True)
-    context.reads.show(path, sha256(data), data)
+    context.reads.record(path, sha256(data), data)
     return ToolOutput(f"--- {name} ---\n{output.text}", images=output.images)
 
 

@@ -1,4 +1,4 @@
-"""references: where a symbol is used, as the editor's language tools know it (REQUIREMENTS T14)."""
+"""references: find where a symbol is used, by the editor's language server."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import Field
 
 from agent_ls.environments.language_host import LanguageHost
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.code_places import CUT, in_order, listed
+from agent_ls.tools.location_list import CUT, list_locations, sort_locations
 from agent_ls.tools.summary import one_line
-from agent_ls.tools.symbol_at import SymbolArguments, answered, by_grep, looked_at, spot_of
+from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, lookup_effect, query_editor
 
 
 class ReferencesArguments(SymbolArguments):
@@ -20,18 +20,20 @@ class ReferencesArguments(SymbolArguments):
 
 async def prepare(host: LanguageHost, arguments: ReferencesArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        spot = await spot_of(arguments, host, context)
-        found = await answered(host.references(spot), by_grep(arguments.symbol))
+        spot = await find_symbol(arguments, host, context)
+        found = await query_editor(host.references(spot), grep_hint(arguments.symbol))
         if not found.places:
             return ToolOutput(
-                f"The editor knows no place where {arguments.symbol!r} is used. {by_grep(arguments.symbol)}"
+                f"The editor finds no use of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
             )
         files = len({place.name for place in found.places})
-        text = await listed(in_order(found.places, context), arguments.offset, "places", context)
+        text = await list_locations(
+            sort_locations(found.places, context), arguments.offset, "places", context
+        )
         summary = f"{len(found.places)} in {files} file{'s' if files != 1 else ''}"
         return ToolOutput(f"{text}\n{CUT}" if found.is_cut else text, summary=summary)
 
-    return Prepared(looked_at(arguments, context), run)
+    return Prepared(lookup_effect(arguments, context), run)
 
 
 def summarize(arguments: ReferencesArguments) -> str:

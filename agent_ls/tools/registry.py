@@ -1,13 +1,13 @@
-"""Tools by name; the latest registration of a name wins (000 section 3.8)."""
+"""Tools by name. A later registration of a name replaces the earlier one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from agent_ls.llm.messages import JsonObject
-from agent_ls.llm.requests import ToolDefinition
+from agent_ls.llm.requests import ToolDefinition, check_tool_name
 from agent_ls.tools.base import Arguments, Tool
 
 
@@ -18,19 +18,29 @@ class ToolRegistry:
             self.register(tool)
 
     def register(self, tool: Tool[Any]) -> None:
+        """Add a tool.
+
+        Raises:
+            ConfigurationError: some provider does not accept its name.
+        """
+        check_tool_name(tool.name)
         self._tools[tool.name] = tool
 
     def unregister(self, name: str) -> None:
-        """Removes a tool; a name that is not there is no error."""
+        """Remove a tool; an unknown name is ignored."""
         self._tools.pop(name, None)
 
     def remove_kinds(self, names: Iterable[str]) -> None:
-        """Removes the tools that go by these names, also where a model knows them by its family's own."""
+        """Remove tools by our names, including tools that carry a model family's own name."""
         kinds = set(names)
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
 
+    def restrict(self, keeps: Callable[[Tool[Any]], bool]) -> None:
+        """Remove the tools that `keeps` refuses."""
+        self._tools = {name: tool for name, tool in self._tools.items() if keeps(tool)}
+
     def lookup(self, name: str) -> Tool[Any] | None:
-        """By its name, else by ours where it goes by another."""
+        """Return the tool with this name, else the one with this name of ours."""
         named = (tool for tool in self._tools.values() if tool.known_as == name)
         return self._tools.get(name) or (next(named, None) if name else None)
 
@@ -38,7 +48,7 @@ class ToolRegistry:
         return tuple(self._tools)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """In order of registration, with plain JSON Schemas (no titles, no `$defs`)."""
+        """Return the definitions in order of registration, with plain JSON Schemas (no titles, no `$defs`)."""
         return tuple(_definition(tool) for tool in self._tools.values())
 
     def copy(self) -> ToolRegistry:
@@ -47,31 +57,32 @@ class ToolRegistry:
 
 def _definition(tool: Tool[Any]) -> ToolDefinition:
     arguments: type[Arguments] = tool.arguments
-    return ToolDefinition(tool.name, tool.description, _schema(arguments))
+    schema = _schema(arguments) if tool.schema is None else tool.schema
+    return ToolDefinition(tool.name, tool.description, schema, tool.free_text)
 
 
-@lru_cache(maxsize=256)  # a host may make tools as it goes
+@lru_cache(maxsize=256)  # a host may define tools at run time
 def _schema(arguments: type[Arguments]) -> JsonObject:
     told = arguments.model_json_schema()
-    schema: JsonObject = _plain_schema(told, told.get("$defs", {}))
+    schema: JsonObject = plain_schema(told, told.get("$defs", {}))
     return schema
 
 
-def _plain_schema(schema: Any, named: Mapping[str, Any]) -> Any:
-    """Without what costs tokens and says nothing: pydantic's `title` keys and empty defaults; property names stay.
+def plain_schema(schema: Any, named: Mapping[str, Any]) -> Any:
+    """Remove keys that cost tokens without adding information: pydantic's `title` and empty defaults.
 
-    Parts that pydantic names (`$defs`) stand where they are used: not every provider follows a reference.
+    `$defs` are inlined, because not every provider follows references.
     """
     if isinstance(schema, dict):
         if name := str(schema.get("$ref", "")).removeprefix("#/$defs/"):
-            return _plain_schema(named[name], named)
+            return plain_schema(named[name], named)
         return {
-            key: {name: _plain_schema(prop, named) for name, prop in value.items()}
+            key: {name: plain_schema(prop, named) for name, prop in value.items()}
             if key == "properties"
-            else _plain_schema(value, named)
+            else plain_schema(value, named)
             for key, value in schema.items()
             if key not in ("title", "$defs") and not (key == "default" and value in (None, ""))
         }
     if isinstance(schema, list):
-        return [_plain_schema(item, named) for item in schema]
+        return [plain_schema(item, named) for item in schema]
     return schema

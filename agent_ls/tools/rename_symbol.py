@@ -1,7 +1,7 @@
-"""rename_symbol: another name for a symbol everywhere, as the editor's language tools know its places (T14).
+"""rename_symbol: rename a symbol in all files, by the editor's language server.
 
-The editor only tells what would change. The change itself is an edit like any other: computed here, judged, committed
-to all files or to none, and shown as hunks.
+The editor only computes the changes. They are applied like any other edit: computed here, judged, committed
+to all files or to none, and reviewed as hunks.
 """
 
 from __future__ import annotations
@@ -16,17 +16,23 @@ from pydantic import Field
 from agent_ls.environments.base import FileState, FileWrite
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
 from agent_ls.environments.language_host import FileChanges, LanguageHost
-from agent_ls.patch.hunks import FileChange
-from agent_ls.text import decode, encode
+from agent_ls.patch.hunks import PlannedChange
+from agent_ls.text import NotEncodableError, decode, encode
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.code_places import shown_line
+from agent_ls.tools.file_commits import (
+    commit_unread_files,
+    concurrent_edit_notes,
+    describe_decision,
+    whole_file_change,
+    write_effect,
+)
+from agent_ls.tools.location_list import format_line
 from agent_ls.tools.paths import shown_path
-from agent_ls.tools.planned import as_decided, commit_unread, effect_of, landed_notes, whole_file_change
 from agent_ls.tools.summary import one_line
-from agent_ls.tools.symbol_at import SymbolArguments, by_grep, last_part, spot_of
-from agent_ls.tools.text_changes import changed
+from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, last_part
+from agent_ls.tools.text_changes import apply_text_changes
 
-TRIES = 3  # while the user types, what the editor answers may be about an earlier text
+MAX_ATTEMPTS = 3  # while the user types, the editor's answer may refer to an earlier text
 MAX_SHOWN = 50
 
 
@@ -38,66 +44,73 @@ class RenameSymbolArguments(SymbolArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Renamed:
-    change: FileChange
+    change: PlannedChange
     write: FileWrite
 
 
 async def prepare(host: LanguageHost, arguments: RenameSymbolArguments, context: ToolContext) -> Prepared:
-    files = await _planned(host, arguments, context)
+    files = await _plan_rename(host, arguments, context)
     writes = [file.write for file in files]
 
     async def run() -> ToolOutput:
-        states = await commit_unread(writes, context)
-        if decided := as_decided(states, context):
+        states = await commit_unread_files(writes, context)
+        if decided := describe_decision(states, context):
             return decided
-        return _told(files, arguments, landed_notes(writes, states, context), states)
+        return _render_result(files, arguments, concurrent_edit_notes(writes, states, context), states)
 
-    return Prepared(effect_of([file.change for file in files], context.environment), run)
+    return Prepared(write_effect([file.change for file in files], context.environment), run)
 
 
-async def _planned(
+async def _plan_rename(
     host: LanguageHost, arguments: RenameSymbolArguments, context: ToolContext
 ) -> list[_Renamed]:
     name = last_part(arguments.symbol)
     if arguments.new_name == name:
         raise ToolError(f"It is called {name!r} already.", kind="validation")
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         try:
-            spot = await spot_of(arguments, host, context)
-            # In one order, whatever the editor's: what was approved is the same when it is asked for again.
+            spot = await find_symbol(arguments, host, context)
+            # A fixed order, so that preparing again after the approval gives the same effect.
             answer = sorted(await host.rename(spot, arguments.new_name), key=lambda file: file.path)
-            found = [await _renamed(file, name, context) for file in answer]
+            found = [await _rename_in_file(file, name, context) for file in answer]
         except StaleFileError:
             continue
         except NoAnswerError as error:
-            raise ToolError(f"{error} Nothing was changed. {by_grep(name)}", kind=error.kind) from None
+            raise ToolError(f"{error} Nothing was changed. {grep_hint(name)}", kind=error.kind) from None
         if files := [file for file in found if file.change.hunks]:
             return files
-        raise ToolError(f"The editor knows nothing to change for {name!r}. {by_grep(name)}", kind="no_answer")
+        raise ToolError(
+            f"The editor knows nothing to change for {name!r}. {grep_hint(name)}", kind="no_answer"
+        )
     raise ToolError(
-        "The files kept changing while the editor was asked. Nothing was changed: try again.", kind="stale"
+        "The files kept changing while the editor computed the rename. Nothing was changed: try again.",
+        kind="stale",
     )
 
 
-async def _renamed(file: FileChanges, name: str, context: ToolContext) -> _Renamed:
-    """
+async def _rename_in_file(file: FileChanges, name: str, context: ToolContext) -> _Renamed:
+    """Compute the renamed file.
+
     Raises:
-        StaleFileError: the answer is about another text. NoAnswerError: it makes no sense. EnvError.
+        StaleFileError: the answer refers to another text. NoAnswerError: the answer is invalid. EnvError.
     """
     before = await context.environment.read_bytes(file.path)
     decoded = decode(before)
     shown = shown_path(file.path, context.environment)
     if not decoded.is_valid:
-        raise NoAnswerError(f"{shown} is not valid UTF-8, so its places cannot be told.")
+        raise NoAnswerError(f"{shown} is not valid UTF-8, so positions in it are not reliable.")
     if file.document is not None and file.document != decoded.text:
         raise StaleFileError(file.path)
-    # Of a document that is open the text is known to be the same; of one on disk, only that the old name is there.
+    # The text of an open document is known to match; on disk only the old name can be checked.
     expected = "" if file.document is not None else name
-    after = encode(replace(decoded, text=changed(decoded.text, file.changes, expected)))
+    try:
+        after = encode(replace(decoded, text=apply_text_changes(decoded.text, file.changes, expected)))
+    except NotEncodableError as error:
+        raise ToolError(f"Nothing was written: {shown}, {error}.", kind="validation") from None
     return _Renamed(whole_file_change(shown, before, after), FileWrite(file.path, after, before))
 
 
-def _told(
+def _render_result(
     files: Sequence[_Renamed],
     arguments: RenameSymbolArguments,
     notes: Sequence[str],
@@ -114,12 +127,12 @@ def _told(
     )
 
 
-def _rows(change: FileChange) -> Iterator[str]:
-    """The lines as they are now."""
+def _rows(change: PlannedChange) -> Iterator[str]:
+    """Yield the changed lines with their new text."""
     growth = 0
     for hunk in change.hunks:
         for number, line in enumerate(hunk.added, hunk.base_start + growth + 1):
-            yield f"{change.path}:{number}: {shown_line(line)}"
+            yield f"{change.path}:{number}: {format_line(line)}"
         growth += len(hunk.added) - len(hunk.removed)
 
 

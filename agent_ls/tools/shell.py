@@ -1,32 +1,45 @@
-"""shell: one command, waited for or in the background (000 sections 3.3 and 5.4, REQUIREMENTS T5, O2)."""
+"""shell: run one command, in the foreground or the background."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from anyio import CancelScope, get_cancelled_exc_class
+from pydantic import Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
-from agent_ls.text import back_on_screen, is_on_other_screen
+from agent_ls.text import is_on_alternate_screen, leave_alternate_screen
 from agent_ls.tools import descriptions
-from agent_ls.tools.apply_patch import paths_of, prepare_patch
-from agent_ls.tools.base import Arguments, Prepared, ShellLimits, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.patch_command import patch_command
+from agent_ls.tools.apply_patch import list_patch_paths, prepare_patch
+from agent_ls.tools.base import (
+    Arguments,
+    Prepared,
+    ProcessChange,
+    ShellLimits,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+)
+from agent_ls.tools.patch_command import parse_patch_command
 from agent_ls.tools.paths import absolute
+from agent_ls.tools.processes import wait_for_output
 from agent_ls.tools.summary import one_line
 
-TIMEOUT_MESSAGE = (  # 000 section 5.4; the line break as in the older edition
+TIMEOUT_MESSAGE = (  # the wording that models know; every family's tool has the parameter timeout_ms
     "[ERROR: Command timed out after {timeout_ms}ms. Partial output is shown above.\n"
     "You can retry with a longer timeout by setting the timeout_ms parameter.]"
 )
 FULL_SCREEN = (
-    "[When it was ended it showed a screen that waits for keys, as editors and pagers do: more time is of no use. "
+    "[When it was ended it showed a screen that waits for keys, as editors and pagers do: more time does not help. "
     "Run it so that it opens none.]"
 )
+_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -41,11 +54,23 @@ class ShellArguments(Arguments):
     working_dir: str = Field(default="", description="Folder to run in; the working directory when left out.")
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment variables to add.")
 
+    @field_validator("command", mode="before")
+    @classmethod
+    def _is_one_line(cls, command: Any) -> Any:
+        """Accept a list of program and arguments (mostly a shell with a script), which some models send."""
+        if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+            return command
+        match command:
+            case [shell, option, script] if _SHELL.fullmatch(shell) and option in ("-c", "-lc"):
+                return script
+            case words:
+                return shlex.join(words)
+
     @model_validator(mode="after")
     def _can_be_started(self) -> Self:
         bad = next((name for name in self.env_vars if not _VARIABLE.fullmatch(name)), None)
         if bad is not None:
-            raise ValueError(f"env_vars: {bad!r} is no name of a variable")
+            raise ValueError(f"env_vars: {bad!r} is not a variable name")
         if "\0" in "".join((self.command, *self.env_vars.values())):
             raise ValueError("a command and its variables cannot hold a NUL character")
         return self
@@ -60,7 +85,7 @@ class BackgroundShellArguments(ShellArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Timeout:
-    """What holds for one call; `note` is said when it is not what was asked for."""
+    """The time limit of one call. `note` says that it is lower than requested."""
 
     timeout_ms: int
     note: str = ""
@@ -68,12 +93,12 @@ class _Timeout:
 
 async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
     working_dir = absolute(arguments.working_dir or ".", context.environment)
-    if sent := patch_command(arguments.command):
+    if sent := parse_patch_command(arguments.command):
         return await prepare_patch(
             sent.patch, context, absolute(sent.folder or ".", context.environment, working_dir)
         )
     background = isinstance(arguments, BackgroundShellArguments) and arguments.background
-    timeout = _timeout(arguments.timeout_ms, context.shell_limits)
+    timeout = _timeout(arguments, context.shell_limits)
     options = CommandOptions(
         timeout.timeout_ms, working_dir, arguments.env_vars, context.attribution, terminal=context.terminal
     )
@@ -85,19 +110,19 @@ async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
         if background:
             return await _start(arguments.command, options, context)
         result = await context.environment.exec_command(arguments.command, options, context.on_output)
-        return _told(result, timeout)
+        return _render_output(result, timeout)
 
     return Prepared(effect, run)
 
 
-def _timeout(asked_ms: int | None, limits: ShellLimits) -> _Timeout:
+def _timeout(arguments: ShellArguments, limits: ShellLimits) -> _Timeout:
+    asked_ms, most_ms = arguments.timeout_ms, limits.max_timeout_ms
     if asked_ms is None:
-        return _Timeout(min(limits.default_timeout_ms, limits.max_timeout_ms))
-    if asked_ms <= limits.max_timeout_ms:
+        return _Timeout(min(limits.default_timeout_ms, most_ms))
+    if asked_ms <= most_ms:
         return _Timeout(asked_ms)
-    return _Timeout(
-        limits.max_timeout_ms, f"[timeout_ms was lowered to the limit of {limits.max_timeout_ms}.]"
-    )
+    parameter = arguments.parameter("timeout_ms")
+    return _Timeout(most_ms, f"[{parameter} was lowered to the limit of {most_ms}.]")
 
 
 async def _start(command: str, options: CommandOptions, context: ToolContext) -> ToolOutput:
@@ -106,12 +131,32 @@ async def _start(command: str, options: CommandOptions, context: ToolContext) ->
         f"Started in the background: process {process.id} (pid {process.pid}). It runs until it ends or is killed. "
         f"Read its output, or end it, with the tool processes.",
         process_id=process.id,
+        processes=(ProcessChange("started", process.id),),
     )
 
 
-def _told(result: ExecResult, timeout: _Timeout) -> ToolOutput:
+async def start_and_watch(
+    command: str, options: CommandOptions, wait_ms: int, most_chars: int, context: ToolContext
+) -> ToolOutput:
+    """Start a command in the background; return its output when it has ended, or after `wait_ms`.
+
+    An interrupt within that time ends the command.
+    """
+    process = await context.environment.start_process(command, options)
+    try:
+        output = await wait_for_output(process.id, wait_ms, context.environment, most_chars=most_chars)
+        return replace(output, processes=(ProcessChange("started", process.id), *output.processes))
+    except get_cancelled_exc_class():
+        with CancelScope(shield=True):
+            await context.environment.kill_process(process.id)
+        raise
+
+
+def _render_output(result: ExecResult, timeout: _Timeout) -> ToolOutput:
     text = "\n".join(
-        part for part in (back_on_screen(result.output).rstrip("\n"), *_remarks(result, timeout)) if part
+        part
+        for part in (leave_alternate_screen(result.output).rstrip("\n"), *_remarks(result, timeout))
+        if part
     )
     if result.timed_out:
         return ToolOutput(
@@ -131,11 +176,16 @@ def _told(result: ExecResult, timeout: _Timeout) -> ToolOutput:
 
 
 def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
-    """Everything below the output. It stands last, where truncation keeps it."""
+    """Return the lines below the output. They come last, where truncation keeps them."""
     note = f"[{result.note}]" if result.note else ""
     if result.timed_out:
-        screen = FULL_SCREEN if is_on_other_screen(result.output) else ""
-        return [TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms), timeout.note, note, screen]
+        screen = FULL_SCREEN if is_on_alternate_screen(result.output) else ""
+        return [
+            TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms),
+            timeout.note,
+            note,
+            screen,
+        ]
     nothing = "" if result.output.strip() else "(no output)"
     return [
         nothing,
@@ -152,16 +202,17 @@ def _exit(code: int) -> str:
 
 def summarize(arguments: ShellArguments) -> str:
     try:
-        sent = patch_command(arguments.command)
+        sent = parse_patch_command(arguments.command)
     except ToolError:
         sent = None
-    return one_line(f"apply_patch {paths_of(sent.patch)}" if sent else arguments.command)
+    return one_line(f"apply_patch {list_patch_paths(sent.patch)}" if sent else arguments.command)
 
 
 def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:
-    """`default_timeout_ms` is only told to the model: what holds stands in ToolContext.shell_limits.
+    """Create the shell tool. `default_timeout_ms` only goes into the description; ToolContext.shell_limits is
+    enforced.
 
-    `background` False is for a profile that has no tool to follow a background process with.
+    `background` False is for profiles without a tool to follow background processes.
     """
     return Tool(
         name="shell",

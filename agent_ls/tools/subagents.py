@@ -1,15 +1,16 @@
-"""spawn_agent, send_input, wait, close_agent: agents that work on a task of their own (000 section 7.2).
+"""spawn_agent, send_input, wait, close_agent: let agents work on tasks of their own.
 
-None of them has an effect of its own: what an agent does is judged, call by call, as its parent's calls are.
+These calls have no effect themselves: each call of a subagent is judged like its parent's calls.
 """
 
 from __future__ import annotations
 
+import anyio
 from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import AgentState, AgentTask, Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import nothing
+from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
 
@@ -34,26 +35,37 @@ class AgentArguments(Arguments):
     agent_id: str = Field(min_length=1, description="The id that spawn_agent gave.")
 
 
+class TimedArguments(AgentArguments):
+    block: bool = Field(default=True, description="Wait for the end; false: report its state now.")
+    timeout_ms: int = Field(
+        default=0, ge=0, le=600_000, description="The most milliseconds to wait; 0: until the end."
+    )
+
+
 class SendArguments(AgentArguments):
     message: str = Field(min_length=1, description="What it is to know or to do next.")
 
 
 async def prepare_spawn(arguments: SpawnArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        task = AgentTask(
-            arguments.task,
-            arguments.working_dir,
-            arguments.model,
-            arguments.max_turns,
-            arguments.with_history,
-        )
-        state = await context.subagents.spawn(task, context.attribution.call_id)
+        state = await spawn_agent(arguments, context)
         return ToolOutput(
             f"Agent {state.id} was started: {state.status}. It works on its own; wait gives you its result.",
             summary=f"{state.id} {state.status}",
         )
 
     return Prepared(NoEffect(), run)
+
+
+async def spawn_agent(arguments: SpawnArguments, context: ToolContext) -> AgentState:
+    task = AgentTask(
+        arguments.task,
+        arguments.working_dir,
+        arguments.model,
+        arguments.max_turns,
+        arguments.with_history,
+    )
+    return await context.subagents.spawn(task, context.attribution.call_id)
 
 
 async def prepare_send(arguments: SendArguments, context: ToolContext) -> Prepared:
@@ -66,22 +78,37 @@ async def prepare_send(arguments: SendArguments, context: ToolContext) -> Prepar
 
 async def prepare_wait(arguments: AgentArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        return _told(await context.subagents.wait(arguments.agent_id))
+        return _render_state(await context.subagents.wait(arguments.agent_id))
 
     return Prepared(NoEffect(), run)
+
+
+async def prepare_timed_wait(arguments: TimedArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        seconds = (arguments.timeout_ms / 1000 or None) if arguments.block else 0
+        return await wait_for_agent(arguments.agent_id, seconds, context)
+
+    return Prepared(NoEffect(), run)
+
+
+async def wait_for_agent(agent_id: str, seconds: float | None, context: ToolContext) -> ToolOutput:
+    """Wait until an agent has ended, at most `seconds` (None: without limit), and return its state."""
+    with anyio.move_on_after(seconds):
+        return _render_state(await context.subagents.wait(agent_id))
+    return ToolOutput(f"Agent {agent_id} is still running.", summary=f"{agent_id} running")
 
 
 async def prepare_close(arguments: AgentArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        return _told(await context.subagents.close(arguments.agent_id))
+        return _render_state(await context.subagents.close(arguments.agent_id))
 
     return Prepared(NoEffect(), run)
 
 
-def _told(state: AgentState) -> ToolOutput:
+def _render_state(state: AgentState) -> ToolOutput:
     if state.status == "running":
         return ToolOutput(
-            f"Agent {state.id} is still running. The user has sent a message, which comes next; then wait again.",
+            f"Agent {state.id} is still running. The user has sent a message, which you get next; then wait again.",
             summary=f"{state.id} running",
         )
     why = f" ({state.reason})" if state.reason else ""
@@ -107,7 +134,7 @@ def summarize(arguments: AgentArguments) -> str:
 SPAWN_AGENT = Tool(
     name="spawn_agent",
     description=(
-        "Start an agent that does a task on its own, beside you, with tools like yours and a conversation of its own. "
+        "Start an agent that works on a task in parallel to you, with tools like yours and a conversation of its own. "
         "For parts that can be done apart: looking through a large code base, a change in one module, a second "
         "approach. Several can run at once; do not let two change the same files. Returns the agent's id at once."
     ),
@@ -115,20 +142,20 @@ SPAWN_AGENT = Tool(
     arguments=SpawnArguments,
     prepare=prepare_spawn,
     summarize=summarize_spawn,
-    touches=nothing,
+    touches=touches_nothing,
 )
 
 SEND_INPUT = Tool(
     name="send_input",
     description=(
-        "Send a message to an agent that you started. One that runs sees it before its next step; one that has ended "
-        "goes on with it."
+        "Send a message to an agent that you started. A running agent sees it before its next step; an ended one "
+        "continues with it."
     ),
     category="read",
     arguments=SendArguments,
     prepare=prepare_send,
     summarize=summarize_send,
-    touches=nothing,
+    touches=touches_nothing,
 )
 
 WAIT = Tool(
@@ -138,7 +165,7 @@ WAIT = Tool(
     arguments=AgentArguments,
     prepare=prepare_wait,
     summarize=summarize,
-    touches=nothing,
+    touches=touches_nothing,
 )
 
 CLOSE_AGENT = Tool(
@@ -148,7 +175,7 @@ CLOSE_AGENT = Tool(
     arguments=AgentArguments,
     prepare=prepare_close,
     summarize=summarize,
-    touches=nothing,
+    touches=touches_nothing,
 )
 
 SUBAGENT_TOOLS = (SPAWN_AGENT, SEND_INPUT, WAIT, CLOSE_AGENT)

@@ -1,4 +1,4 @@
-"""submit: the model hands in its result and ends the task (REQUIREMENTS T7, 002 section 5.1)."""
+"""submit: hand in the result and end the task."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ class SubmitArguments(Arguments):
     result: str = Field(
         min_length=1, description="The result for the user: what was done, how it was checked, what is open."
     )
+    confidence: float | None = Field(
+        default=None, ge=0, le=1, description="How sure you are that it is right, from 0 to 1."
+    )
 
 
 async def prepare(arguments: SubmitArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        return ToolOutput(arguments.result)
+        sure = "" if arguments.confidence is None else f"\n\nConfidence: {arguments.confidence:.0%}"
+        return ToolOutput(arguments.result + sure)
 
     return Prepared(NoEffect(), run)
 

@@ -1,4 +1,4 @@
-"""symbols: the outline of a file, or names in the workspace, as the editor's language tools know them (T14)."""
+"""symbols: outline a file, or find names in the workspace, by the editor's language server."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pydantic import Field
 from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import FoundSymbols, LanguageHost, Symbol
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.code_places import CUT, Texts, continued, named, page_of
+from agent_ls.tools.location_list import CUT, FileTexts, format_location, get_page, paging_note
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
-from agent_ls.tools.symbol_at import answered
+from agent_ls.tools.symbol_lookup import query_editor
 
-MAX_DEPTH = 8  # of the indentation
+MAX_DEPTH = 8  # levels of indentation in the outline
 
 
 class SymbolsArguments(Arguments):
@@ -38,11 +38,17 @@ async def prepare(host: LanguageHost, arguments: SymbolsArguments, context: Tool
 
     async def run() -> ToolOutput:
         if path:
-            await context.environment.read_bytes(path)  # what may not be read is not outlined either
+            await context.environment.read_bytes(
+                path
+            )  # a file that may not be read must not be outlined either
             instead = "Read the file, or use grep, instead."
-            return await _outline(await answered(host.symbols_of(path), instead), path, arguments, context)
+            return await _outline(
+                await query_editor(host.symbols_of(path), instead), path, arguments, context
+            )
         instead = f"Use grep for {arguments.query!r} instead."
-        return await _found(await answered(host.symbols_named(arguments.query), instead), arguments, context)
+        return await _find_symbols(
+            await query_editor(host.symbols_named(arguments.query), instead), arguments, context
+        )
 
     return Prepared(ReadEffect((path,)) if path else NoEffect(), run)
 
@@ -56,40 +62,40 @@ async def _outline(
     if not symbols:
         like = f" like {arguments.query!r}" if arguments.query else ""
         return ToolOutput(f"The editor knows no symbols{like} in {name}.")
-    page = page_of(symbols, arguments.offset, "symbols")
-    rows = [_outlined(one) for one in page]
-    return _told(
-        [f"{name}:", *rows, *continued(len(symbols), arguments.offset, len(page))], found, len(symbols)
+    page = get_page(symbols, arguments.offset, "symbols")
+    rows = [_render_outline_row(one) for one in page]
+    return _render_output(
+        [f"{name}:", *rows, *paging_note(len(symbols), arguments.offset, len(page))], found, len(symbols)
     )
 
 
-def _outlined(one: Symbol) -> str:
+def _render_outline_row(one: Symbol) -> str:
     first, last = one.place.line + 1, max(one.end_line, one.place.line) + 1
     lines = f"{first}" if first == last else f"{first}-{last}"
     return f"{'  ' * (min(one.depth, MAX_DEPTH) + 1)}{one.kind} {one_line(one.name)} [{lines}]"
 
 
-async def _found(found: FoundSymbols, arguments: SymbolsArguments, context: ToolContext) -> ToolOutput:
+async def _find_symbols(found: FoundSymbols, arguments: SymbolsArguments, context: ToolContext) -> ToolOutput:
     if not found.symbols:
         return ToolOutput(
             f"The editor knows no symbol like {arguments.query!r} in the workspace. Use grep for it instead."
         )
-    page = page_of(found.symbols, arguments.offset, "symbols")
-    texts = Texts(context)
-    rows = [await _placed(one, texts, context) for one in page]
-    rows += continued(len(found.symbols), arguments.offset, len(page))
-    return _told(rows, found, len(found.symbols))
+    page = get_page(found.symbols, arguments.offset, "symbols")
+    texts = FileTexts(context)
+    rows = [await _render_row(one, texts, context) for one in page]
+    rows += paging_note(len(found.symbols), arguments.offset, len(page))
+    return _render_output(rows, found, len(found.symbols))
 
 
-async def _placed(one: Symbol, texts: Texts, context: ToolContext) -> str:
-    where = named(one.place, context)
+async def _render_row(one: Symbol, texts: FileTexts, context: ToolContext) -> str:
+    where = format_location(one.place, context)
     if one.place.is_file and isinstance(why := await texts.of(one.place.name), str):
         return f"{where}: {one.kind} [name not shown: {why}]"
     inside = f" in {one_line(one.container)}" if one.container else ""
     return f"{where}: {one.kind} {one_line(one.name)}{inside}"
 
 
-def _told(rows: list[str], found: FoundSymbols, count: int) -> ToolOutput:
+def _render_output(rows: list[str], found: FoundSymbols, count: int) -> ToolOutput:
     lines = [*rows, CUT] if found.is_cut else rows
     return ToolOutput("\n".join(lines), summary=f"{count} symbol{'s' if count != 1 else ''}")
 

@@ -1,4 +1,4 @@
-"""Changes as an editor tells them, applied to a text. What does not fit is refused, and nothing is applied by half."""
+"""Apply an editor's text changes to a text: all of them, or none if one does not fit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from agent_ls.text import is_encodable, preferred_ending, split_lines, strip_end
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-def changed(text: str, changes: Sequence[TextChange], expected: str = "") -> str:
-    """The text with all of them made. Line endings of what comes in are those of the text.
+def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str = "") -> str:
+    """Return the text with all changes applied. New text gets the line endings of the text.
 
-    `expected`: each change must replace nothing, or something with this in it, whatever its case.
+    `expected`: each change must insert only, or replace text that contains this (ignoring case).
 
     Raises:
-        NoAnswerError: they overlap, lie outside of the text, or are not about `expected`.
+        NoAnswerError: changes overlap, lie outside the text, or do not replace `expected`.
     """
     lines = split_lines(text)
     starts = [0, *accumulate(map(len, lines))]

@@ -1,4 +1,4 @@
-"""think: room for a model to write down a thought between calls; nothing happens (REQUIREMENTS T7)."""
+"""think: let the model write down a thought between calls. It has no effect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.paths import nothing
+from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
 
@@ -35,5 +35,5 @@ THINK = Tool(
     arguments=ThinkArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=nothing,
+    touches=touches_nothing,
 )

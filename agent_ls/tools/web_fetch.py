@@ -1,28 +1,35 @@
-"""web_fetch: one page of the web as text, by GET (000 section 3.6, REQUIREMENTS P4)."""
+"""web_fetch: fetch one web page by GET and return it as text."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from pydantic import Field, field_validator, model_validator
 
 from agent_ls.environments.effects import FetchEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.page_text import page_text
+from agent_ls.tools.html_text import html_to_text
 from agent_ls.tools.summary import one_line
 
-PAGE_CHARS = 25_000  # of text in one call: less than what the loop leaves of a tool's output
+PAGE_CHARS = 25_000  # characters of text per call, below the loop's limit for a tool's output
 URL_CHARS = 2_000
+PARSE_LIMIT_S = 10.0
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """What a server answered. `url` is where it came from in the end, `kind` its media type. `is_cut`: it was longer.
+class WebPage:
+    """A server's response. `url` is the final address, `kind` the media type. `is_cut`: the body was longer
+    than the limit.
 
-    `leads_to` is the address of another host to which the server sends on; that was not followed.
+    `leads_to` is the address of another host to which the server redirects; the redirect was not followed.
     """
 
     url: str
@@ -33,28 +40,38 @@ class Page:
     leads_to: str = ""
 
 
-class WebPages(Protocol):
-    """SEAM: who fetches pages: without cookies, without keys, within limits of size and time."""
+class WebFetcher(Protocol):
+    """Interface for fetching pages, without cookies or keys, within limits of size and time."""
 
     def private_address(self, url: str) -> str:
-        """Where in a private network the host leads, as far as that is known without asking anyone; else ""."""
+        """Return the private network address of the host, as far as it is known without a lookup; else ""."""
         ...
 
-    async def fetch(self, url: str, private_address: str) -> Page:
-        """`private_address` is the only one of a private network that may be asked.
+    async def fetch(self, url: str, private_address: str) -> WebPage:
+        """Fetch a page. `private_address` is the only private address that may be contacted.
 
         Raises:
-            PageError: it cannot be reached, may not be asked, or is no text.
+            PageError: the page cannot be reached, may not be fetched, or is not text.
         """
         ...
 
 
 class WebFetchArguments(Arguments):
     url: str = Field(
-        min_length=1, max_length=URL_CHARS, description="The whole address: https://… (or http://…)."
+        min_length=1, max_length=URL_CHARS, description="The full address: https://… (or http://…)."
     )
     raw: bool = Field(default=False, description="Give the page's source instead of its text.")
     offset: int = Field(default=0, ge=0, description="Characters to leave out, to read on in a long page.")
+    prompt: str = Field(default="", description="What you look for in the page, which you get as it is.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _address_in_prompt(cls, values: Any) -> Any:
+        """Accept an address that the model wrote into the prompt."""
+        if not isinstance(values, dict) or values.get("url") or not isinstance(values.get("prompt"), str):
+            return values
+        found = _ADDRESS.search(values["prompt"])
+        return {**values, "url": found[0]} if found else values
 
     @field_validator("url")
     @classmethod
@@ -65,32 +82,44 @@ class WebFetchArguments(Arguments):
         except ValueError:
             named, parts = False, urlsplit("")
         if parts.scheme not in ("http", "https") or not named:
-            raise ValueError("needs a whole address that begins with https:// or http://")
+            raise ValueError("must be a full address that begins with https:// or http://")
         if parts.username is not None or parts.password is not None:
-            raise ValueError("holds a name or a password; pages are fetched without any")
+            raise ValueError("contains a user name or a password; pages are fetched without any")
         if any(char.isspace() or not char.isprintable() for char in url):
-            raise ValueError("holds blanks or characters that no address has; write them as %20 and so on")
+            raise ValueError(
+                "contains blanks or characters that addresses cannot have; write them as %20 and so on"
+            )
         return url
 
 
-async def prepare(pages: WebPages, arguments: WebFetchArguments, context: ToolContext) -> Prepared:
+async def prepare(pages: WebFetcher, arguments: WebFetchArguments, context: ToolContext) -> Prepared:
     effect = FetchEffect(arguments.url, pages.private_address(arguments.url))
 
     async def run() -> ToolOutput:
         page = await pages.fetch(effect.url, effect.private_address)
         if page.leads_to:
             return ToolOutput(
-                f"{page.url} sends on to another host: {page.leads_to}\nFetch that address if you need it.",
+                f"{page.url} redirects to another host: {page.leads_to}\nFetch that address if you need it.",
                 summary=f"leads to {page.leads_to}",
             )
-        return _told(page, arguments)
+        try:
+            with anyio.fail_after(PARSE_LIMIT_S):
+                return await anyio.to_thread.run_sync(_render_page, page, arguments)
+        except TimeoutError:
+            raise ToolError(
+                f"{page.url} takes too long to be read as text. Set raw to get its source.", kind="timeout"
+            ) from None
 
     return Prepared(effect, run)
 
 
-def _told(page: Page, arguments: WebFetchArguments) -> ToolOutput:
+def _render_page(page: WebPage, arguments: WebFetchArguments) -> ToolOutput:
     is_html = page.kind in ("text/html", "application/xhtml+xml")
-    whole = page_text(page.text, page.url) if is_html and not arguments.raw else page.text
+    whole = (
+        html_to_text(page.text, page.url, anyio.from_thread.check_cancelled)
+        if is_html and not arguments.raw
+        else page.text
+    )
     shown = whole[arguments.offset : arguments.offset + PAGE_CHARS]
     if not shown and arguments.offset:
         raise ToolError(f"The page has {len(whole)} characters; offset is behind its end.", kind="validation")
@@ -99,7 +128,7 @@ def _told(page: Page, arguments: WebFetchArguments) -> ToolOutput:
     if left > 0:
         notes.append(f"[{left} more characters: go on with offset {arguments.offset + len(shown)}.]")
     elif page.is_cut:
-        notes.append("[The page is longer than what is fetched of one; its end is missing.]")
+        notes.append("[The page is longer than the download limit; its end is missing.]")
     head = f"{page.url} ({page.status}, {page.kind or 'no type'})"
     text = "\n\n".join([head, shown.strip("\n") or "(it has no text)", *notes])
     if page.status >= 400:
@@ -111,7 +140,7 @@ def summarize(arguments: WebFetchArguments) -> str:
     return one_line(arguments.url)
 
 
-def web_fetch(pages: WebPages) -> Tool[Any]:
+def web_fetch(pages: WebFetcher) -> Tool[Any]:
     return Tool(
         name="web_fetch",
         description=(

@@ -1,4 +1,4 @@
-"""web_search: a search of the web that the model's own provider makes, with its sources (000 section 3.6, P4)."""
+"""web_search: search the web by the model provider's own search, with sources."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
-from agent_ls.environments.effects import NoEffect
+from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.requests import Usage
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.summary import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search gave, in words, what that rests on (pairs of title and address), and what it has cost."""
+class WebSearchResult:
+    """A search result: its text, its sources (pairs of title and address), and its cost."""
 
     text: str
     sources: tuple[tuple[str, str], ...] = ()
     usage: Usage | None = None
 
 
-class WebSearches(Protocol):
-    """SEAM: who searches the web."""
+class WebSearcher(Protocol):
+    """Interface for web searches."""
 
-    async def search(self, query: str) -> Found:
-        """
+    async def search(self, query: str) -> WebSearchResult:
+        """Search the web.
+
         Raises:
-            ToolError: the search could not be made.
+            ToolError: the search failed.
         """
         ...
 
@@ -40,7 +41,7 @@ class WebSearchArguments(Arguments):
     )
 
 
-async def prepare(searches: WebSearches, arguments: WebSearchArguments, context: ToolContext) -> Prepared:
+async def prepare(searches: WebSearcher, arguments: WebSearchArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         found = await searches.search(arguments.query)
         lines = [f"- {title or address}: {address}" for title, address in found.sources]
@@ -51,15 +52,16 @@ async def prepare(searches: WebSearches, arguments: WebSearchArguments, context:
         summary = f"{count} source{'s' if count != 1 else ''}"
         return ToolOutput(text or "Nothing was found.", summary=summary, usage=found.usage)
 
-    # The query goes to the provider that has the whole conversation anyway; nothing else learns of it.
-    return Prepared(NoEffect(), run)
+    # The provider passes the query to a search engine and may charge for it, so the user is asked as for a
+    # page.
+    return Prepared(CallEffect("web_search", arguments.query, "read"), run)
 
 
 def summarize(arguments: WebSearchArguments) -> str:
     return one_line(arguments.query)
 
 
-def web_search(searches: WebSearches) -> Tool[Any]:
+def web_search(searches: WebSearcher) -> Tool[Any]:
     return Tool(
         name="web_search",
         description=(

@@ -1,20 +1,34 @@
-"""write_file: a whole file, or text at its end (000 section 3.3, REQUIREMENTS T3, X9)."""
+"""write_file: write a whole file, or append text to it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from pydantic import Field
 
 from agent_ls.environments.base import FileWrite
-from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.text import decode, encode, line_ending, looks_binary, split_lines
-from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.freshness import demand_current
-from agent_ls.tools.notebooks import demand_no_notebook
-from agent_ls.tools.paths import absolute, its_file, shown_path
-from agent_ls.tools.planned import as_decided, commit, effect_of, landed_notes, whole_file_change
+from agent_ls.patch.errors import ENCODING_ADVICE
+from agent_ls.text import (
+    DecodedText,
+    NotEncodableError,
+    decode,
+    encode_changed,
+    line_ending,
+    looks_binary,
+    split_lines,
+)
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.file_commits import (
+    commit_files,
+    concurrent_edit_notes,
+    describe_decision,
+    read_existing,
+    whole_file_change,
+    write_effect,
+)
+from agent_ls.tools.freshness import require_current
+from agent_ls.tools.notebooks import refuse_notebook
+from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
 
@@ -27,46 +41,49 @@ class WriteFileArguments(Arguments):
 async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
-    current = await _current(path, context)
-    demand_no_notebook(path, name, current)
+    current = await read_existing(path, context)
+    refuse_notebook(path, name, current)
     if current is not None and not arguments.append:
-        demand_current(path, current, context)
-    content = _encoded(arguments, current)
+        require_current(path, current, context)
+    content = _encode_like(arguments, current)
     if content == current:
-        return Prepared(effect_of((), context.environment), _nothing_to_do(name))
+        return Prepared(write_effect((), context.environment), _nothing_to_do(name))
     change = whole_file_change(name, current, content)
     write = FileWrite(path, content, current)
 
     async def run() -> ToolOutput:
-        states = await commit((write,), context)
-        if decided := as_decided(states, context):
+        states = await commit_files((write,), context)
+        if decided := describe_decision(states, context):
             return decided
-        notes = landed_notes((write,), states, context)
-        return ToolOutput("\n".join([_told(arguments, name, current, content), *notes]), files=states)
+        notes = concurrent_edit_notes((write,), states, context)
+        return ToolOutput(
+            "\n".join([_render_result(arguments, name, current, content), *notes]), files=states
+        )
 
-    return Prepared(effect_of((change,), context.environment), run)
-
-
-async def _current(path: str, context: ToolContext) -> bytes | None:
-    try:
-        return await context.environment.read_bytes(path)
-    except PathNotFoundError:
-        return None
+    return Prepared(write_effect((change,), context.environment), run)
 
 
-def _encoded(arguments: WriteFileArguments, current: bytes | None) -> bytes:
-    """In the encoding, with the BOM and with the line endings of the file that is there: a model sees none of them."""
+def _encode_like(arguments: WriteFileArguments, current: bytes | None) -> bytes:
+    """Encode the content with the existing file's encoding, BOM and line endings, which the model does not see."""
     if not current or looks_binary(current):
-        return (current or b"" if arguments.append else b"") + arguments.content.encode("utf-8")
+        new = (current or b"" if arguments.append else b"") + arguments.content.encode("utf-8")
+        return new if looks_binary(new) else _encode(DecodedText(""), arguments.content)
     old = decode(current)
     text = arguments.content
     if _is_crlf(old.text) and "\r" not in text:
         text = text.replace("\n", "\r\n")
-    return encode(replace(old, text=old.text + text if arguments.append else text))
+    return _encode(old, old.text + text if arguments.append else text)
+
+
+def _encode(form: DecodedText, text: str) -> bytes:
+    try:
+        return encode_changed(form, text)
+    except NotEncodableError as error:
+        raise ToolError(f"Nothing was written: {error}.\n{ENCODING_ADVICE}", kind="validation") from None
 
 
 def _is_crlf(text: str) -> bool:
-    """All lines that end at all end in CRLF."""
+    """Return whether all line endings are CRLF."""
     return {line_ending(line) for line in split_lines(text)} - {""} == {"\r\n"}
 
 
@@ -77,7 +94,7 @@ def _nothing_to_do(name: str) -> Callable[[], Awaitable[ToolOutput]]:
     return run
 
 
-def _told(arguments: WriteFileArguments, name: str, current: bytes | None, content: bytes) -> str:
+def _render_result(arguments: WriteFileArguments, name: str, current: bytes | None, content: bytes) -> str:
     if current is None:
         return f"Created {name}: wrote {len(content)} bytes."
     if arguments.append:
@@ -100,5 +117,5 @@ WRITE_FILE = Tool(
     arguments=WriteFileArguments,
     prepare=prepare,
     summarize=summarize,
-    touches=its_file,
+    touches=touched_file,
 )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.support.acceptance import WIRES, Desk, Wire
+from tests.support.acceptance import WIRES, NvimRig, Wire
 from tests.support.loopback import Script
 from tests.support.nvim_driver import find_nvim
 
@@ -20,8 +20,8 @@ only_linux = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="asks /proc what became of processes"
 )
 
-OpenDesk: TypeAlias = Callable[..., Desk]
-"""`desk(script, **options)`: options are the loopback server's."""
+OpenRig: TypeAlias = Callable[..., NvimRig]
+"""`open_rig(script, **options)`: options are the loopback server's."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,12 +50,12 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(wire: Wire, project: Path, tmp_path: Path) -> Iterator[OpenDesk]:
+def open_rig(wire: Wire, project: Path, tmp_path: Path) -> Iterator[OpenRig]:
     with ExitStack() as stack:
 
-        def opened(script: Script, **options: Any) -> Desk:
+        def opened(script: Script, **options: Any) -> NvimRig:
             model = stack.enter_context(wire.server(script, **options))
-            made = Desk(project, tmp_path / "home", model, wire)
+            made = NvimRig(project, tmp_path / "home", model, wire)
             stack.callback(made.close)
             return made
 

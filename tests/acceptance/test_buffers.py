@@ -1,10 +1,10 @@
-"""The agent works in the buffer that the user has open: it reads what he sees, and changes only what it must."""
+"""The agent works in the user's open buffer: it reads the visible text and changes only the necessary lines."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.conftest import TEXT, OpenDesk
+from tests.acceptance.conftest import TEXT, OpenRig
 from tests.support.acceptance import Wire
 from tests.support.loopback import Gate, Text, ToolCall
 
@@ -12,8 +12,8 @@ READ = ToolCall("read_file", {"file_path": "notes.txt"})
 
 
 @pytest.mark.req("H4", "H10")
-def test_unsaved_text_is_read_and_edited_and_the_disk_waits_for_the_user(desk: OpenDesk, wire: Wire) -> None:
-    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])
+def test_unsaved_text_is_read_and_edited_and_the_disk_stays_unchanged(open_rig: OpenRig, wire: Wire) -> None:
+    made = open_rig([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])
     nvim = made.open("notes.txt")
     nvim.keys("ggccone, not saved<Esc>Gonew last line<Esc>")
     mine = ["one, not saved", *TEXT.split()[1:], "new last line"]
@@ -33,14 +33,14 @@ def test_unsaved_text_is_read_and_edited_and_the_disk_waits_for_the_user(desk: O
 
 
 @pytest.mark.req("H4", "H10")
-def test_one_undo_takes_back_one_call_and_nothing_of_the_users(desk: OpenDesk, wire: Wire) -> None:
+def test_one_undo_reverts_one_call_and_no_user_text(open_rig: OpenRig, wire: Wire) -> None:
     script = [
         [READ],
         [wire.edit("notes.txt", "three", "THREE")],
         [wire.edit("notes.txt", "same", "SAME", context=["six", "eight"])],
         "All done.",
     ]
-    made = desk(script)
+    made = open_rig(script)
     nvim = made.open("notes.txt")
     nvim.keys("gg:7,9s/.*/same/<CR>:8s/.*/eight/<CR>")
     mine = [*TEXT.split()[:6], "same", "eight", "same"]
@@ -61,9 +61,9 @@ def test_one_undo_takes_back_one_call_and_nothing_of_the_users(desk: OpenDesk, w
 
 
 @pytest.mark.req("H4", "H10")
-def test_an_edit_in_the_middle_of_typing_is_an_undo_step_of_its_own(desk: OpenDesk, wire: Wire) -> None:
+def test_an_edit_while_the_user_types_is_an_undo_step_of_its_own(open_rig: OpenRig, wire: Wire) -> None:
     gate = Gate()
-    made = desk([[READ], [Text("I shout."), gate, wire.edit("notes.txt", "three", "THREE")], "All done."])
+    made = open_rig([[READ], [Text("I shout."), gate, wire.edit("notes.txt", "three", "THREE")], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Shout the third line.")
     gate.wait_reached()
@@ -89,12 +89,12 @@ def test_an_edit_in_the_middle_of_typing_is_an_undo_step_of_its_own(desk: OpenDe
 
 
 @pytest.mark.req("H4", "H5", "H10")
-def test_a_command_sees_what_the_agent_changed_and_the_user_did_not(desk: OpenDesk, wire: Wire) -> None:
+def test_a_command_sees_the_agents_changes_saved_but_not_the_users(open_rig: OpenRig, wire: Wire) -> None:
     edit, look = (
         wire.edit("notes.txt", "three", "THREE"),
         ToolCall("shell", {"command": "cat notes.txt | tee seen.txt"}),
     )
-    made = desk([[READ], [edit], [look], "All done."])
+    made = open_rig([[READ], [edit], [look], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Shout, then look.")
     made.allow()
@@ -108,14 +108,14 @@ def test_a_command_sees_what_the_agent_changed_and_the_user_did_not(desk: OpenDe
 
 
 @pytest.mark.req("H4", "H5", "H10")
-def test_what_the_user_has_not_saved_stays_so_and_the_command_s_reader_is_told(
-    desk: OpenDesk, wire: Wire
+def test_user_changes_stay_unsaved_and_the_model_is_informed_when_a_command_reads_the_file(
+    open_rig: OpenRig, wire: Wire
 ) -> None:
     edit, look = (
         wire.edit("notes.txt", "three", "THREE"),
         ToolCall("shell", {"command": "cat notes.txt | tee seen.txt"}),
     )
-    made = desk([[READ], [edit], [look], "All done."])
+    made = open_rig([[READ], [edit], [look], "All done."])
     nvim = made.open("notes.txt")
     nvim.keys("ggccmine<Esc>")
     nvim.wait_lines(["mine", *TEXT.split()[1:]])
@@ -131,10 +131,10 @@ def test_what_the_user_has_not_saved_stays_so_and_the_command_s_reader_is_told(
 
 
 @pytest.mark.req("H4", "H10")
-def test_a_file_that_is_not_open_is_written_to_disk_and_shown_with_its_change(
-    desk: OpenDesk, wire: Wire
+def test_a_file_that_is_not_open_is_written_to_disk_and_opened_at_its_change(
+    open_rig: OpenRig, wire: Wire
 ) -> None:
-    made = desk([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])
+    made = open_rig([[READ], [wire.edit("notes.txt", "three", "THREE")], "All done."])
     nvim = made.open("other.txt")
     made.submit("Shout.")
     made.wait_done("All done.")

@@ -1,4 +1,4 @@
-"""What can go wrong with a provider: one clear message in the panel, and a session that goes on."""
+"""Failures of a provider: one clear message in the panel, and the session can continue."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.acceptance.conftest import OpenDesk
-from tests.support.acceptance import Desk, Wire
+from tests.acceptance.conftest import OpenRig
+from tests.support.acceptance import NvimRig, Wire
 from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Gate, Text, ToolCall
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """`script` is what the provider answers before it is well; `said` stands in the message and `hint` below it.
+    """`script` is the provider's answers until it works again. The message contains `said`, with `hint` below it.
 
-    `closes`: the session ends, until something is sent again. `before` is what stands above the message.
+    `closes`: the session ends until the user sends another message. `before` is the text above the message.
     """
 
     script: tuple[Answer, ...]
@@ -53,27 +53,30 @@ TROUBLES = {
     "stream that is cut": Trouble(
         ([Text("Half"), CutStream()],),
         "the connection to {provider} ended in the middle of the answer",
-        "Send again; what arrived is kept.",
+        "What has arrived is kept",
         before=("Half",),
     ),
     "connection that is dropped": Trouble(
-        ([Text("Half"), DropConnection()],), "broke off its answer", "Send again", before=("Half",)
+        ([Text("Half"), DropConnection()],),
+        "broke off its answer",
+        "What has arrived is kept",
+        before=("Half",),
     ),
 }
 
 
-def words_of(desk: Desk) -> list[str]:
-    """The panel's lines with anything in them, of which those that a glyph begins are messages."""
-    return [line for line in desk.transcript() if line]
+def words_of(rig: NvimRig) -> list[str]:
+    """Return the non-empty lines of the panel, without the keys that an error offers. A message begins with a glyph."""
+    return [line for line in rig.transcript() if line and not line.startswith("┃ <CR>")]
 
 
 @pytest.mark.req("R1", "H10", "U8")
 @pytest.mark.parametrize("name", TROUBLES)
-def test_each_trouble_is_one_clear_message_and_the_session_goes_on(
-    desk: OpenDesk, wire: Wire, name: str
+def test_each_failure_is_one_clear_message_and_the_session_continues(
+    open_rig: OpenRig, wire: Wire, name: str
 ) -> None:
     trouble = TROUBLES[name]
-    made = desk([*trouble.script, "All is well."])
+    made = open_rig([*trouble.script, "All is well."])
     nvim = made.open("notes.txt")
     made.submit("Say something.")
     made.wait_transcript("✗ ")
@@ -88,7 +91,7 @@ def test_each_trouble_is_one_clear_message_and_the_session_goes_on(
     assert tuple(before) == trouble.before
     assert message.startswith("✗ ")
     assert trouble.said.format(**facts) in message
-    assert hint.startswith("  → ")
+    assert hint.startswith("┃ ")
     assert trouble.hint.format(**facts) in hint
     assert "Traceback" not in message + hint + nvim.lsp_log()
 
@@ -100,7 +103,7 @@ def test_each_trouble_is_one_clear_message_and_the_session_goes_on(
     assert words_of(made)[len(before) + 3 :] == [*resumed, "❯ Once more.", "All is well."]
 
 
-# Of what stands there for a moment only: it may be gone before anybody looks.
+# These texts are displayed only briefly and may be gone before they are read.
 KEEP_WHAT_IS_DRAWN = """
 drawn = {}
 vim.api.nvim_buf_attach(require("agent_ls.chat.transcript").buffer(), false, {
@@ -112,10 +115,13 @@ vim.api.nvim_buf_attach(require("agent_ls.chat.transcript").buffer(), false, {
 
 
 @pytest.mark.req("R1", "H10", "U8")
-def test_without_a_network_the_session_waits_and_goes_on_when_it_is_back(desk: OpenDesk, wire: Wire) -> None:
-    made = desk([])
+def test_without_a_network_the_session_waits_and_continues_when_it_is_back(
+    open_rig: OpenRig, wire: Wire
+) -> None:
+    made = open_rig([])
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # not listening: nobody answers there, and nobody else can
+        # bound but not listening: connections fail, and no other program can take the port
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         address = f"http://127.0.0.1:{port}{'/v1' if wire.provider == 'openai' else ''}"
         made.variables = {
@@ -131,13 +137,13 @@ def test_without_a_network_the_session_waits_and_goes_on_when_it_is_back(desk: O
     _, tried, message, hint = words_of(made)
     assert tried == "↻ Tried 3 times."
     assert message.startswith(f"✗ no connection to 127.0.0.1:{port}")
-    assert hint == "  → Check the network, the proxy settings and the base URL."
+    assert hint.startswith("┃ Check the network, the proxy settings and the base URL.")
 
 
 @pytest.mark.req("U8", "H10")
-def test_a_short_wait_that_the_provider_asks_for_is_made_and_told(desk: OpenDesk) -> None:
+def test_a_short_retry_delay_of_the_provider_is_waited_for_and_displayed(open_rig: OpenRig) -> None:
     gate = Gate()
-    made = desk([ErrorReply(429, headers={"retry-after": "1"}), [gate, Text("All is well.")]])
+    made = open_rig([ErrorReply(429, headers={"retry-after": "1"}), [gate, Text("All is well.")]])
     nvim = made.open("notes.txt")
     made.submit("Say something.")
     nvim.wait_screen("↻ Trying again in 1 s")
@@ -151,14 +157,16 @@ def test_a_short_wait_that_the_provider_asks_for_is_made_and_told(desk: OpenDesk
 
 
 @pytest.mark.req("T1", "R1", "H10")
-def test_arguments_that_are_not_json_are_told_to_the_model_and_the_user(desk: OpenDesk, wire: Wire) -> None:
-    made = desk([[ToolCall("read_file", '{"file_path": "notes')], "I mend that."])
+def test_arguments_that_are_not_json_are_reported_to_the_model_and_the_user(
+    open_rig: OpenRig, wire: Wire
+) -> None:
+    made = open_rig([[ToolCall("read_file", '{"file_path": "notes')], "I mend that."])
     nvim = made.open("notes.txt")
     made.submit("Read it.")
     made.wait_done("I mend that.")
 
     _, call, why, answer = words_of(made)
-    assert call == '✗ read_file {"file_path": "notes'
+    assert call == '✗ Reading {"file_path": "notes'
     assert why.startswith("  The arguments are not valid JSON: Unterminated string at line 1, column 15.")
     assert answer == "I mend that."
     (told,) = wire.results(made.model.requests[-1].body)
@@ -167,8 +175,10 @@ def test_arguments_that_are_not_json_are_told_to_the_model_and_the_user(desk: Op
 
 
 @pytest.mark.req("R1", "L3", "H10")
-def test_after_a_wrong_key_the_same_session_goes_on_with_the_right_one(desk: OpenDesk, wire: Wire) -> None:
-    made = desk(["All is well."], key="the-right-key")
+def test_after_a_wrong_key_the_same_session_continues_with_the_right_one(
+    open_rig: OpenRig, wire: Wire
+) -> None:
+    made = open_rig(["All is well."], key="the-right-key")
     nvim = made.open("notes.txt")
     made.submit("Say something.")
     made.wait_state("CLOSED")
@@ -189,8 +199,8 @@ def test_after_a_wrong_key_the_same_session_goes_on_with_the_right_one(desk: Ope
 
 
 @pytest.mark.req("U12", "H14", "H10")
-def test_without_a_key_the_panel_says_what_to_set_and_offers_the_walkthrough(desk: OpenDesk) -> None:
-    made = desk([])
+def test_without_a_key_the_panel_says_how_to_set_one_and_offers_the_walkthrough(open_rig: OpenRig) -> None:
+    made = open_rig([])
     made.variables = {}
     made.open("notes.txt")
     made.submit("Say something.")

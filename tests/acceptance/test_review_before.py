@@ -1,10 +1,10 @@
-"""Changes that are shown before they are made: in the buffer as virtual text, made by the user's verdict only."""
+"""Review before a change: proposals are virtual text, and only the user's decision applies them."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.conftest import TEXT, OpenDesk
+from tests.acceptance.conftest import TEXT, OpenRig
 from tests.support.acceptance import Wire
 from tests.support.loopback import ToolCall
 
@@ -13,9 +13,11 @@ LINES = TEXT.split()
 
 
 @pytest.mark.req("H6", "H10", "T3", "T4")
-def test_a_proposed_change_is_shown_moved_by_typing_kept_and_refused(desk: OpenDesk, wire: Wire) -> None:
+def test_a_proposal_is_displayed_moves_with_typing_and_is_kept_or_undone(
+    open_rig: OpenRig, wire: Wire
+) -> None:
     calls = [wire.edit("notes.txt", "three", "THREE"), wire.edit("notes.txt", "eight", "EIGHT")]
-    made = desk([[READ], calls[:1], calls[1:], "All done."])
+    made = open_rig([[READ], calls[:1], calls[1:], "All done."])
     nvim = made.open("notes.txt", review="before")
     made.submit("Shout.")
 

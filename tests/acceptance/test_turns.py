@@ -1,4 +1,4 @@
-"""A turn that runs is steered, stopped and looked at; what a command started is ended, and nothing else."""
+"""Steer, stop and inspect a running turn; stopping ends the processes of its commands and no others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import OpenDesk, only_linux
+from tests.acceptance.conftest import OpenRig, only_linux
 from tests.support.acceptance import Wire, end_process, wait_ended
 from tests.support.loopback import Text, ToolCall
 from tests.support.processes import Fifo, is_running
@@ -16,14 +16,14 @@ from tests.support.processes import Fifo, is_running
 
 @pytest.fixture
 def fifo(project: Path) -> Iterator[Fifo]:
-    """What commands of the agent say to the test."""
+    """A pipe for messages from the agent's commands to the test."""
     with Fifo(project / "fifo") as pipe:
         yield pipe
 
 
 @pytest.fixture
 def gate(project: Path) -> Iterator[Fifo]:
-    """What a command waits for."""
+    """A pipe that a command waits for."""
     with Fifo(project / "gate") as pipe:
         yield pipe
 
@@ -38,9 +38,9 @@ WAITING = shell("echo up > fifo; read _ < gate; echo through")
 @pytest.mark.req("L6", "H2", "H10")
 @pytest.mark.parametrize("how", ["command", "prompt"])
 def test_a_steer_during_a_tool_round_reaches_the_next_model_call(
-    desk: OpenDesk, wire: Wire, fifo: Fifo, gate: Fifo, how: str
+    open_rig: OpenRig, wire: Wire, fifo: Fifo, gate: Fifo, how: str
 ) -> None:
-    made = desk([[Text("I run it."), WAITING], "All done."])
+    made = open_rig([[Text("I run it."), WAITING], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Run it.")
     made.allow()
@@ -64,14 +64,14 @@ def test_a_steer_during_a_tool_round_reaches_the_next_model_call(
 
 @only_linux
 @pytest.mark.req("T5", "L16", "H2", "H10")
-def test_stop_ends_all_that_the_command_started_and_the_session_goes_on(
-    desk: OpenDesk, wire: Wire, fifo: Fifo
+def test_stop_ends_all_processes_of_the_command_and_the_session_continues(
+    open_rig: OpenRig, wire: Wire, fifo: Fifo
 ) -> None:
     kept_alive = "sh -c 'trap \"\" TERM; echo $$ > fifo; exec sleep 600'"
     command = (
         f"echo begun; echo $$ > fifo; sh -c 'echo $$ > fifo; exec sleep 600' & setsid {kept_alive} & wait"
     )
-    made = desk([[Text("I run it."), shell(command)], "All done."])
+    made = open_rig([[Text("I run it."), shell(command)], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Run it.")
     made.allow()
@@ -94,11 +94,11 @@ def test_stop_ends_all_that_the_command_started_and_the_session_goes_on(
 
 @only_linux
 @pytest.mark.req("T5", "L16", "H10")
-def test_a_background_process_is_listed_outlives_the_stop_and_ends_when_asked(
-    desk: OpenDesk, wire: Wire, fifo: Fifo, gate: Fifo
+def test_a_background_process_is_listed_survives_the_stop_and_can_be_ended(
+    open_rig: OpenRig, wire: Wire, fifo: Fifo, gate: Fifo
 ) -> None:
     begin = shell("echo $$ > fifo; exec sleep 600", background=True)
-    made = desk([[begin], [WAITING], "All done."])
+    made = open_rig([[begin], [WAITING], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Start it, then wait.")
     made.allow()
@@ -131,8 +131,8 @@ def test_a_background_process_is_listed_outlives_the_stop_and_ends_when_asked(
 
 @only_linux
 @pytest.mark.req("T5", "R4", "H10")
-def test_a_background_process_ends_with_the_editor(desk: OpenDesk, fifo: Fifo) -> None:
-    made = desk([[shell("echo $$ > fifo; exec sleep 600", background=True)], "All done."])
+def test_a_background_process_ends_with_the_editor(open_rig: OpenRig, fifo: Fifo) -> None:
+    made = open_rig([[shell("echo $$ > fifo; exec sleep 600", background=True)], "All done."])
     nvim = made.open("notes.txt")
     made.submit("Start it.")
     made.allow()

@@ -1,4 +1,4 @@
-"""Review before a change is made, with real sessions: what is asked, what waits, what the model is told."""
+"""Review before a change, with real sessions: proposals, pending decisions, and the results that the model gets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from agent_ls.app.settings import Settings
-from agent_ls.loop.events import (
+from agent_ls.app.settings.model import Settings
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     FileChange,
     Hunk,
@@ -21,7 +21,7 @@ from agent_ls.loop.events import (
 )
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, allow, deny, running
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, allow, deny, running
 
 Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
 
@@ -49,33 +49,33 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-async def proposed(bench: Bench, talk: Talk) -> list[Hunk]:
-    """Waits until the session has proposed something."""
+async def proposed(rig: SessionRig, talk: Talk) -> list[Hunk]:
+    """Wait until the session has proposed hunks; return them."""
     await talk.until("hunk_state")
-    return [hunk for hunks in bench.workbench.review.open_hunks().values() for hunk in hunks]
+    return [hunk for hunks in rig.manager.review.open_hunks().values() for hunk in hunks]
 
 
-async def decide(bench: Bench, verdict: Any, **how: Any) -> list[str]:
-    changed, refused = await bench.workbench.review.review(verdict=verdict, **how)
+async def decide(rig: SessionRig, verdict: Any, **how: Any) -> list[str]:
+    changed, refused = await rig.manager.review.review(verdict=verdict, **how)
     assert not refused
     return [hunk.state for hunk in changed]
 
 
 @pytest.mark.req("H6", "X8")
-async def test_edits_are_asked_about_as_hunks_and_not_as_approvals(work: Path) -> None:
-    async with running(work.parent, [[READ], [WHOLE], [edit("keep", "KEEP")], text("done")]) as bench:
-        talk = await bench.talk("ask", deny, review="before")
+async def test_edits_are_proposed_as_hunks_and_not_as_approvals(work: Path) -> None:
+    async with running(work.parent, [[READ], [WHOLE], [edit("keep", "KEEP")], text("done")]) as rig:
+        talk = await rig.talk("ask", deny, review="before")
         async with anyio.create_task_group() as group:
             group.start_soon(talk.say, "go")
-            first, last = await proposed(bench, talk)
+            first, last = await proposed(rig, talk)
             assert (work / "a.txt").read_text() == LINES
-            assert await decide(bench, "keep", hunk_ids=[first.id]) == ["kept"]
-            assert await decide(bench, "undo", hunk_ids=[last.id], comment="leave it") == ["undone"]
+            assert await decide(rig, "keep", hunk_ids=[first.id]) == ["kept"]
+            assert await decide(rig, "undo", hunk_ids=[last.id], comment="leave it") == ["undone"]
             await talk.until("hunk_state", 4)
-            assert await decide(bench, "undo", session_id=talk.session_id) == ["undone"]
+            assert await decide(rig, "undo", session_id=talk.session_id) == ["undone"]
         assert (work / "a.txt").read_text() == "ONE\nkeep\nlast\n"
         assert talk.of(ApprovalRequested) == []
-        _, partly, refused = bench.results()
+        _, partly, refused = rig.results()
         assert "kept 1 of its 2 parts" in partly.content and "leave it" in partly.content
         assert not partly.is_error and "+ONE" in partly.content
         assert refused.is_error and "refused your change of a.txt" in refused.content
@@ -84,16 +84,16 @@ async def test_edits_are_asked_about_as_hunks_and_not_as_approvals(work: Path) -
 
 
 @pytest.mark.req("H6")
-async def test_a_call_that_was_kept_whole_is_told_like_any_other(work: Path) -> None:
-    async with running(work.parent, [[READ], [edit()], [edit("ONE", "one")], text("done")]) as bench:
-        talk = await bench.talk("edits", deny, review="before")
+async def test_a_completely_kept_call_is_reported_like_any_other(work: Path) -> None:
+    async with running(work.parent, [[READ], [edit()], [edit("ONE", "one")], text("done")]) as rig:
+        talk = await rig.talk("edits", deny, review="before")
         async with anyio.create_task_group() as group:
             group.start_soon(talk.say, "go")
-            await proposed(bench, talk)
-            await decide(bench, "keep", session_id=talk.session_id)
+            await proposed(rig, talk)
+            await decide(rig, "keep", session_id=talk.session_id)
             await talk.until("hunk_state", 3)
-            await decide(bench, "keep", session_id=talk.session_id)
-        _, first, second = bench.results()
+            await decide(rig, "keep", session_id=talk.session_id)
+        _, first, second = rig.results()
         assert "1 replacement" in first.content and "1 replacement" in second.content
         assert [change.hunks for change in talk.of(FileChange)] == [(), ()]
 
@@ -102,11 +102,13 @@ async def test_a_call_that_was_kept_whole_is_told_like_any_other(work: Path) -> 
 @pytest.mark.parametrize(
     "path", [".git/hooks/pre-commit", "../outside.txt", ".vscode/settings.json", "AGENTS.md", ".bashrc"]
 )
-async def test_what_is_always_asked_is_asked_before_it_is_proposed(work: Path, path: str) -> None:
+async def test_calls_that_always_need_approval_are_approved_before_the_proposal(
+    work: Path, path: str
+) -> None:
     (work.parent / "outside.txt").write_text("one\n")
     script: Script = [[call("write_file", file_path=path, content="ONE\n")], text("done")]
-    async with running(work.parent, script) as bench:
-        talk = await bench.talk("full", deny, review="before")
+    async with running(work.parent, script) as rig:
+        talk = await rig.talk("full", deny, review="before")
         await talk.say("go")
         assert talk.of(ApprovalRequested)
         assert talk.of(HunkStateChanged) == []
@@ -114,64 +116,64 @@ async def test_what_is_always_asked_is_asked_before_it_is_proposed(work: Path, p
 
 
 @pytest.mark.req("X8")
-async def test_what_was_asked_and_allowed_is_still_proposed(work: Path) -> None:
+async def test_an_allowed_call_is_still_proposed(work: Path) -> None:
     script: Script = [[call("write_file", file_path="AGENTS.md", content="ONE\n")], text("done")]
-    async with running(work.parent, script) as bench:
-        talk = await bench.talk("ask", allow, review="before")
+    async with running(work.parent, script) as rig:
+        talk = await rig.talk("ask", allow, review="before")
         async with anyio.create_task_group() as group:
             group.start_soon(talk.say, "go")
-            (hunk,) = await proposed(bench, talk)
+            (hunk,) = await proposed(rig, talk)
             assert len(talk.of(ApprovalRequested)) == 1 and not (work / "AGENTS.md").exists()
-            await decide(bench, "keep", hunk_ids=[hunk.id])
+            await decide(rig, "keep", hunk_ids=[hunk.id])
         assert (work / "AGENTS.md").read_text() == "ONE\n"
 
 
 @pytest.mark.req("X8")
-async def test_in_plan_mode_nothing_is_proposed(work: Path) -> None:
-    async with running(work.parent, [[READ], [edit()], text("done")]) as bench:
-        talk = await bench.talk("plan", deny, review="before")
+async def test_plan_mode_proposes_nothing(work: Path) -> None:
+    async with running(work.parent, [[READ], [edit()], text("done")]) as rig:
+        talk = await rig.talk("plan", deny, review="before")
         await talk.say("go")
         assert talk.of(HunkStateChanged) == [] and (work / "a.txt").read_text() == LINES
 
 
 @pytest.mark.req("X8")
-async def test_a_call_keeps_the_setting_that_it_was_judged_by(work: Path) -> None:
-    async with running(work.parent, [[READ], [edit()], [edit("keep", "KEEP")], text("done")]) as bench:
-        talk = await bench.talk("ask", allow, review="before")
+async def test_a_call_keeps_the_review_setting_that_it_was_judged_by(work: Path) -> None:
+    async with running(work.parent, [[READ], [edit()], [edit("keep", "KEEP")], text("done")]) as rig:
+        talk = await rig.talk("ask", allow, review="before")
         async with anyio.create_task_group() as group:
             group.start_soon(talk.say, "go")
-            await proposed(bench, talk)
+            await proposed(rig, talk)
             await talk.live.configure(review="after")
             assert (work / "a.txt").read_text() == LINES
-            await decide(bench, "keep", session_id=talk.session_id)
+            await decide(rig, "keep", session_id=talk.session_id)
         assert len(talk.of(ApprovalRequested)) == 1  # the second edit is judged by the new setting
         assert (work / "a.txt").read_text() == "ONE\nKEEP\nlast\n"
 
 
 @pytest.mark.req("H6", "L7")
-async def test_an_interrupt_drops_what_is_proposed(work: Path) -> None:
-    async with running(work.parent, [[READ], [edit()], text("done")]) as bench:
-        talk = await bench.talk("ask", deny, review="before")
+async def test_an_interrupt_drops_proposals(work: Path) -> None:
+    async with running(work.parent, [[READ], [edit()], text("done")]) as rig:
+        talk = await rig.talk("ask", deny, review="before")
         async with anyio.create_task_group() as group:
             group.start_soon(talk.say, "go")
-            await proposed(bench, talk)
+            await proposed(rig, talk)
             talk.live.session.interrupt()
         assert talk.of(HunkStateChanged)[-1].hunks[0].state == "gone"
-        assert bench.workbench.review.open_hunks() == {}
+        assert rig.manager.review.open_hunks() == {}
         assert (work / "a.txt").read_text() == LINES
 
 
 @pytest.mark.req("H6")
-async def test_before_is_a_setting_and_holds_in_an_open_document(work: Path) -> None:
+async def test_review_before_can_be_set_and_works_in_an_open_document(work: Path) -> None:
     path = str(work / "a.txt")
     host = FakeEditorHost({path: LINES})
     settings = Settings(walkthrough_pause_ms=0, review="before")
-    async with running(work.parent, [[READ], [edit()], text("done")], settings=settings, host=host) as bench:
-        talk = await bench.talk("ask", deny)
+    async with running(work.parent, [[READ], [edit()], text("done")], settings=settings, host=host) as rig:
+        talk = await rig.talk("ask", deny)
         async with anyio.create_task_group() as group:
             group.start_soon(talk.say, "go")
-            await proposed(bench, talk)
+            await proposed(rig, talk)
             assert host.text(path) == LINES
             with anyio.fail_after(DEADLINE_S):
-                await decide(bench, "keep", session_id=talk.session_id)
+                await decide(rig, "keep", session_id=talk.session_id)
         assert host.text(path) == LINES.replace("one", "ONE")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.bounds import PathBounds, look as look_at, places_of
+from agent_ls.app.permissions.paths import PathBounds, look as look_at, places_of
 from agent_ls.environments.base import Attribution, CommandOptions, FileWrite, GrepOptions
 from agent_ls.environments.effects import PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
@@ -21,7 +21,7 @@ CALL = Attribution("s", "t", "call")
 
 
 class Guarded:
-    """A workspace with an `outside` folder beside it, and a home with keys in it."""
+    """A workspace, a folder `outside` next to it, and a home with keys in it."""
 
     def __init__(self, folder: Path) -> None:
         self.outside = folder / "outside"
@@ -60,7 +60,7 @@ async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
     await made.environment.cleanup()
 
 
-async def test_read_below_the_root_passes(guarded: Guarded) -> None:
+async def test_a_read_below_the_root_is_allowed(guarded: Guarded) -> None:
     assert await guarded.environment.read_bytes("a.txt") == b"mine\n"
     assert await guarded.environment.read_bytes(str(guarded.root / "a.txt")) == b"mine\n"
 
@@ -69,7 +69,7 @@ OUTSIDE = ["../outside/secret.txt", "link.txt", "folder/secret.txt"]
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-async def test_read_that_leads_outside_must_be_allowed_first(guarded: Guarded, path: str) -> None:
+async def test_a_read_outside_needs_approval(guarded: Guarded, path: str) -> None:
     (guarded.root / "link.txt").symlink_to(guarded.outside / "secret.txt")
     (guarded.root / "folder").symlink_to(guarded.outside)
     with pytest.raises(OutsideBoundsError) as refused:
@@ -79,7 +79,7 @@ async def test_read_that_leads_outside_must_be_allowed_first(guarded: Guarded, p
     assert await guarded.environment.read_bytes(path) == b"secret\n"
 
 
-async def test_read_that_was_allowed_is_not_allowed_any_more_when_the_link_leads_elsewhere(
+async def test_a_read_approval_ends_when_the_link_points_elsewhere(
     guarded: Guarded,
 ) -> None:
     link = guarded.root / "link.txt"
@@ -92,7 +92,7 @@ async def test_read_that_was_allowed_is_not_allowed_any_more_when_the_link_leads
         await guarded.environment.read_bytes("link.txt")
 
 
-async def test_each_way_of_looking_outside_is_refused(guarded: Guarded) -> None:
+async def test_each_kind_of_read_outside_is_refused(guarded: Guarded) -> None:
     outside = str(guarded.outside)
     for look in (
         guarded.environment.list_directory(outside),
@@ -105,7 +105,7 @@ async def test_each_way_of_looking_outside_is_refused(guarded: Guarded) -> None:
             await look
 
 
-async def test_file_outside_that_does_not_exist_is_not_found_so_that_it_can_be_asked_for(
+async def test_a_missing_file_outside_is_reported_as_not_found(
     guarded: Guarded,
 ) -> None:
     with pytest.raises(PathNotFoundError):
@@ -113,14 +113,14 @@ async def test_file_outside_that_does_not_exist_is_not_found_so_that_it_can_be_a
 
 
 @pytest.mark.parametrize("name", ["id", "../.ssh/id"])
-async def test_credentials_are_never_read_whatever_was_allowed(guarded: Guarded, name: str) -> None:
+async def test_credentials_are_never_read_even_with_approval(guarded: Guarded, name: str) -> None:
     path = guarded.keys / name
     guarded.allow_read(path)
     with pytest.raises(AccessDeniedError, match="credentials"):
         await guarded.environment.read_bytes(str(path))
 
 
-async def test_search_below_a_root_that_holds_credentials_leaves_them_out(tmp_path: Path) -> None:
+async def test_a_search_skips_credentials_below_the_root(tmp_path: Path) -> None:
     made = Guarded(tmp_path)
     (Path.home() / "notes.txt").write_text("a key\n")
     home = BoundedEnvironment(LocalEnvironment(str(Path.home())), PathBounds(places_of(str(Path.home()))))
@@ -130,43 +130,43 @@ async def test_search_below_a_root_that_holds_credentials_leaves_them_out(tmp_pa
         await home.read_bytes(str(made.keys / "id"))
 
 
-async def test_write_lands_where_it_was_judged(guarded: Guarded) -> None:
+async def test_a_write_goes_to_the_path_that_was_judged(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     await guarded.write("a.txt", "new\n", "mine\n")
     assert (guarded.root / "a.txt").read_text() == "new\n"
 
 
-async def test_write_that_nobody_judged_is_refused(guarded: Guarded) -> None:
+async def test_a_write_without_a_judgement_is_refused(guarded: Guarded) -> None:
     guarded.allow_write("a.txt", call_id="another")
-    with pytest.raises(AccessDeniedError, match="nobody was asked"):
+    with pytest.raises(AccessDeniedError, match="was not approved"):
         await guarded.write("a.txt", "new\n", "mine\n")
     assert (guarded.root / "a.txt").read_text() == "mine\n"
 
 
-async def test_write_that_changes_nothing_needs_nobody_s_word(guarded: Guarded) -> None:
+async def test_a_write_that_changes_nothing_needs_no_approval(guarded: Guarded) -> None:
     await guarded.write("a.txt", "mine\n", "mine\n")
 
 
-async def test_write_when_the_file_became_a_link_since_it_was_judged_is_refused(guarded: Guarded) -> None:
+async def test_a_write_is_refused_if_the_file_became_a_link_after_the_judgement(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     (guarded.root / "a.txt").unlink()
     (guarded.root / "a.txt").symlink_to(guarded.outside / "secret.txt")
-    with pytest.raises(AccessDeniedError, match="leads to"):
+    with pytest.raises(AccessDeniedError, match="resolves to"):
         await guarded.write("a.txt", "new\n", "secret\n")
     assert (guarded.outside / "secret.txt").read_text() == "secret\n"
 
 
-async def test_write_when_a_folder_became_a_link_since_it_was_judged_is_refused(guarded: Guarded) -> None:
+async def test_a_write_is_refused_if_a_folder_became_a_link_after_the_judgement(guarded: Guarded) -> None:
     (guarded.root / "sub").mkdir()
     guarded.allow_write("sub/new.txt")
     (guarded.root / "sub").rmdir()
     (guarded.root / "sub").symlink_to(guarded.outside)
-    with pytest.raises(AccessDeniedError, match="leads to"):
+    with pytest.raises(AccessDeniedError, match="resolves to"):
         await guarded.write("sub/new.txt", "new\n", None)
     assert not (guarded.outside / "new.txt").exists()
 
 
-async def test_one_write_of_several_that_leads_elsewhere_stops_them_all(guarded: Guarded) -> None:
+async def test_one_write_that_resolves_elsewhere_stops_the_whole_commit(guarded: Guarded) -> None:
     guarded.allow_write("a.txt", "b.txt")
     (guarded.root / "b.txt").symlink_to(guarded.outside / "secret.txt")
     writes = [
@@ -178,7 +178,7 @@ async def test_one_write_of_several_that_leads_elsewhere_stops_them_all(guarded:
     assert (guarded.root / "a.txt").read_text() == "mine\n"
 
 
-async def test_permission_to_write_ends_with_the_turn(guarded: Guarded) -> None:
+async def test_a_write_permission_ends_with_the_turn(guarded: Guarded) -> None:
     guarded.allow_write("a.txt")
     effect = ReadEffect((str(guarded.root),))
     guarded.bounds.allowed(
@@ -188,7 +188,7 @@ async def test_permission_to_write_ends_with_the_turn(guarded: Guarded) -> None:
         await guarded.write("a.txt", "new\n", "mine\n")
 
 
-async def test_root_that_is_opened_by_a_link_counts_by_both_names(tmp_path: Path) -> None:
+async def test_a_root_opened_through_a_link_counts_under_both_names(tmp_path: Path) -> None:
     made = Guarded(tmp_path)
     link = tmp_path / "by-link"
     link.symlink_to(made.root)
@@ -197,11 +197,11 @@ async def test_root_that_is_opened_by_a_link_counts_by_both_names(tmp_path: Path
     assert not places.is_inside(str(tmp_path / "work-2"))
 
 
-# -- between the look and the use
+# -- between check and use
 
 
 class Swapping(PathBounds):
-    """Right after each look, somebody puts a link to the outside in place of the folder `sub`."""
+    """Replaces the folder `sub` by a link to the outside right after each check."""
 
     def __init__(self, guarded: Guarded) -> None:
         super().__init__(guarded.bounds.places)
@@ -232,28 +232,28 @@ async def swapped(guarded: Guarded) -> Guarded:
     return guarded
 
 
-async def test_folder_that_becomes_a_link_after_the_look_is_not_read(swapped: Guarded) -> None:
-    with pytest.raises(AccessDeniedError, match="led elsewhere"):
+async def test_a_folder_that_becomes_a_link_after_the_check_is_not_read(swapped: Guarded) -> None:
+    with pytest.raises(AccessDeniedError, match="resolved to another file"):
         await swapped.environment.read_bytes("sub/secret.txt")
 
 
-async def test_folder_that_becomes_a_link_after_the_look_is_not_listed(swapped: Guarded) -> None:
-    with pytest.raises(AccessDeniedError, match="led elsewhere"):
+async def test_a_folder_that_becomes_a_link_after_the_check_is_not_listed(swapped: Guarded) -> None:
+    with pytest.raises(AccessDeniedError, match="resolved to another file"):
         await swapped.environment.list_directory("sub")
 
 
-async def test_folder_that_becomes_a_link_after_the_look_is_not_searched(swapped: Guarded) -> None:
+async def test_a_folder_that_becomes_a_link_after_the_check_is_not_searched(swapped: Guarded) -> None:
     found = await swapped.environment.grep("secret|harmless", "sub", GrepOptions())
     assert found.lines == ()
 
 
 @pytest.mark.parametrize("base", ["secret\n", None], ids=["changed", "made"])
-async def test_folder_that_becomes_a_link_after_the_look_is_not_written(
+async def test_a_folder_that_becomes_a_link_after_the_check_is_not_written(
     swapped: Guarded, base: str | None
 ) -> None:
     name = "sub/secret.txt" if base else "sub/new.txt"
     swapped.allow_write(name)
-    with pytest.raises(AccessDeniedError, match="led elsewhere"):
+    with pytest.raises(AccessDeniedError, match="resolved to another file"):
         await swapped.write(name, "x", base)
     assert [path.name for path in swapped.outside.iterdir()] == ["secret.txt"]
     assert (swapped.outside / "secret.txt").read_text() == "secret\n"
@@ -262,7 +262,7 @@ async def test_folder_that_becomes_a_link_after_the_look_is_not_written(
 # -- other names, other disks
 
 
-async def test_another_name_of_a_file_of_credentials_is_not_read(guarded: Guarded) -> None:
+async def test_a_hard_link_to_a_credentials_file_is_not_read(guarded: Guarded) -> None:
     (guarded.root / "hard").hardlink_to(guarded.keys / "id")
     (guarded.root / "twin").hardlink_to(guarded.root / "a.txt")
     with pytest.raises(AccessDeniedError, match="another name"):
@@ -271,8 +271,8 @@ async def test_another_name_of_a_file_of_credentials_is_not_read(guarded: Guarde
 
 
 @needs_bubblewrap
-def test_what_is_mounted_below_the_root_counts_as_inside(tmp_path: Path) -> None:
-    """Who mounts it there is the owner of the machine, not the model."""
+def test_a_mount_below_the_root_counts_as_inside(tmp_path: Path) -> None:
+    """Only the owner of the machine can mount a file system there, not the model."""
     root, outside = tmp_path / "work", tmp_path / "outside"
     (root / "mounted").mkdir(parents=True)
     outside.mkdir()
@@ -286,7 +286,7 @@ def test_what_is_mounted_below_the_root_counts_as_inside(tmp_path: Path) -> None
 
 READ_MOUNTED = """
 import sys, anyio
-from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 

@@ -1,17 +1,22 @@
-"""Definitions of tools in YAML: what is taken, and what is told of the rest, with file and line (T10)."""
+"""Tool definitions in YAML: valid ones are loaded, and each error is reported with file and line (T10)."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from agent_ls.app.cli_tools import load_cli_tools, own_names
-from agent_ls.app.trust import Trusting
-from agent_ls.tools.cli_tool import Scalar, argv
+from agent_ls import tools
+from agent_ls.app.permissions.trust import Trusting
+from agent_ls.app.skills import tool
+from agent_ls.app.tools.yaml_tools import load_cli_tools, own_kinds, own_names
+from agent_ls.mcp.deferred import CALL_TOOL, FIND_TOOLS
+from agent_ls.mcp.resources import READ_RESOURCE
+from agent_ls.tools.cli_tool import Scalar, build_argv
 from tests.support.fake_provider import text
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 pytestmark = pytest.mark.req("T10")
 
@@ -48,21 +53,21 @@ def write(folder: Path, text: str, name: str = "tools.yaml") -> Path:
 
 
 def one(lines: str) -> str:
-    """A tool with these lines besides what every one needs."""
+    """Return a tool with these lines in addition to the required ones."""
     head = "tools:\n  - name: t\n    description: d\n    category: read\n    cmd: ls\n"
     return head + "".join(f"    {line}\n" for line in dedent(lines).strip().splitlines())
 
 
-def test_definition_of_the_specification_when_loaded_then_makes_the_command(tmp_path: Path) -> None:
+def test_the_specified_definition_creates_the_command(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     loaded = load_cli_tools(tmp_path, None, trusted=False)
     (tool,) = loaded.tools
     assert loaded.problems == ()
     assert tool.source == f"{tmp_path}/tools.yaml:2"
-    assert argv(tool, {"resource": "pods"}) == ("kubectl", "get", "pods")
+    assert build_argv(tool, {"resource": "pods"}) == ("kubectl", "get", "pods")
     given: dict[str, Scalar] = {"resource": "pods", "namespace": "x", "wide": True}
-    assert argv(tool, given) == ("kubectl", "get", "pods", "-n", "x", "-o", "wide")
-    assert argv(tool, {"resource": "pods", "wide": False}) == ("kubectl", "get", "pods")
+    assert build_argv(tool, given) == ("kubectl", "get", "pods", "-n", "x", "-o", "wide")
+    assert build_argv(tool, {"resource": "pods", "wide": False}) == ("kubectl", "get", "pods")
 
 
 @pytest.mark.parametrize(
@@ -71,8 +76,13 @@ def test_definition_of_the_specification_when_loaded_then_makes_the_command(tmp_
         ("tools: [", 1, "this is no YAML"),
         ("- name: x\n", 1, "one list by the name `tools:`"),
         ("tools:\n  - &a {name: x}\n  - *a\n", 2, "anchors"),
-        ("tools:\n  - name: a\n    name: b\n", 3, "name stands here twice"),
-        ("tools:\n  - name: a b\n    description: d\n    category: read\n    cmd: x\n", 2, "name: "),
+        ("tools:\n  - name: a\n    name: b\n", 3, "name is defined twice here"),
+        (
+            "tools:\n  - name: a b\n    description: d\n    category: read\n    cmd: x\n",
+            2,
+            "is not a valid tool name",
+        ),
+        ("tools:\n  - name: a-b\n    description: d\n    category: read\n    cmd: x\n", 2, "letters, digits"),
         ("tools:\n  - name: a\n    description: d\n    cmd: x\n", 2, "category is missing"),
         ("tools:\n  - name: a\n    description: d\n    cmd: x\n    category: root\n", 5, "category: "),
         ("tools:\n  - name: shell\n    description: d\n    category: read\n    cmd: x\n", 2, "built in"),
@@ -97,13 +107,13 @@ def test_definition_of_the_specification_when_loaded_then_makes_the_command(tmp_
         (one("args: ['{{x}}']\nparameters:\n  x: {enum: [1]}"), 8, "in quotes, if it is a text"),
         (one("args: ['{{x}}']\nparameters:\n  x: {type: integer, maxLength: 1}"), 8, "are for texts"),
         (one("args: ['{{x}}']\nparameters:\n  x: {minimum: 1}"), 8, "are for numbers"),
-        (one("env:\n  A-B: x"), 7, "no name of a variable"),
+        (one("env:\n  A-B: x"), 7, "not a variable name"),
         (one("args: ['{{x}}']\nparameters:\n  x: {}\nenv:\n  A: '{{x}}'"), 10, "not put into variables"),
         (one("timeout_seconds: 0"), 6, "timeout_seconds: "),
         (one("args: ['{{x}}']\nparameters:\n  x: {}").replace("cmd: ls", "cmd: /bin/bash"), 5, "as commands"),
     ],
 )
-def test_definition_when_it_is_wrong_then_is_left_out_and_told_with_file_and_line(
+def test_a_wrong_definition_is_left_out_and_reported_with_file_and_line(
     source: str, line: int, words: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, source)
@@ -115,7 +125,7 @@ def test_definition_when_it_is_wrong_then_is_left_out_and_told_with_file_and_lin
     assert "agent-ls tools" in loaded.warning
 
 
-def test_one_definition_when_another_of_the_file_is_wrong_then_is_taken(tmp_path: Path) -> None:
+def test_a_valid_definition_is_loaded_next_to_a_wrong_one(tmp_path: Path) -> None:
     write(tmp_path, GOOD + "  - name: broken\n")
     loaded = load_cli_tools(tmp_path, None, trusted=False)
     assert [tool.name for tool in loaded.tools] == ["kubectl_get"]
@@ -123,7 +133,7 @@ def test_one_definition_when_another_of_the_file_is_wrong_then_is_taken(tmp_path
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"a: " + b"x" * 300_000, b"[" * 5000, b"", b"tools:\n"])
-def test_file_when_it_is_no_text_or_far_too_much_then_is_told_or_holds_nothing(
+def test_an_unreadable_or_oversized_file_is_reported_and_an_empty_one_has_no_tools(
     data: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "tools.yaml").write_bytes(data)
@@ -132,7 +142,7 @@ def test_file_when_it_is_no_text_or_far_too_much_then_is_told_or_holds_nothing(
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-def test_tools_of_a_project_when_it_is_not_trusted_then_are_left_out(trusted: bool, tmp_path: Path) -> None:
+def test_tools_of_an_untrusted_project_are_left_out(trusted: bool, tmp_path: Path) -> None:
     write(tmp_path / "work" / ".agent-ls", one("args: [a]"))
     write(tmp_path / "work" / ".agent-ls" / "tools", GOOD, "more.yaml")
     write(tmp_path / "home", one("args: [b]"))
@@ -143,19 +153,29 @@ def test_tools_of_a_project_when_it_is_not_trusted_then_are_left_out(trusted: bo
 
 
 @pytest.mark.parametrize("trusting", ["trusted", "restricted", "kept"])
-async def test_tools_of_a_project_when_its_user_has_not_trusted_it_then_are_offered_to_no_model(
+async def test_tools_of_an_undecided_project_are_not_offered_to_the_model(
     trusting: Trusting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AGENT_LS_TRUSTED_FOLDERS", raising=False)
     write(tmp_path / "project" / ".agent-ls", one("args: [a]"))
     write(tmp_path / "state", GOOD)
-    async with running(tmp_path, [text("Hello.")], trusting=trusting) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("Hello.")], trusting=trusting) as rig:
+        talk = await rig.talk()
         await talk.say("Hello?")
-        offered = {tool.name for tool in bench.model.requests[0].tools}
+        offered = {tool.name for tool in rig.model.requests[0].tools}
     assert "kubectl_get" in offered
     assert ("t" in offered) is (trusting == "trusted")
 
 
-def test_names_of_our_own_tools_hold_those_of_every_family() -> None:
+def test_reserved_names_include_the_tools_of_every_family() -> None:
     assert {"shell", "read_file", "grep", "apply_patch", "spawn_agent", "list_dir", "think"} <= own_names()
+    assert {"Bash", "run_shell_command", "update_plan"} <= own_names() - own_kinds()
+
+
+def test_names_of_our_own_tools_hold_those_of_every_file_of_a_tool() -> None:
+    written = [*Path(tools.__file__).parent.glob("*.py"), Path(tool.__file__)]
+    named = {
+        name for file in written for name in re.findall(r'^ +name="(\w+)",$', file.read_text(), re.MULTILINE)
+    }
+    assert {"symbols", "use_skill", "edit_notebook"} <= named
+    assert named | {FIND_TOOLS, CALL_TOOL, READ_RESOURCE} <= own_kinds()

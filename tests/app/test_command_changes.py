@@ -1,4 +1,4 @@
-"""What a command did to files is filed like any edit: reviewed, undone, merged into what the user has not saved."""
+"""File changes by a command are recorded like edits: reviewed, undone, and merged into unsaved documents."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.command_changes import Changes, CommandChanges
+from agent_ls.app.changes.snapshot import Changes, CommandChanges
 from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
+from agent_ls.loop.events.types import FileChange, ToolCallEnd, Warning
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, running
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 
 
 def shell(command: str) -> list[Piece | Sequence[Piece]]:
-    """A model that runs this command, and says no more."""
+    """Return a script in which the model runs this command and ends."""
     return [tool_call("shell", f'{{"command": "{command}", "description": "x"}}'), text("Done.")]
 
 
-async def ran(bench: Bench) -> Talk:
-    (bench.folder / "a.txt").write_text(OLD)
-    (bench.folder / "gone.txt").write_text("soon gone\n")
-    talk = await bench.talk(mode="full")
+async def ran(rig: SessionRig) -> Talk:
+    (rig.folder / "a.txt").write_text(OLD)
+    (rig.folder / "gone.txt").write_text("soon gone\n")
+    talk = await rig.talk(mode="full")
     await talk.say("Do it.")
     return talk
 
@@ -38,119 +38,119 @@ def changed(talk: Talk) -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.req("H6", "H4")
-async def test_files_that_a_command_changed_are_hunks_of_its_call_and_undone_like_any(tmp_path: Path) -> None:
+async def test_files_changed_by_a_command_are_hunks_of_its_call_and_can_be_undone(tmp_path: Path) -> None:
     command = "sed -i s/two/TWO/ a.txt; echo new > b.txt; rm gone.txt"
-    async with running(tmp_path, shell(command)) as bench:
-        talk = await ran(bench)
+    async with running(tmp_path, shell(command)) as rig:
+        talk = await ran(rig)
         assert changed(talk) == [("a.txt", "modify", 1), ("b.txt", "create", 1), ("gone.txt", "delete", 1)]
         (end,) = talk.of(ToolCallEnd)
         assert "for the user to review: a.txt, b.txt (new), gone.txt (deleted)." in end.output
-        assert "for the user to review" in str(bench.results()[0].content)
-        _, refused = await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        assert "for the user to review" in str(rig.results()[0].content)
+        _, refused = await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
         assert not refused
-        assert (bench.folder / "a.txt").read_text() == OLD
-        assert not (bench.folder / "b.txt").exists()
-        assert (bench.folder / "gone.txt").read_text() == "soon gone\n"
+        assert (rig.folder / "a.txt").read_text() == OLD
+        assert not (rig.folder / "b.txt").exists()
+        assert (rig.folder / "gone.txt").read_text() == "soon gone\n"
 
 
 @pytest.mark.req("H6")
-async def test_a_command_that_changes_nothing_says_nothing_of_files(tmp_path: Path) -> None:
-    async with running(tmp_path, shell("touch a.txt; cat a.txt")) as bench:
-        talk = await ran(bench)
+async def test_a_command_without_changes_reports_no_files(tmp_path: Path) -> None:
+    async with running(tmp_path, shell("touch a.txt; cat a.txt")) as rig:
+        talk = await ran(rig)
         assert changed(talk) == []
         assert "Changed by" not in talk.of(ToolCallEnd)[0].output
 
 
 @pytest.mark.req("H4", "H6")
-async def test_a_document_with_unsaved_typing_gets_the_change_merged_in(tmp_path: Path) -> None:
+async def test_an_unsaved_document_gets_the_change_merged(tmp_path: Path) -> None:
     path = str(tmp_path / "project" / "a.txt")
     typed = OLD.replace("seven", "SEVEN, typed and not saved")
     host = FakeEditorHost({path: typed})
-    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
-        talk = await ran(bench)
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as rig:
+        talk = await ran(rig)
         assert host.text(path) == typed.replace("two", "TWO")
         assert changed(talk) == [("a.txt", "modify", 1)]
         assert "a.txt (merged into the user's unsaved changes)" in talk.of(ToolCallEnd)[0].output
         assert [warning.code for warning in talk.of(Warning)] == ["merged_change"]
-        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
         assert host.text(path) == typed
 
 
 @pytest.mark.req("H4", "H6")
-async def test_where_the_user_types_in_the_same_lines_his_text_stays_and_both_are_told(
+async def test_on_conflict_the_users_text_stays_and_user_and_model_are_informed(
     tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "project" / "a.txt")
     typed = OLD.replace("two", "my two")
     host = FakeEditorHost({path: typed})
-    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
-        talk = await ran(bench)
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as rig:
+        talk = await ran(rig)
         assert host.text(path) == typed
-        assert (bench.folder / "a.txt").read_text() == OLD.replace("two", "TWO")
+        assert (rig.folder / "a.txt").read_text() == OLD.replace("two", "TWO")
         assert "left as they are: a.txt" in talk.of(ToolCallEnd)[0].output
         (warning,) = talk.of(Warning)
         assert warning.code == "disk_conflict" and "a.txt was changed on disk" in warning.message
 
 
 @pytest.mark.req("H4", "H6")
-async def test_a_file_that_a_command_deleted_under_unsaved_typing_is_a_conflict(tmp_path: Path) -> None:
+async def test_deleting_a_file_with_unsaved_text_is_a_conflict(tmp_path: Path) -> None:
     path = str(tmp_path / "project" / "a.txt")
     host = FakeEditorHost({path: OLD + "typed\n"})
-    async with running(tmp_path, shell("rm a.txt"), host=host) as bench:
-        talk = await ran(bench)
+    async with running(tmp_path, shell("rm a.txt"), host=host) as rig:
+        talk = await ran(rig)
         assert host.text(path) == OLD + "typed\n"
         assert [warning.code for warning in talk.of(Warning)] == ["disk_conflict"]
 
 
 @pytest.mark.req("H4", "H6")
-async def test_a_document_that_its_editor_showed_anew_before_the_end_of_the_command_has_its_hunk(
+async def test_a_document_reloaded_before_the_end_of_the_command_has_its_hunk(
     tmp_path: Path,
 ) -> None:
     path = str(tmp_path / "project" / "a.txt")
     both = OLD.replace("two", "TWO").replace("seven", "SEVEN, typed after it")
     host = FakeEditorHost({path: both})
-    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as bench:
-        talk = await ran(bench)
+    async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as rig:
+        talk = await ran(rig)
         assert changed(talk) == [("a.txt", "modify", 1)]
-        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
         assert host.text(path) == both.replace("TWO", "two")
 
 
 @pytest.mark.req("H4", "H6")
-async def test_what_the_user_saves_while_a_command_runs_is_his(tmp_path: Path) -> None:
+async def test_a_file_saved_by_the_user_during_a_command_is_a_user_change(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "told")
     os.mkfifo(tmp_path / "go")
     command = "sed -i s/two/TWO/ a.txt; echo > ../told; cat ../go; sed -i s/one/ONE/ mine.txt"
-    async with running(tmp_path, shell(command)) as bench:
+    async with running(tmp_path, shell(command)) as rig:
         talks: list[Talk] = []
 
         async def save_meanwhile() -> None:
             await anyio.Path(tmp_path / "told").read_text()
             for name, saved in (("mine.txt", "one\nsaved\n"), ("his.txt", "saved\n")):
-                await anyio.Path(bench.folder / name).write_text(saved)
-                bench.workbench.review.document_saved(str(bench.folder / name), saved)
+                await anyio.Path(rig.folder / name).write_text(saved)
+                rig.manager.review.document_saved(str(rig.folder / name), saved)
             await anyio.Path(tmp_path / "go").write_text("")
 
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(save_meanwhile)
-                talks.append(await ran(bench))
+                talks.append(await ran(rig))
         (talk,) = talks
         assert changed(talk) == [("a.txt", "modify", 1), ("mine.txt", "modify", 1)]
-        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
-        assert (bench.folder / "mine.txt").read_text() == "one\nsaved\n"
+        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        assert (rig.folder / "mine.txt").read_text() == "one\nsaved\n"
 
 
 @pytest.mark.req("H6")
-async def test_what_is_ignored_or_no_text_is_not_told(tmp_path: Path) -> None:
+async def test_ignored_and_binary_files_are_not_reported(tmp_path: Path) -> None:
     command = "echo x > skipped.log; head -c 10 /dev/zero > zeros; echo y > b.txt"
-    async with running(tmp_path, shell(command)) as bench:
-        (bench.folder / ".ignore").write_text("*.log\n")
-        talk = await ran(bench)
+    async with running(tmp_path, shell(command)) as rig:
+        (rig.folder / ".ignore").write_text("*.log\n")
+        talk = await ran(rig)
         assert changed(talk) == [("b.txt", "create", 1)]
 
 
-async def test_a_file_whose_text_was_not_kept_is_told_without_an_invented_hunk(tmp_path: Path) -> None:
+async def test_a_file_without_a_stored_old_text_is_reported_without_hunks(tmp_path: Path) -> None:
     large = tmp_path / "large.txt"
     large.write_text("x" * (2 * 1024 * 1024))
 
@@ -166,7 +166,7 @@ async def test_a_file_whose_text_was_not_kept_is_told_without_an_invented_hunk(t
     assert (await changes.changes(before)).unknown == (str(large),)
 
 
-async def test_files_of_a_folder_that_was_opened_meanwhile_are_not_new(tmp_path: Path) -> None:
+async def test_files_of_a_folder_opened_during_the_command_do_not_count_as_new(tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_text("x")
     folders: list[str] = []
 
@@ -182,7 +182,7 @@ async def test_files_of_a_folder_that_was_opened_meanwhile_are_not_new(tmp_path:
     assert [state.before for state in (await changes.changes(now)).states] == [b"x"]
 
 
-async def test_too_many_files_are_not_looked_at_and_that_is_said(tmp_path: Path) -> None:
+async def test_with_too_many_files_changes_are_not_searched_and_a_warning_says_so(tmp_path: Path) -> None:
     async def listed(limit: int) -> Sequence[str]:
         return [str(number) for number in range(limit)]
 
@@ -190,7 +190,7 @@ async def test_too_many_files_are_not_looked_at_and_that_is_said(tmp_path: Path)
     assert "too many" in (await changes.changes(await changes.look())).note
 
 
-async def test_a_command_that_removes_the_folder_that_it_works_in_is_told_as_that(tmp_path: Path) -> None:
+async def test_a_command_that_removes_its_working_folder_is_reported_as_such(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
 
@@ -202,11 +202,11 @@ async def test_a_command_that_removes_the_folder_that_it_works_in_is_told_as_tha
     changes = CommandChanges(str(folder), listed)
     before = await changes.look()
     folder.rmdir()
-    assert "their folder is gone" in (await changes.changes(before)).note
+    assert "the folder no longer exists" in (await changes.changes(before)).note
 
 
 class Passing(CommandChanges):
-    """After each listing it does `then`: what was listed may be gone, or another, by the time it is read."""
+    """Calls `then` after each listing: a listed file may be gone or changed when it is read."""
 
     then: Callable[[], object] = staticmethod(lambda: None)
 
@@ -217,7 +217,7 @@ class Passing(CommandChanges):
 
 
 @pytest.mark.req("H6")
-async def test_a_file_that_is_there_for_a_moment_while_it_is_looked_is_told_as_what_it_was(
+async def test_a_file_that_changes_during_the_check_is_reported_with_its_first_state(
     tmp_path: Path,
 ) -> None:
     async def listed(limit: int) -> Sequence[str]:

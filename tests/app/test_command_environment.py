@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.settings import parse_settings
+from agent_ls.app.settings.model import parse_settings
 from agent_ls.llm.credentials import Credentials
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 KEY = "sk-test-never-shown"
 
@@ -29,7 +29,7 @@ KEY = "sk-test-never-shown"
         ({"inherit": "all", "keep": ["ANTHROPIC_API_KEY"]}, ["MINE", "MY_TOKEN"]),
     ],
 )
-async def test_a_command_gets_the_variables_that_the_setting_lets_through(
+async def test_a_command_gets_the_variables_that_the_setting_permits(
     chosen: dict[str, object], seen: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINE", "1")
@@ -42,10 +42,10 @@ async def test_a_command_gets_the_variables_that_the_setting_lets_through(
     }
     script: list[Piece] = [tool_call("shell", json.dumps(look)), text("Done.")]
     credentials = Credentials.from_environment()
-    async with running(tmp_path, script, settings=settings, credentials=credentials) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, script, settings=settings, credentials=credentials) as rig:
+        talk = await rig.talk("full")
         await talk.say("look")
-        (result,) = bench.results()
+        (result,) = rig.results()
     names = [
         line for line in result.content.splitlines() if line in ("MINE", "MY_TOKEN", "ANTHROPIC_API_KEY")
     ]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.settings import ContextSettings, ProviderSettings, Settings
+from agent_ls.app.settings.model import ContextSettings, ProviderSettings, Settings
 from agent_ls.llm.messages import Role
-from agent_ls.loop.events import CacheLost, Compaction, UsageReport
+from agent_ls.loop.events.types import CacheLost, Compaction, UsageReport
 from tests.support.fake_provider import FakeProvider, Piece, problem_of, text, tool_call
-from tests.support.workbench import PROVIDER, Bench, Talk, running
+from tests.support.session_rig import PROVIDER, SessionRig, Talk, running
 
 SUMMARY = text("## Goal\nMend it.")
 
@@ -27,7 +27,7 @@ async def chat(talk: Talk, count: int) -> None:
         await talk.say(f"message {number}")
 
 
-async def compacted(bench: Bench, talk: Talk) -> None:
+async def compacted(rig: SessionRig, talk: Talk) -> None:
     before = len(talk.of(Compaction))
     talk.live.session.compact()
     await talk.until("compaction", before + 2)
@@ -35,44 +35,44 @@ async def compacted(bench: Bench, talk: Talk) -> None:
 
 
 @pytest.mark.req("L13", "O6", "R3")
-async def test_a_compacted_session_when_resumed_sends_what_it_would_have_sent(tmp_path: Path) -> None:
+async def test_a_resumed_compacted_session_sends_the_same_request(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "AGENTS.md").write_text("Use tabs.")
     script: list[Piece] = [text(f"answer {n}") for n in range(6)]
-    async with running(tmp_path, [*script, SUMMARY, text("found")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [*script, SUMMARY, text("found")]) as rig:
+        talk = await rig.talk()
         await chat(talk, 6)
-        await compacted(bench, talk)
+        await compacted(rig, talk)
         await talk.say("go on")
         told = talk.live.session.history.messages("p")
         calibration = talk.of(UsageReport)[-1].calibration
-        begun = prefix_of(bench.model)
+        begun = prefix_of(rig.model)
         assert begun[1][-1].name == "search_history"
-    async with running(tmp_path, [text("yes")]) as bench:
-        again = await bench.reopen(talk.session_id)
+    async with running(tmp_path, [text("yes")]) as rig:
+        again = await rig.reopen(talk.session_id)
         assert again.live.session.history.messages("p") == told
         await again.say("and now?")
-        sent = bench.model.requests[0].messages
+        sent = rig.model.requests[0].messages
         assert sent[1:-1] == told[1:]
-        assert prefix_of(bench.model) == begun
+        assert prefix_of(rig.model) == begun
         assert problem_of(sent) == ""
         assert [event.reason for event in again.of(CacheLost)] == ["compaction", "tools"]
         assert calibration != 1.0
-        fork = await bench.workbench.fork(talk.session_id)
+        fork = await rig.manager.fork(talk.session_id)
         assert fork.session.history.messages("p")[: len(told)] == told
 
 
 @pytest.mark.req("O4", "O5", "O6")
-async def test_project_documents_change_then_the_next_input_has_them_and_the_facts_stay(
+async def test_changed_project_documents_apply_from_the_next_input_and_the_facts_stay(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "project").mkdir()
     page = tmp_path / "project" / "AGENTS.md"
     page.write_text("Use tabs.")
-    async with running(tmp_path) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path) as rig:
+        talk = await rig.talk()
         await chat(talk, 2)
-        assert prefix_of(bench.model, 0) == prefix_of(bench.model, 1)
+        assert prefix_of(rig.model, 0) == prefix_of(rig.model, 1)
         (report, _) = talk.of(UsageReport)
         assert report.context.documents > 0
     log = next((tmp_path / "state").rglob("log.jsonl"))
@@ -80,41 +80,41 @@ async def test_project_documents_change_then_the_next_input_has_them_and_the_fac
         log.read_text().replace("Today's date: ", "Today's date: 19").replace('"today":"', '"today":"19')
     )
     page.write_text("Use blanks.")
-    async with running(tmp_path) as bench:
-        again = await bench.reopen(talk.session_id)
+    async with running(tmp_path) as rig:
+        again = await rig.reopen(talk.session_id)
         await again.say("and now?")
-        told = prefix_of(bench.model)[0].text
+        told = prefix_of(rig.model)[0].text
         assert "Use blanks." in told and "Use tabs." not in told
         assert "Today's date: 1920" in told  # of the day on which it began
         assert [event.reason for event in again.of(CacheLost)] == ["documents"]
 
 
 @pytest.mark.req("L13")
-async def test_hunks_that_wait_are_told_beside_the_summary(tmp_path: Path) -> None:
+async def test_pending_hunks_are_listed_with_the_summary(tmp_path: Path) -> None:
     write = {"file_path": "new.txt", "content": "one\ntwo\n"}
     script: list[Piece] = [tool_call("write_file", json.dumps(write)), *[text("ok")] * 8, SUMMARY, text("ok")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("full")
         await chat(talk, 8)
-        await compacted(bench, talk)
+        await compacted(rig, talk)
         await talk.say("go on")
-        background = bench.model.requests[-1].messages[1].text
+        background = rig.model.requests[-1].messages[1].text
         heading = "# Your changes that the user has neither kept nor undone yet"
         assert f"{heading}\n- new.txt: the file was created" in background
         assert "- message 0\n- message 1" in background
 
 
 @pytest.mark.req("L13")
-async def test_the_setting_says_whether_a_session_compacts_by_itself(tmp_path: Path) -> None:
+async def test_the_setting_decides_about_automatic_compaction(tmp_path: Path) -> None:
     settings = Settings(
         walkthrough_pause_ms=0,
         providers={PROVIDER: ProviderSettings(context_tokens=10_000)},
         context=ContextSettings(compact_at_percent=50, keep_messages=6, strategy="dropOldest"),
     )
-    async with running(tmp_path, settings=settings) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, settings=settings) as rig:
+        talk = await rig.talk()
         for _ in range(9):
             await talk.say("x" * 20_000)
         begun, done, *_ = talk.of(Compaction)
         assert (begun.trigger, begun.strategy, done.status) == ("auto", "dropOldest", "done")
-        assert [message.role for message in bench.model.requests[-1].messages[:2]] == [Role.SYSTEM, Role.USER]
+        assert [message.role for message in rig.model.requests[-1].messages[:2]] == [Role.SYSTEM, Role.USER]

@@ -1,4 +1,4 @@
-"""A session is deleted with all that is kept of it; what its last moment changed is not lost with it."""
+"""Deleting a session removes all its stored data; changes of its last moment are still reviewed first."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import anyio
 import pytest
 
 from agent_ls.app.errors import SessionHasHunksError, UnknownSessionError
-from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.editor_host import AppliedEdit
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, tool_call
-from tests.support.workbench import DEADLINE_S, running
+from tests.support.session_rig import DEADLINE_S, running
 
 pytestmark = pytest.mark.req("H2", "H6")
 
 
 class SlowHost(FakeEditorHost):
-    """An editor that carries out an edit when it may, whoever waits for that."""
+    """An editor that applies an edit only when the test allows it, even if the request was cancelled."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         super().__init__(texts)
         self.is_asked, self.may_apply = anyio.Event(), anyio.Event()
 
-    async def apply_edit(self, *edit: Any) -> OpenDocument:
+    async def apply_edit(self, *edit: Any) -> AppliedEdit:
         with anyio.CancelScope(shield=True):
             self.is_asked.set()
             await self.may_apply.wait()
@@ -35,7 +35,7 @@ class SlowHost(FakeEditorHost):
 
 
 @pytest.mark.parametrize("force", [False, True])
-async def test_session_whose_turn_ends_with_a_change_while_it_is_deleted_is_kept_unless_forced(
+async def test_a_session_whose_last_turn_makes_a_change_during_deletion_is_kept_unless_forced(
     tmp_path: Path, force: bool
 ) -> None:
     work = tmp_path / "project"
@@ -47,13 +47,13 @@ async def test_session_whose_turn_ends_with_a_change_while_it_is_deleted_is_kept
         [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
     ]
     host = SlowHost({str(work / "a.txt"): "one\nkeep\n"})
-    async with running(tmp_path, script, host=host) as bench:
-        talk = await bench.talk("edits")
+    async with running(tmp_path, script, host=host) as rig:
+        talk = await rig.talk("edits")
         refused: list[SessionHasHunksError] = []
 
         async def delete() -> None:
             try:
-                await bench.workbench.delete_session(talk.session_id, force=force)
+                await rig.manager.delete_session(talk.session_id, force=force)
             except SessionHasHunksError as error:
                 refused.append(error)
 
@@ -66,11 +66,11 @@ async def test_session_whose_turn_ends_with_a_change_while_it_is_deleted_is_kept
                 host.may_apply.set()
         assert host.text(str(work / "a.txt")) == "ONE\nkeep\n"
         if force:
-            assert not refused and not bench.workbench.review.open_hunks()
+            assert not refused and not rig.manager.review.open_hunks()
             with pytest.raises(UnknownSessionError):
-                await bench.workbench.open_session(talk.session_id)
+                await rig.manager.open_session(talk.session_id)
         else:
             assert len(refused) == 1
-            await bench.workbench.open_session(talk.session_id)
-            ((hunk,),) = bench.workbench.review.open_hunks().values()
+            await rig.manager.open_session(talk.session_id)
+            ((hunk,),) = rig.manager.review.open_hunks().values()
             assert hunk.state == "pending"

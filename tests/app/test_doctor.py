@@ -1,8 +1,10 @@
-"""`agent-ls doctor`: it says what is missing and what to do, shows no key, and asks nobody when it is told so."""
+"""`agent-ls doctor` reports missing parts with a hint, prints no key, and contacts no provider unless asked to."""
 
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,8 +15,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from agent_ls.app.doctor import EDITORS as EDITORS_KNOWN, Finding, examine, windows
-from agent_ls.app.settings import Settings, parse_settings
+from agent_ls.app.diagnostics.doctor import EDITORS as EDITORS_KNOWN, Finding, examine, windows
+from agent_ls.app.diagnostics.places import examine_place
+from agent_ls.app.diagnostics.user_files import user_file_findings
+from agent_ls.app.settings.model import Settings, parse_settings
+from agent_ls.environments.far.place import Place
 from tests.docs.pages import read, section, table
 from tests.support import commands
 from tests.support.loopback import AnthropicServer, ErrorReply
@@ -27,7 +32,7 @@ async def found(*, asks_providers: bool = False) -> dict[str, Finding]:
 
 
 @pytest.mark.req("H16")
-async def test_on_a_machine_with_nothing_set_it_says_what_to_do() -> None:
+async def test_without_any_setup_it_gives_hints() -> None:
     findings = await found()
 
     assert findings["keys"].grade == "note" and "agent-ls keys set" in findings["keys"].hint
@@ -39,7 +44,7 @@ async def test_on_a_machine_with_nothing_set_it_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     "name", ["ANTHROPIC_KEY", "ANTHROPIC_APIKEY", "CLAUDE_API_KEY", "ANTHROPIC_AUTH_TOKEN"]
 )
-async def test_a_key_in_a_variable_that_nothing_reads_is_told(
+async def test_a_key_in_a_variable_that_nothing_reads_is_reported(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, SECRET)
@@ -53,7 +58,7 @@ async def test_a_key_in_a_variable_that_nothing_reads_is_told(
     assert (await found())["keys"].text == "there is one for anthropic"
 
 
-async def test_a_provider_that_cannot_be_reached_is_what_is_to_be_mended(
+async def test_an_unreachable_provider_is_a_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with AnthropicServer([ErrorReply(401)]) as provider:
@@ -65,7 +70,7 @@ async def test_a_provider_that_cannot_be_reached_is_what_is_to_be_mended(
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o750])
-async def test_a_state_folder_that_others_may_read_is_a_problem(
+async def test_a_state_folder_readable_by_others_is_a_problem(
     mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "state"
@@ -78,7 +83,7 @@ async def test_a_state_folder_that_others_may_read_is_a_problem(
     assert finding.grade == "bad" and finding.hint == f"chmod 700 {state}"
 
 
-async def test_a_state_folder_that_cannot_be_made_and_a_missing_certificate_are_problems(
+async def test_an_unwritable_state_folder_and_a_missing_certificate_are_problems(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -96,7 +101,9 @@ async def test_a_state_folder_that_cannot_be_made_and_a_missing_certificate_are_
 
 
 @pytest.mark.req("X5")
-async def test_a_wrong_key_is_told_by_the_provider_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wrong_key_is_reported_by_the_provider_and_never_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with AnthropicServer([ErrorReply(401)]) as provider:
         monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.base_url)
@@ -107,7 +114,7 @@ async def test_a_wrong_key_is_told_by_the_provider_and_never_shown(monkeypatch: 
     assert SECRET not in str(findings)
 
 
-async def test_the_command_prints_a_line_for_each_and_ends_with_0_when_nothing_is_bad(tmp_path: Path) -> None:
+async def test_the_command_prints_one_line_per_finding_and_returns_0_without_problems(tmp_path: Path) -> None:
     environ = commands.environment(tmp_path / "home")
     done = await anyio.run_process(commands.command("doctor", "--offline"), env=environ, check=False)
 
@@ -116,7 +123,9 @@ async def test_the_command_prints_a_line_for_each_and_ends_with_0_when_nothing_i
 
 
 @pytest.mark.req("H16")
-async def test_for_programs_it_prints_objects_and_ends_with_1_when_something_is_bad(tmp_path: Path) -> None:
+async def test_json_output_has_one_object_per_finding_and_the_exit_code_is_1_with_a_problem(
+    tmp_path: Path,
+) -> None:
     environ = {**commands.environment(tmp_path / "home"), "SSL_CERT_FILE": str(tmp_path / "none.pem")}
     done = await anyio.run_process(
         commands.command("doctor", "--offline", "--json"), env=environ, check=False
@@ -132,7 +141,9 @@ async def test_for_programs_it_prints_objects_and_ends_with_1_when_something_is_
 
 
 def authority(days: int, *, is_authority: bool = True) -> bytes:
-    """A certificate in PEM that is valid for so many days from now; it began when others may have ended already."""
+    """Return a PEM certificate that is valid for this many days from now; it began before that, in case it
+    has expired.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "A test's own")])
     now = datetime.now(UTC)
@@ -164,7 +175,7 @@ def authority(days: int, *, is_authority: bool = True) -> bytes:
     ],
 )
 @pytest.mark.parametrize("by", ["SSL_CERT_FILE", "providers.anthropic.caFile"])
-async def test_a_file_of_authorities_is_looked_at_for_what_it_holds_and_how_long(
+async def test_a_certificate_file_is_checked_for_authorities_and_expiry(
     by: str, held: list[bytes], grade: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "ca.pem"
@@ -183,7 +194,7 @@ async def test_a_file_of_authorities_is_looked_at_for_what_it_holds_and_how_long
 
 
 @pytest.mark.req("H16")
-async def test_the_settings_of_an_editor_are_looked_at_and_their_addresses_asked(tmp_path: Path) -> None:
+async def test_the_editors_settings_are_checked_and_their_providers_contacted(tmp_path: Path) -> None:
     environ = commands.environment(tmp_path / "home")
     file = tmp_path / "settings.json"
     with AnthropicServer([ErrorReply(401)]) as provider:
@@ -200,21 +211,27 @@ async def test_the_settings_of_an_editor_are_looked_at_and_their_addresses_asked
 
 
 @pytest.mark.parametrize("content", ["[]", "{", None])
-async def test_a_file_of_settings_that_is_none_is_said_in_one_line(
-    content: str | None, tmp_path: Path
-) -> None:
+async def test_an_invalid_settings_file_is_reported_in_one_line(content: str | None, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     if content is not None:
         file.write_text(content)
     words = commands.command("doctor", "--offline", "--settings", str(file))
     done = await anyio.run_process(words, env=commands.environment(tmp_path / "home"), check=False)
 
-    assert done.returncode == 2 and done.stderr.decode().startswith(f"agent-ls: {file} is no JSON object")
+    assert done.returncode == 2 and done.stderr.decode().startswith(f"agent-ls: the settings file {file} ")
 
 
-async def test_keys_that_others_may_read_are_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.req("H19")
+async def test_the_users_settings_file_is_checked_too(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text('{"maxTurn": 1}')
+    environ = commands.environment(tmp_path / "home", AGENT_LS_SETTINGS=str(file))
+    done = await anyio.run_process(commands.command("doctor", "--offline"), env=environ, check=False)
+
+    assert done.returncode == 1 and f"{file}: agentLs.maxTurn: is not a setting" in done.stdout.decode()
+
+
+async def test_keys_readable_by_others_are_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
     (state / "keys.json").write_text("{}")
@@ -237,9 +254,38 @@ EDITORS = [
 ]
 
 
+@pytest.mark.req("T12", "T15", "T16")
+async def test_files_of_skills_agents_and_hooks_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    for name, content in (
+        ("skills/quiet/SKILL.md", "---\nname: quiet\n---\nx"),
+        ("agents/quiet.md", "no rows"),
+        ("hooks.json", json.dumps({"hooks": {
+            "PreToolUse": [{"matcher": "run_terminal", "hooks": [{"type": "command", "command": "true"}]}],
+            "beforeShellExecution": [{"hooks": [{"type": "command", "command": "true"}]}],
+        }})),
+    ):  # fmt: skip
+        (state / name).parent.mkdir(parents=True, exist_ok=True)
+        (state / name).write_text(content, "utf-8")
+    monkeypatch.setenv("AGENT_LS_STATE_DIR", str(state))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    found = [it.text for it in user_file_findings(Settings())]
+    assert len(found) == 4
+    for words in (
+        "skills/quiet/SKILL.md: ",
+        "agents/quiet.md: ",
+        "'run_terminal' fits no tool",
+        "beforeShellExecution",
+    ):
+        assert any(words in text for text in found), (words, found)
+
+
 @pytest.mark.req("H11")
 @pytest.mark.parametrize(("program", "new", "old"), EDITORS)
-async def test_an_editor_on_path_is_told_with_the_lowest_version_that_works(
+async def test_an_editor_on_path_is_reported_with_the_minimum_version(
     program: str, new: str, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grades = []
@@ -255,7 +301,7 @@ async def test_an_editor_on_path_is_told_with_the_lowest_version_that_works(
 
 
 @pytest.mark.req("H19")
-def test_windows_is_told_what_it_has_less_of_and_what_of_it_is_not_proven() -> None:
+def test_on_windows_missing_and_untested_features_are_reported() -> None:
     findings = list(windows())
 
     assert all(one.grade == "note" and "Windows" in one.text and one.hint for one in findings)
@@ -263,9 +309,22 @@ def test_windows_is_told_what_it_has_less_of_and_what_of_it_is_not_proven() -> N
 
 
 @pytest.mark.req("H19")
-def test_the_page_of_limits_names_what_is_untested_on_each_system() -> None:
+def test_the_page_of_limits_names_untested_features_per_system() -> None:
     rows = {row[0]: row[2] for row in table(section(read("docs/security.md"), "## Systems"), "system")}
 
     assert set(rows) == {"Linux", "macOS", "Windows"}
     assert "our tests do not run there" in rows["macOS"]
     assert "under Wine; Windows itself" in rows["Windows"] and "are not" in rows["Windows"]
+
+
+@pytest.mark.req("X3")
+async def test_a_place_is_checked_with_its_folder_python_and_programs(tmp_path: Path) -> None:
+    place = Place("command", command=(sys.executable,), path=str(tmp_path))
+    found = await examine_place(place)
+    assert [it.grade for it in found[:2]] == ["good", "good"]
+    assert str(tmp_path) in found[1].text and "Python 3." in found[0].text
+    assert any("git" in it.text for it in found)
+    (missing,) = [it for it in await examine_place(replace(place, path="/no/such")) if it.grade == "bad"]
+    assert "/no/such" in missing.text and missing.hint
+    (lost,) = await examine_place(replace(place, command=("no-such-program",)))
+    assert lost.grade == "bad" and "no-such-program is not installed" in lost.text and lost.hint

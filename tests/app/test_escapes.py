@@ -1,4 +1,4 @@
-"""Ways out of the walls, each tried: links, names, files that change while a person thinks, answers out of place."""
+"""Attempts to leave the workspace: links, names, files that change while the user decides, late or forged answers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from agent_ls.loop.approval import Answer, UnknownApprovalError
-from agent_ls.loop.events import ApprovalRequested, ApprovalResolved, ToolCallEnd
+from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, ToolCallEnd
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, allow, deny, running, wait
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, allow, deny, running, wait
 
 pytestmark = pytest.mark.req("X6", "H7")
 
@@ -41,9 +41,9 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-async def told(bench: Bench, talk: Talk) -> str:
+async def told(rig: SessionRig, talk: Talk) -> str:
     await talk.say("go")
-    return "\n".join(result.content for result in bench.results())
+    return "\n".join(result.content for result in rig.results())
 
 
 # -- reading
@@ -101,39 +101,39 @@ BY_COMMAND = ["cat {}", "head -n1 {}", "cat < {}", "grep . {}", "X={}; cat $X", 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
 @pytest.mark.parametrize("mode", ["ask", "full"])
-async def test_what_lies_outside_is_read_by_no_tool_and_no_command_unasked(
+async def test_no_tool_or_command_reads_outside_without_approval(
     work: Path, way: Callable[[Path], str], mode: Any
 ) -> None:
     place = way(work)
     commands = [line.format(place) for line in BY_COMMAND if not (place.startswith("/") and "./" in line)]
     calls = [call("read_file", file_path=place), call("grep", pattern="secret", path=place)]
     calls += [shell(command, number) for number, command in enumerate(commands)]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        talk = await bench.talk(mode, deny)
-        assert "outside secret" not in await told(bench, talk)
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        talk = await rig.talk(mode, deny)
+        assert "outside secret" not in await told(rig, talk)
         assert len(talk.of(ApprovalRequested)) == len(calls)
 
 
-async def test_pattern_that_finds_a_link_outside_is_asked_about(work: Path) -> None:
+async def test_a_pattern_that_matches_a_link_outside_needs_approval(work: Path) -> None:
     (work / "b.txt").symlink_to("../outside/o.txt")
     calls = [shell("cat *.txt", 1), shell("head -n 3 ?.txt", 2), shell("cat [ab].txt", 3)]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        talk = await bench.talk("full", deny)
-        assert "outside secret" not in await told(bench, talk)
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        talk = await rig.talk("full", deny)
+        assert "outside secret" not in await told(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 3
 
 
-async def test_search_of_the_workspace_tells_nothing_of_what_links_lead_to(work: Path) -> None:
+async def test_a_workspace_search_returns_nothing_from_links_to_the_outside(work: Path) -> None:
     (work / "link").symlink_to("../outside")
     (work / "b.txt").symlink_to("../outside/o.txt")
     calls = [call("grep", pattern="secret", path="."), call("glob", pattern="**/*")]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        assert "outside secret" not in await told(bench, await bench.talk("full", deny))
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        assert "outside secret" not in await told(rig, await rig.talk("full", deny))
 
 
 @pytest.mark.req("X7")
 @pytest.mark.parametrize("name", [".SSH/id", ".ssh/../.ssh/id", ".ſſh/id", "./.ssh/id"])
-async def test_credentials_are_refused_by_whatever_name_the_disk_may_take(work: Path, name: str) -> None:
+async def test_credentials_are_refused_under_every_name_of_the_file_system(work: Path, name: str) -> None:
     keys = Path.home() / ".ssh"
     keys.mkdir()
     (keys / "id").write_text(SECRET)
@@ -141,25 +141,25 @@ async def test_credentials_are_refused_by_whatever_name_the_disk_may_take(work: 
         call("read_file", file_path=str(Path.home() / name)),
         call("read_file", 2, file_path=f"~/{name}"),
     ]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        talk = await bench.talk("full", allow, workspace_folder=str(Path.home()))
-        assert "outside secret" not in await told(bench, talk)
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        talk = await rig.talk("full", allow, workspace_folder=str(Path.home()))
+        assert "outside secret" not in await told(rig, talk)
         assert unicodedata.normalize("NFKC", ".ſſh") == ".ssh"
 
 
 # -- writing
 
 
-async def test_file_with_another_name_outside_by_a_hard_link_is_asked_about(work: Path) -> None:
+async def test_a_file_with_a_hard_link_outside_needs_approval(work: Path) -> None:
     os.link(work.parent / "outside" / "o.txt", work / "hard.txt")
     calls = [
         call("read_file", file_path="hard.txt"),
         call("write_file", file_path="hard.txt", content="mine\n"),
     ]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("go")
-        assert "other names" in talk.of(ApprovalRequested)[0].reason
+        assert "other hard links" in talk.of(ApprovalRequested)[0].reason
     assert (work.parent / "outside" / "o.txt").read_text() == SECRET
 
 
@@ -173,13 +173,13 @@ async def test_file_with_another_name_outside_by_a_hard_link_is_asked_about(work
     ],
     ids=["move", "add", "delete", "by a link"],
 )
-async def test_patch_that_leaves_the_workspace_is_asked_about_and_nothing_of_it_is_done(
+async def test_a_patch_that_leaves_the_workspace_needs_approval_and_is_not_applied_partly(
     work: Path, patch: str
 ) -> None:
     (work / "link").symlink_to("../outside")
     before = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
-    async with running(work.parent, [[shell(f"apply_patch <<'EOF'\n{patch}\nEOF")]]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(work.parent, [[shell(f"apply_patch <<'EOF'\n{patch}\nEOF")]]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("go")
         assert talk.of(ApprovalRequested) and talk.of(ToolCallEnd)[0].is_error
     after = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
@@ -195,7 +195,7 @@ OUT_BY_PROCESS = [
 
 @pytest.mark.parametrize("place", OUT_BY_PROCESS)
 @pytest.mark.parametrize("how", ["write_file", "shell", "apply_patch"])
-async def test_nothing_is_written_outside_by_way_of_a_process(work: Path, place: str, how: str) -> None:
+async def test_nothing_outside_is_written_through_a_process(work: Path, place: str, how: str) -> None:
     path = place.format(outside=work.parent / "outside")
     calls = {
         "write_file": call("write_file", file_path=path, content="mine\n"),
@@ -205,8 +205,8 @@ async def test_nothing_is_written_outside_by_way_of_a_process(work: Path, place:
             "*** End Patch\nEOF"
         ),
     }
-    async with running(work.parent, [[calls[how]]]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(work.parent, [[calls[how]]]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("go")
         (end,) = talk.of(ToolCallEnd)
         assert end.is_error
@@ -217,11 +217,11 @@ async def test_nothing_is_written_outside_by_way_of_a_process(work: Path, place:
 @pytest.mark.parametrize(
     "name", [".GIT/config", ".Git/Config", ".ɢɪᴛ/../.git/config", ".git/./config", ".giᵗ/config"]
 )
-async def test_what_configures_tools_is_asked_about_by_whatever_name_the_disk_may_take(
+async def test_configuration_of_tools_needs_approval_under_every_name_of_the_file_system(
     work: Path, name: str
 ) -> None:
-    async with running(work.parent, [[call("write_file", file_path=name, content="[core]\n")]]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(work.parent, [[call("write_file", file_path=name, content="[core]\n")]]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == 1, name
 
@@ -229,34 +229,32 @@ async def test_what_configures_tools_is_asked_about_by_whatever_name_the_disk_ma
 @pytest.mark.parametrize(
     "name", ["PRIVATE/p.txt", "Private/P.TXT", "ｐrivate/p.txt", "prıvate/../private/p.txt"]
 )
-async def test_what_the_ignore_file_names_is_hidden_by_whatever_name_the_disk_may_take(
-    work: Path, name: str
-) -> None:
+async def test_ignored_files_are_hidden_under_every_name_of_the_file_system(work: Path, name: str) -> None:
     (work / ".agent-ls-ignore").write_text("Private/\n")
     place = work / name
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("hidden word\n")
-    async with running(work.parent, [[call("read_file", file_path=name)], [shell(f"cat '{name}'")]]) as bench:
-        talk = await bench.talk("full", allow)
-        said = await told(bench, talk)
+    async with running(work.parent, [[call("read_file", file_path=name)], [shell(f"cat '{name}'")]]) as rig:
+        talk = await rig.talk("full", allow)
+        said = await told(rig, talk)
         assert "hidden word" not in said and said.count("blocked by policy") == 2
 
 
-async def test_file_that_is_replaced_between_the_answer_and_the_write_is_not_overwritten(work: Path) -> None:
+async def test_a_file_replaced_between_the_answer_and_the_write_is_not_overwritten(work: Path) -> None:
     def replace_and_allow(request: ApprovalRequested) -> Answer:
         (work / "a.txt").unlink()
         (work / "a.txt").write_text("another\n")
         return allow(request)
 
     edit = call("edit_file", file_path="a.txt", old_string="one", new_string="ONE")
-    async with running(work.parent, [[call("read_file", file_path="a.txt")], [edit]]) as bench:
-        talk = await bench.talk("ask", replace_and_allow)
+    async with running(work.parent, [[call("read_file", file_path="a.txt")], [edit]]) as rig:
+        talk = await rig.talk("ask", replace_and_allow)
         await talk.say("go")
         assert talk.of(ToolCallEnd)[-1].is_error
     assert (work / "a.txt").read_text() == "another\n"
 
 
-async def test_command_whose_file_becomes_a_link_while_a_person_thinks_is_asked_about_again(
+async def test_a_command_whose_file_becomes_a_link_during_the_approval_needs_approval_again(
     work: Path,
 ) -> None:
     def swap(request: ApprovalRequested) -> Answer:
@@ -267,24 +265,24 @@ async def test_command_whose_file_becomes_a_link_while_a_person_thinks_is_asked_
         (work / "a.txt").symlink_to("../outside/o.txt")
         return allow(request)
 
-    async with running(work.parent, [[shell("touch b.txt; cat a.txt")]]) as bench:
-        talk = await bench.talk("ask", swap)
-        assert "outside secret" not in await told(bench, talk)
+    async with running(work.parent, [[shell("touch b.txt; cat a.txt")]]) as rig:
+        talk = await rig.talk("ask", swap)
+        assert "outside secret" not in await told(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 2 and not (work / "b.txt").exists()
 
 
-async def test_mode_that_becomes_plan_while_a_person_thinks_holds_for_what_he_allowed(work: Path) -> None:
+async def test_a_change_to_plan_mode_during_an_approval_applies_to_the_allowed_call(work: Path) -> None:
     def plan(request: ApprovalRequested) -> Answer:
-        talk.live.desk.mode = "plan"
+        talk.live.approver.mode = "plan"
         return allow(request)
 
-    async with running(work.parent, [[shell("touch made")]]) as bench:
-        talk = await bench.talk("ask", plan)
-        assert "plan mode" in await told(bench, talk)
+    async with running(work.parent, [[shell("touch made")]]) as rig:
+        talk = await rig.talk("ask", plan)
+        assert "plan mode" in await told(rig, talk)
     assert not (work / "made").exists()
 
 
-async def test_repository_inside_of_the_files_is_not_run_by_a_look_at_git(work: Path) -> None:
+async def test_a_repository_made_from_workspace_files_is_not_used_by_a_git_read(work: Path) -> None:
     for name in ("objects", "refs"):
         (work / "docs" / name).mkdir(parents=True)
     (work / "docs" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -295,8 +293,8 @@ async def test_repository_inside_of_the_files_is_not_run_by_a_look_at_git(work: 
         "git -C docs/refs status",
         "cd docs/objects; git diff",
     ]
-    async with running(work.parent, [[shell(line, n)] for n, line in enumerate(commands)]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(work.parent, [[shell(line, n)] for n, line in enumerate(commands)]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == len(commands)
 
@@ -304,97 +302,97 @@ async def test_repository_inside_of_the_files_is_not_run_by_a_look_at_git(work: 
 @pytest.mark.parametrize(
     "name", ["shell.read_file", "server__shell", "read_file__shell", "Shell", "shell ", "mcp/shell"]
 )
-async def test_tool_name_that_nobody_registered_runs_nothing(work: Path, name: str) -> None:
+async def test_an_unknown_tool_name_runs_nothing(work: Path, name: str) -> None:
     odd = tool_call(name, json.dumps({"command": "touch made"}), id="c-odd")
-    async with running(work.parent, [[odd]]) as bench:
-        talk = await bench.talk("full", allow)
+    async with running(work.parent, [[odd]]) as rig:
+        talk = await rig.talk("full", allow)
         await talk.say("go")
         assert talk.of(ToolCallEnd)[0].error_kind == "unknown_tool"
     assert not (work / "made").exists()
 
 
-# -- answers out of place
+# -- late or forged answers
 
 
-async def two_questions(bench: Bench) -> tuple[Talk, tuple[ApprovalRequested, ...]]:
-    talk = await bench.talk("ask", wait)
+async def two_questions(rig: SessionRig) -> tuple[Talk, tuple[ApprovalRequested, ...]]:
+    talk = await rig.talk("ask", wait)
     talk.live.session.submit("go")
     await talk.until("approval_requested")
-    return talk, talk.live.desk.pending()
+    return talk, talk.live.approver.pending()
 
 
-async def test_answers_in_another_order_settle_each_its_own_question(work: Path) -> None:
+async def test_answers_in_another_order_resolve_their_own_approvals(work: Path) -> None:
     script: Script = [[shell("touch first", 1)], [shell("touch second", 2)], text("done")]
-    async with running(work.parent, script) as bench:
-        one = await bench.talk("ask", wait)
-        other = await bench.talk("ask", wait)
+    async with running(work.parent, script) as rig:
+        one = await rig.talk("ask", wait)
+        other = await rig.talk("ask", wait)
         for talk in (one, other):
             talk.live.session.submit("go")
             await talk.until("approval_requested")
-        (first,), (second,) = one.live.desk.pending(), other.live.desk.pending()
-        other.live.desk.answer(second.request_id, Answer("deny"))
-        one.live.desk.answer(first.request_id, Answer("allow"))
+        (first,), (second,) = one.live.approver.pending(), other.live.approver.pending()
+        other.live.approver.answer(second.request_id, Answer("deny"))
+        one.live.approver.answer(first.request_id, Answer("allow"))
         await one.until("tool_call_end")
         await other.until("tool_call_end")
     allowed, denied = (str(request.effect["command"]).split()[1] for request in (first, second))
     assert (work / allowed).exists() and not (work / denied).exists()
 
 
-async def test_answer_for_another_session_is_refused_and_settles_nothing(work: Path) -> None:
+async def test_an_answer_for_another_session_is_refused_and_resolves_nothing(work: Path) -> None:
     script: Script = [[shell("touch made")], text("done")]
-    async with running(work.parent, script) as bench:
-        talk, (request,) = await two_questions(bench)
-        other = await bench.talk("ask", wait)
+    async with running(work.parent, script) as rig:
+        talk, (request,) = await two_questions(rig)
+        other = await rig.talk("ask", wait)
         with pytest.raises(UnknownApprovalError):
-            other.live.desk.answer(request.request_id, Answer("allow"))
-        assert talk.live.desk.pending() == (request,)
+            other.live.approver.answer(request.request_id, Answer("allow"))
+        assert talk.live.approver.pending() == (request,)
     assert not (work / "made").exists()
 
 
-async def test_answer_that_is_sent_again_allows_nothing_more(work: Path) -> None:
+async def test_a_repeated_answer_allows_nothing_more(work: Path) -> None:
     script: Script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
-    async with running(work.parent, script) as bench:
-        talk, (request,) = await two_questions(bench)
-        talk.live.desk.answer(request.request_id, Answer("allow"))
+    async with running(work.parent, script) as rig:
+        talk, (request,) = await two_questions(rig)
+        talk.live.approver.answer(request.request_id, Answer("allow"))
         await talk.until("approval_requested", 2)
-        replayed = talk.live.desk.answer(request.request_id, Answer("allow"))
+        replayed = talk.live.approver.answer(request.request_id, Answer("allow"))
         assert replayed.request_id == request.request_id
-        (second,) = talk.live.desk.pending()
+        (second,) = talk.live.approver.pending()
         assert second.request_id != request.request_id
     assert not (work / "again").exists()
 
 
 @pytest.mark.req("L16")
 @pytest.mark.parametrize("how", ["interrupt", "abort"])
-async def test_turn_that_is_stopped_while_it_asks_runs_nothing_and_a_late_yes_changes_nothing(
+async def test_a_stopped_turn_with_a_pending_approval_runs_nothing_even_after_a_late_allow(
     work: Path, how: str
 ) -> None:
-    async with running(work.parent, [[shell("touch made")], text("done")]) as bench:
-        talk, (request,) = await two_questions(bench)
+    async with running(work.parent, [[shell("touch made")], text("done")]) as rig:
+        talk, (request,) = await two_questions(rig)
         with anyio.fail_after(DEADLINE_S):
             getattr(talk.live.session, how)()
             await talk.until("processing_end")
-        late = talk.live.desk.answer(request.request_id, Answer("allow"))
+        late = talk.live.approver.answer(request.request_id, Answer("allow"))
         assert (late.decision, late.decided_by) == ("deny", "interrupt")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
     assert not (work / "made").exists()
 
 
-async def test_question_that_nobody_answers_is_never_taken_for_a_yes(work: Path) -> None:
-    """The process ends; the next one that opens the session still waits."""
-    async with running(work.parent, [[shell("touch made")]]) as bench:
-        talk, (request,) = await two_questions(bench)
+async def test_an_unanswered_approval_never_counts_as_allowed(work: Path) -> None:
+    """The process ends; the next process that opens the session asks the question again."""
+    async with running(work.parent, [[shell("touch made")]]) as rig:
+        talk, (request,) = await two_questions(rig)
     assert not (work / "made").exists()
-    async with running(work.parent, [text("done")]) as bench:
-        again = await bench.reopen(talk.session_id, wait)
-        assert [it.request_id for it in again.live.desk.pending()] == [request.request_id]
+    async with running(work.parent, [text("done")]) as rig:
+        again = await rig.reopen(talk.session_id, wait)
+        assert [it.request_id for it in again.live.approver.pending()] == [request.request_id]
     assert not (work / "made").exists()
 
 
-# -- what no tool may read
+# -- files that no tool may read
 
 
-async def test_what_the_ignore_file_names_is_read_found_and_written_by_nothing(work: Path) -> None:
+async def test_ignored_files_are_not_read_found_or_written(work: Path) -> None:
     (work / ".agent-ls-ignore").write_text("private/\n*.token\n")
     (work / "private").mkdir()
     (work / "private" / "p.txt").write_text("hidden word\n")
@@ -410,9 +408,9 @@ async def test_what_the_ignore_file_names_is_read_found_and_written_by_nothing(w
         shell("cat link", 7),
         shell("cat *.token", 8),
     ]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        talk = await bench.talk("full", allow)
-        said = await told(bench, talk)
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        talk = await rig.talk("full", allow)
+        said = await told(rig, talk)
         assert "hidden word" not in said and said.count("blocked by policy") >= 6
         assert talk.of(ApprovalRequested) == [], "it is refused, not asked about"
     assert not (work / "private" / "new.txt").exists()
@@ -432,32 +430,34 @@ NOT_THROUGH = [
 
 
 async def asked_beside_what_is_ignored(work: Path, command: str) -> list[ApprovalRequested]:
-    """What the user is asked about a command where an ignored file lies deep; its words are told in no case."""
+    """Return the approvals for a command in a folder with a deeply nested ignored file, whose text must never
+    appear.
+    """
     (work / ".agent-ls-ignore").write_text("private.txt\n")
     (work / "other").mkdir()
     (work / "sub" / "deep").mkdir(parents=True)
     (work / "sub" / "deep" / "private.txt").write_text("hidden word\n")
-    async with running(work.parent, [[shell(command)]]) as bench:
-        talk = await bench.talk("full", deny)
-        assert "hidden word" not in await told(bench, talk)
+    async with running(work.parent, [[shell(command)]]) as rig:
+        talk = await rig.talk("full", deny)
+        assert "hidden word" not in await told(rig, talk)
         return talk.of(ApprovalRequested)
 
 
 @pytest.mark.parametrize("command", THROUGH)
-async def test_command_that_goes_through_a_folder_with_what_is_ignored_is_asked_about(
+async def test_a_command_that_reads_a_folder_with_ignored_files_needs_approval(
     work: Path, command: str
 ) -> None:
     assert len(await asked_beside_what_is_ignored(work, command)) == 1
 
 
 @pytest.mark.parametrize("command", NOT_THROUGH)
-async def test_command_that_tells_nothing_of_what_is_ignored_is_not_asked_about(
+async def test_a_command_that_reveals_nothing_about_ignored_files_needs_no_approval(
     work: Path, command: str
 ) -> None:
     assert await asked_beside_what_is_ignored(work, command) == []
 
 
-async def test_file_of_secrets_is_asked_about_before_it_is_read(work: Path) -> None:
+async def test_reading_a_file_of_secrets_needs_approval(work: Path) -> None:
     (work / ".env").write_text("TOKEN=hidden word\n")
     (work / ".env.example").write_text("TOKEN=\n")
     calls = [
@@ -466,9 +466,9 @@ async def test_file_of_secrets_is_asked_about_before_it_is_read(work: Path) -> N
         shell("cat .env", 3),
         call("read_file", 4, file_path=".env.example"),
     ]
-    async with running(work.parent, [[each] for each in calls]) as bench:
-        talk = await bench.talk("full", deny)
-        assert "hidden word" not in await told(bench, talk)
+    async with running(work.parent, [[each] for each in calls]) as rig:
+        talk = await rig.talk("full", deny)
+        assert "hidden word" not in await told(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 2
-    async with running(work.parent, [[call("read_file", 1, file_path=".env")]]) as bench:
-        assert "hidden word" in await told(bench, await bench.talk("full", allow))
+    async with running(work.parent, [[call("read_file", 1, file_path=".env")]]) as rig:
+        assert "hidden word" in await told(rig, await rig.talk("full", allow))

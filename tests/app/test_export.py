@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.app.export import code, fenced, markdown, quoted
-from agent_ls.loop.events import ApprovalRequested, FileChange, ToolCallEnd
-from agent_ls.loop.items import (
+from agent_ls.app.sessions.export import code, fenced, markdown, quoted
+from agent_ls.loop.events.items import (
     AskedApproval,
     Body,
     ChangedFile,
@@ -21,6 +20,7 @@ from agent_ls.loop.items import (
     TurnEnd,
     UserMessage,
 )
+from agent_ls.loop.events.types import ApprovalRequested, FileChange, ToolCallEnd
 
 HOSTILE = "```\n# Not a heading\n</details><!-- \n~~~~\n````js\n\r> deeper"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.app.fuzzy import best
+from agent_ls.app.context.fuzzy import best
 
 PATHS = (
     "shop/cart.py",

@@ -1,4 +1,4 @@
-"""An abort while everything is under way ends it in the order of 000 appendix B (R2, L8, L16)."""
+"""Aborting a session with running work ends everything in the specified order (requirements R2, L8, L16)."""
 
 from __future__ import annotations
 
@@ -8,43 +8,47 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.loop.events import AssistantTextEnd, SessionEnd, SubagentChanged
+from agent_ls.loop.events.types import AssistantTextEnd, SessionEnd, SubagentChanged
 from tests.support.agents import Cast, spawn
 from tests.support.fake_provider import Gate, text, tool_call
 from tests.support.processes import eventually, new_token, processes_with
-from tests.support.workbench import DEADLINE_S, running
+from tests.support.session_rig import DEADLINE_S, running
 
 STUBBORN = "trap 'echo told >>told' TERM; echo ready >told; while :; do sleep 600; done"
-"""Hears the polite end, says so, and goes on."""
+"""Report SIGTERM and continue to run."""
 
 
 @pytest.mark.req("R2", "L8", "L16", "A2")
-@pytest.mark.spec("000 9.11.5", "000 9.1.6")
-async def test_an_abort_ends_stream_processes_and_agents_and_then_tells_the_end(tmp_path: Path) -> None:
+@pytest.mark.spec("loop 9.11.5", "loop 9.1.6")
+async def test_an_abort_ends_stream_processes_and_agents_before_session_end(tmp_path: Path) -> None:
     token, gate = new_token(), Gate()
     command = tool_call("shell", json.dumps({"command": f"bash stubborn.sh {token}"}), id="c1")
     cast = Cast([[spawn("count"), command]], {"count": [text("Half a sen", gate, "tence.")]})
     streams: dict[str, int] = {}
     processes: dict[str, int] = {}
-    async with running(tmp_path, model=cast) as bench:
-        (bench.folder / "stubborn.sh").write_text(STUBBORN)
-        said = bench.folder / "told"
-        talk = await bench.talk("full")
+    async with running(tmp_path, model=cast) as rig:
+        (rig.folder / "stubborn.sh").write_text(STUBBORN)
+        said = rig.folder / "told"
+        talk = await rig.talk("full")
         with anyio.fail_after(DEADLINE_S), talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
             await gate.reached.wait()
             await eventually(lambda: said.exists() and said.read_text() != "")
             begun = anyio.current_time()
             talk.live.session.abort()
-            async for item in events:  # what is left when each kind of thing is told for the last time
+            async for (
+                item
+            ) in events:  # the remaining processes when each kind of event arrives for the last time
                 streams[item.envelope.kind] = cast.open_streams
                 processes[item.envelope.kind] = len(processes_with(token))
         await talk.live.ended.wait()
         assert talk.live.session.state == "CLOSED"
         told = [envelope.event for envelope in talk.envelopes]
     assert said.read_text() == "ready\ntold\n"
-    assert anyio.current_time() - begun >= 2  # the grace between TERM and KILL
-    assert streams["assistant_text_end"] == 0 and processes["assistant_text_end"] > 0  # the stream first
+    assert anyio.current_time() - begun >= 2  # the time between SIGTERM and SIGKILL
+    assert (
+        streams["assistant_text_end"] == 0 and processes["assistant_text_end"] > 0
+    )  # the stream is ended first
     assert processes["tool_call_end"] == processes["terminal_exit"] == 0
     cut = next(event for event in told if isinstance(event, AssistantTextEnd))
     assert (cut.text, cut.interrupted) == ("Half a sen", True)

@@ -1,4 +1,4 @@
-"""What a workspace might have written makes nothing looser until it is trusted."""
+"""Settings from an untrusted workspace never permit more than the user's own settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.held_settings import LOOSER, held_back
-from agent_ls.app.settings import Settings, parse_settings
+from agent_ls.app.settings.model import Settings, parse_settings
+from agent_ls.app.settings.untrusted import LOOSER, held_back
 
 HARMLESS = {
     "effort",
@@ -24,7 +24,7 @@ HARMLESS = {
 }
 
 
-def test_of_each_setting_it_is_decided_whether_a_workspace_may_change_it() -> None:
+def test_each_setting_defines_whether_a_workspace_may_change_it() -> None:
     assert set(LOOSER) | HARMLESS == set(Settings.model_fields) and not set(LOOSER) & HARMLESS
 
 
@@ -42,6 +42,10 @@ LOOSENED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {"sandbox": {"network": True}}),
     ({"sandbox": {"enabled": True}}, {"sandbox": {"enabled": False}}),
     ({}, {"commandEnvironment": {"inherit": "all"}}),
+    ({}, {"paths": {"roots": ["/data"]}}),
+    ({}, {"paths": {"temporary": "/tmp"}}),
+    ({"paths": {"temporary": "off"}}, {"paths": {"temporary": "auto"}}),
+    ({"paths": {"denied": ["~/private"]}}, {"paths": {"denied": ["~/other"]}}),
     ({}, {"webFetch": True}),
     ({}, {"webSearch": True}),
     ({}, {"edits": {"readFirst": "overwrite"}}),
@@ -53,12 +57,21 @@ LOOSENED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"limits": {"costUsdPerInput": 1, "tokensPerInput": 9}}, {"limits": {"tokensPerInput": 1}}),
     ({}, {"sessions": {"keepDays": 1}}),
     ({}, {"record": True}),
+    ({}, {"maxBackgroundProcesses": 21}),
+    ({}, {"maxReadMebibytes": 51}),
+    ({}, {"toolOutputLimits": {"shell": 0}}),
+    ({}, {"toolLineLimits": {"shell": 0}}),
+    ({}, {"loopDetection": {"enabled": False}}),
+    ({}, {"loopDetection": {"window": 100}}),
+    ({}, {"subagents": {"maxDepth": 2}}),
+    ({}, {"subagents": {"maxRunning": 9, "maxDepth": 0}}),
+    ({}, {"retry": {"maxRetries": 3}}),
 ]
 
 
 @pytest.mark.req("X8", "H2")
 @pytest.mark.parametrize(("now", "then"), LOOSENED, ids=str)
-def test_what_would_allow_more_waits_and_is_told(now: dict[str, Any], then: dict[str, Any]) -> None:
+def test_settings_that_permit_more_wait_and_are_reported(now: dict[str, Any], then: dict[str, Any]) -> None:
     standing, wanted = parse_settings(now)[0], parse_settings({**now, **then, "effort": "high"})[0]
     held, problems = held_back(standing, wanted)
     assert held == standing.model_copy(update={"effort": "high"})
@@ -68,6 +81,7 @@ def test_what_would_allow_more_waits_and_is_told(now: dict[str, Any], then: dict
 
 STRICTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {"mode": "plan"}),
+    ({}, {"paths": {"denied": ["secrets"], "temporary": "off"}}),
     ({"mode": "full"}, {"mode": "edits"}),
     ({}, {"review": "before"}),
     ({}, {"save": "never"}),
@@ -77,10 +91,14 @@ STRICTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"webFetch": True}, {"webFetch": False}),
     ({}, {"maxCommandTimeoutMs": 1000}),
     ({"record": True}, {"record": False}),
+    ({}, {"loopDetection": {"window": 5}}),
+    ({"loopDetection": {"enabled": False}}, {"loopDetection": {"enabled": True}}),
+    ({}, {"subagents": {"maxDepth": 0}}),
+    ({}, {"retry": {"maxRetries": 0}}),
 ]
 
 
 @pytest.mark.parametrize(("now", "then"), STRICTER, ids=str)
-def test_what_allows_less_holds_at_once(now: dict[str, Any], then: dict[str, Any]) -> None:
+def test_settings_that_permit_less_apply_at_once(now: dict[str, Any], then: dict[str, Any]) -> None:
     wanted = parse_settings({**now, **then})[0]
     assert held_back(parse_settings(now)[0], wanted) == (wanted, [])

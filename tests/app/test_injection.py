@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
+from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from tests.support.fake_provider import CallTool, tool_call
-from tests.support.workbench import deny, running
+from tests.support.session_rig import deny, running
 
 pytestmark = pytest.mark.req("X7", "X8", "H7")
 
@@ -39,7 +39,7 @@ OBEYED: dict[str, CallTool] = {
 
 @pytest.mark.parametrize("way", OBEYED)
 @pytest.mark.parametrize("source", ["file", "output"])
-async def test_order_in_foreign_text_has_no_effect_that_nobody_allowed(
+async def test_instructions_in_foreign_text_have_no_effect_without_approval(
     tmp_path: Path, way: str, source: str
 ) -> None:
     work = tmp_path / "project"
@@ -48,8 +48,8 @@ async def test_order_in_foreign_text_has_no_effect_that_nobody_allowed(
     look = ("read_file", {"file_path": "a.txt"}) if source == "file" else ("shell", {"command": "cat a.txt"})
     first = tool_call(look[0], json.dumps(look[1]), id="c-look")
     before = _all(work)
-    async with running(tmp_path, [[first], [OBEYED[way]]]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(tmp_path, [[first], [OBEYED[way]]]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("What is in a.txt?")
         seen, last = talk.of(ToolCallEnd)
         assert ORDER in seen.output, "it did reach the model"

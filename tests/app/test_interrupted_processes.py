@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.events import TerminalExit, TerminalOpen
+from agent_ls.loop.events.types import TerminalExit, TerminalOpen
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import allow, running
+from tests.support.session_rig import allow, running
 
 pytestmark = pytest.mark.req("T5", "L6")
 
@@ -20,11 +20,13 @@ def start(number: int) -> Piece:
     )
 
 
-async def test_only_those_of_the_interrupted_turn_end_and_the_session_tells_of_them(tmp_path: Path) -> None:
+async def test_only_processes_of_the_interrupted_turn_end_and_the_session_reports_them(
+    tmp_path: Path,
+) -> None:
     wait = tool_call("shell", json.dumps({"command": "exec sleep 1000", "timeout_ms": 600_000}), "call-9")
     script: list[Piece] = [start(1), text("Started."), start(2), wait]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("full", answers=allow)
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("full", answers=allow)
         session = talk.live.session
         await talk.say("one")
         session.submit("two")
@@ -43,10 +45,10 @@ async def test_only_those_of_the_interrupted_turn_end_and_the_session_tells_of_t
         ]
 
 
-async def test_what_has_ended_already_and_a_turn_that_never_was_are_nothing_to_end(tmp_path: Path) -> None:
+async def test_ended_processes_and_unknown_turns_have_nothing_to_end(tmp_path: Path) -> None:
     done = tool_call("shell", json.dumps({"command": "true", "background": True}))
-    async with running(tmp_path, [done, text("Done.")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [done, text("Done.")]) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
         await talk.until("terminal_exit")
         session = talk.live.session

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.choice import Choice, forget, remember, remembered
 from agent_ls.app.errors import AppError, BadChoiceError
-from agent_ls.app.keys import KeyStore, load_credentials
+from agent_ls.app.models.default_model import Choice, forget, remember, remembered
+from agent_ls.app.models.key_store import KeyStore, load_credentials
 
 SECRET = "sk-secret-of-the-test"
 
@@ -98,7 +98,7 @@ def test_key_when_the_file_is_damaged_then_it_holds_none(tmp_path: Path, content
 
 def test_key_when_the_folder_cannot_be_written_then_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
-    with pytest.raises(AppError, match="cannot be kept"):
+    with pytest.raises(AppError, match="cannot be stored"):
         KeyStore(tmp_path / "state").set("openai", SECRET)
 
 

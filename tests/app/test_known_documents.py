@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.known_documents import KnownDocuments
+from agent_ls.app.context.project_docs import KnownDocuments
 from agent_ls.environments.base import READ_LIMIT_BYTES
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment

@@ -1,4 +1,4 @@
-"""What an edit of one line does with the whole of a large file: counted, not timed."""
+"""Count the work on a large file for an edit of one line, instead of measuring time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.counting import CountingProvider
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 LINES, EDITS = 20_000, 4
 
@@ -29,16 +29,16 @@ def _edit(number: int) -> Piece:
 
 
 @pytest.mark.req("L5", "X9")
-async def test_edit_of_one_line_of_a_large_file_then_it_is_hashed_once_and_not_split(tmp_path: Path) -> None:
+async def test_a_large_file_is_hashed_once_and_not_split_for_an_edit_of_one_line(tmp_path: Path) -> None:
     reading = tool_call("read_file", json.dumps({"file_path": "a.txt", "limit": 5}), "read")
     model = CountingProvider([reading, *map(_edit, range(EDITS)), text("Done.")], WHOLE)
     content = "".join(f"line {number}: words of an ordinary length\n" for number in range(LINES))
     with model.counting():
-        async with running(tmp_path, model=model) as bench:
-            (bench.folder / "a.txt").write_text(content, newline="")
-            talk = await bench.talk("full")
+        async with running(tmp_path, model=model) as rig:
+            (rig.folder / "a.txt").write_text(content, newline="")
+            talk = await rig.talk("full")
             await talk.say("go")
-    assert (bench.folder / "a.txt").read_text().count("other words") == EDITS
+    assert (rig.folder / "a.txt").read_text().count("other words") == EDITS
     _, read, first, *later = model.rounds
     assert read["read_file"] >= 1, "nothing was counted"
     assert first["split_lines"] <= 1, "the ledger has the lines of the file, made once"

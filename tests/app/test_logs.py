@@ -1,4 +1,4 @@
-"""The log of a process: its place, its levels, and what never gets into it (R6)."""
+"""The process log: its location, its levels, and data that must never appear in it (R6)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.req("R6")
 KEY = "sk-test-0123456789-abcdefghij"
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (INFO|WARNING|ERROR) \d+ agent_ls\.[a-z_.]+: .+")
 
-# In a process of its own, as the server and exec are: what it does to logging ends with it.
+# Run in a separate process, as the server and exec do, so that its logging setup ends with it.
 PROGRAM = """
 import logging, sys
 from pathlib import Path
-from agent_ls.app.logs import start_log, set_level
+from agent_ls.app.diagnostics.logs import start_log, set_level
 logging.basicConfig(level=logging.WARNING)
 log = logging.getLogger("agent_ls.part")
 start_log(sys.argv[2], lambda: {"the-key-of-the-user"}, Path(sys.argv[1]))
@@ -39,7 +39,7 @@ log.warning("not any more")
 
 
 def logged(folder: Path, level: str) -> tuple[str, str]:
-    """What is in the file then, and on stderr."""
+    """Return the contents of the log file and of stderr."""
     program = [sys.executable, "-c", PROGRAM, str(folder), level]
     environ = environment(folder)
     done = subprocess.run(
@@ -49,27 +49,27 @@ def logged(folder: Path, level: str) -> tuple[str, str]:
     return (path.read_text() if path.exists() else ""), done.stderr
 
 
-def test_levels_hold_for_the_file_and_warnings_are_on_stderr_too(tmp_path: Path) -> None:
+def test_the_level_applies_to_the_file_and_warnings_are_also_on_stderr(tmp_path: Path) -> None:
     text, err = logged(tmp_path, "info")
     assert "a figure" in text and "a detail" not in text and "not any more" not in text
     assert "a figure" not in err and "failed" in err
     assert "a detail" in logged(tmp_path, "debug")[0]
 
 
-def test_no_key_and_no_forged_line_gets_into_it(tmp_path: Path) -> None:
+def test_the_log_contains_no_key_and_no_forged_line(tmp_path: Path) -> None:
     text, err = logged(tmp_path, "info")
     assert "the-key-of-the-user" not in text + err and text.count("[secret removed]") == 2
     assert not any(line.startswith("INFO forged") for line in text.splitlines()) and "\x1b" not in text + err
     assert "ValueError: [secret removed]" in text
 
 
-def test_only_the_user_may_read_it(tmp_path: Path) -> None:
+def test_only_the_user_can_read_the_log(tmp_path: Path) -> None:
     logged(tmp_path, "info")
     assert (tmp_path / "log" / "agent-ls.log").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "log").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_place_that_cannot_be_written_is_said_once_and_nothing_fails(tmp_path: Path) -> None:
+def test_an_unwritable_log_is_reported_once_and_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("a file where the folder should be")
     text, err = logged(tmp_path, "info")
     assert text == "" and err.count("cannot be written") == 1

@@ -15,7 +15,7 @@ import pytest
 from agent_ls.llm.requests import Request
 from agent_ls.llm.stream import StreamEvent
 from tests.support.fake_provider import FakeProvider, Piece, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 ROUNDS, SHARE = 300, 20
 GROWTH = 1.2
@@ -47,11 +47,11 @@ def _read(number: int) -> Piece:
 
 
 @pytest.mark.req("L12", "L5")
-async def test_a_round_late_in_a_session_takes_as_many_steps_as_an_early_one(tmp_path: Path) -> None:
+async def test_a_late_round_takes_as_many_steps_as_an_early_one(tmp_path: Path) -> None:
     model = Counting([*map(_read, range(ROUNDS)), text("Done.")])
-    async with running(tmp_path, model=model) as bench:
-        (bench.folder / "a.txt").write_text("line\n" * (ROUNDS + 10))
-        talk = await bench.talk("full")
+    async with running(tmp_path, model=model) as rig:
+        (rig.folder / "a.txt").write_text("line\n" * (ROUNDS + 10))
+        talk = await rig.talk("full")
         try:
             await talk.say("go")
         finally:

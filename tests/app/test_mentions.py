@@ -7,7 +7,7 @@ import anyio
 import anyio.abc
 import pytest
 
-from agent_ls.app.mentions import FRESH_MS, MAX_FILES, Mentions, list_files
+from agent_ls.app.context.mentions import FRESH_MS, MAX_FILES, Mentions, list_files
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
 from tests.support.fake_clock import FakeClock

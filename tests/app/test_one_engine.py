@@ -1,45 +1,61 @@
-"""Every way to an effect leads through the one engine: each registered tool is tried, and each place that could act.
+"""Every effect is judged by the policy engine: each registered tool is called, and each place that can act is checked.
 
-The approver here stands where the real one stands, and says no to everything. What happens all the same had not asked.
+The approver of this test denies everything. Any effect that still happens was not judged.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 from collections.abc import Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import agent_ls
-from agent_ls.app.cli_tools import load_cli_tools, own_names, with_cli_tools
+from agent_ls.app.tools.packs.catalog import CODE_TOOLS
+from agent_ls.app.tools.yaml_tools import load_cli_tools, own_names, with_cli_tools
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.effects import Effect, NoEffect, ReadEffect
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.loop.approval import ApprovalQuestion, Decision, Denied
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Decision, Denied
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
-from agent_ls.profiles.create import create_profile
-from agent_ls.profiles.family import ProfileOptions
-from agent_ls.profiles.native import native_tool
+from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
+from agent_ls.profiles.create import create_profile, family_tools
+from agent_ls.profiles.options import ProfileOptions
 from agent_ls.tools.base import Tool
-from agent_ls.tools.web_fetch import Page, web_fetch
-from agent_ls.tools.web_search import Found, web_search
+from agent_ls.tools.remember import REMEMBER
+from agent_ls.tools.web_fetch import WebPage, web_fetch
+from agent_ls.tools.web_search import WebSearchResult, web_search
 from tests.support.fake_provider import FakeProvider, text, tool_call
-from tests.support.sessions import bench
+from tests.support.sessions import running_session
 
 pytestmark = pytest.mark.req("X8")
 
 PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** End Patch"
 HARMLESS = (NoEffect, ReadEffect)
 
-# Arguments with which each tool would do the most that it can.
+# Arguments with which each tool would have the largest effect.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "shell": {"command": "touch made"},
     "Bash": {"command": "touch made"},
-    "shell_command": {"command": "touch made"},
+    "exec_command": {"cmd": "touch made", "yield_time_ms": 100},
+    "write_stdin": {"session_id": "p1", "chars": "touch made\n"},
+    "BashOutput": {"bash_id": "p1"},
+    "KillShell": {"shell_id": "p1"},
+    "Task": {"prompt": "x"},
+    "TaskOutput": {"task_id": "agent_1"},
+    "TaskStop": {"task_id": "agent_1"},
+    "SendMessage": {"to": "agent_1", "message": "x"},
+    "TodoWrite": {"todos": [{"content": "x", "status": "in_progress"}]},
+    "write_todos": {"todos": [{"description": "x", "status": "in_progress"}]},
+    "AskUserQuestion": {"questions": [{"question": "x"}]},
+    "request_user_input": {"questions": [{"question": "x"}]},
+    "save_memory": {"fact": "x"},
     "Write": {"file_path": "new.txt", "content": "mine\n"},
     "Edit": {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"},
     "Read": {"file_path": "a.txt"},
@@ -65,7 +81,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "list_dir": {"path": "."},
     "list_directory": {"path": "."},
     "plan": {"items": [{"text": "x", "status": "active"}]},
-    "update_plan": {"items": [{"text": "x", "status": "active"}]},
+    "update_plan": {"plan": [{"step": "x", "status": "in_progress"}]},
     "think": {"thought": "x"},
     "submit": {"result": "x"},
     "ask_user": {"question": "x"},
@@ -74,6 +90,18 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "wait": {"agent_id": "agent_1"},
     "close_agent": {"agent_id": "agent_1"},
     "search_history": {"query": "x"},
+    "delete_file": {"file_path": "a.txt"},
+    "move_file": {"source": "a.txt", "target": "b.txt"},
+    "copy_file": {"source": "a.txt", "target": "b.txt"},
+    "create_file": {"file_path": "new.txt", "content": "mine\n"},
+    "append_file": {"file_path": "a.txt", "content": "mine\n"},
+    "read_lines": {"file_path": "a.txt", "first_line": 1, "last_line": 1},
+    "head": {"file_path": "a.txt"},
+    "tail": {"file_path": "a.txt"},
+    "reflect": {"attempt": "x", "outcome": "x", "next_step": "x"},
+    "summarize": {"done": "x"},
+    "abort": {"reason": "x"},
+    "remember": {"note": "x"},
     "custom": {"value": "x"},
     "launch": {"what": "x"},
     "server__tool": {"what": "x"},
@@ -82,19 +110,25 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 @agent_ls.tool(category="write")
 async def launch(what: str) -> str:
-    """Does something that nobody sees."""
+    """Performs an effect that no tool reports."""
     DONE.append(what)
     return "done"
 
 
 @agent_ls.tool(category="admin", name="server__tool")
 async def nested(what: str) -> str:
-    """Named as the tools of servers are."""
+    """A function named like the tools of MCP servers."""
     DONE.append(what)
     return "done"
 
 
 DONE: list[str] = []
+
+TESTED_ELSEWHERE = {
+    *("search_history", "NotebookEdit", "edit_notebook", "report_finding", "use_skill"),
+    *("definition", "references", "symbols", "rename_symbol", "diagnostics"),  # need an editor
+    *("find_tools", "call_tool", "read_resource"),  # need servers
+}
 
 
 def every_tool(tmp_path: Path) -> dict[str, Tool[Any]]:
@@ -104,36 +138,39 @@ def every_tool(tmp_path: Path) -> dict[str, Tool[Any]]:
     )
     loaded = load_cli_tools(tmp_path, None, trusted=False)
     assert loaded.problems == ()
-    every = ProfileOptions(plan=True, ask_user=True, think=True, submit=True, subagents=True)
-    found: dict[str, Tool[Any]] = {tool.name: tool for tool in (launch, nested)}
-    for family, model in (("anthropic", ""), ("openai", ""), ("gemini", ""), ("compatible", "any")):
-        profiles = with_cli_tools(
-            lambda provider, name: create_profile(provider, name, options=every), loaded.tools, {}
-        )
+    found: dict[str, Tool[Any]] = {tool.name: tool for tool in (launch, nested, REMEMBER)}
+    for name, place in CODE_TOOLS.items():
+        module, _, attribute = place.partition(":")
+        found[f"pack {name}"] = getattr(importlib.import_module(f"agent_ls.tools.{module}"), attribute)
+    families = (("anthropic", ""), ("openai", ""), ("gemini", ""), ("compatible", "any"))
+    for (family, model), native in product(families, (False, True)):
+        every = ProfileOptions(think=True, submit=True, native_names=native)
+        profiles = with_cli_tools(partial(create_profile, options=every), loaded.tools, {})
         registry = profiles(family, model).registry
         tools = [tool for name in registry.names() if (tool := registry.lookup(name))]
-        tools += [web_fetch(Web()), web_search(Web())]
-        found |= {tool.name: tool for tool in (*tools, *(native_tool(tool, family) for tool in tools))}
+        for web in (web_fetch(Web()), web_search(Web())):
+            tools += family_tools(web, family, native_names=native)
+        found |= {f"{family} {tool.name}": tool for tool in tools}
     return found
 
 
 class Web:
-    """ADAPTER WebPages and WebSearches: whoever asks it anything has acted."""
+    """A WebFetcher and WebSearcher that fails the test when it is called."""
 
     def private_address(self, url: str) -> str:
         return ""
 
-    async def fetch(self, url: str, private_address: str) -> Page:
+    async def fetch(self, url: str, private_address: str) -> WebPage:
         DONE.append(url)
-        return Page(url, 200)
+        return WebPage(url, 200)
 
-    async def search(self, query: str) -> Found:
+    async def search(self, query: str) -> WebSearchResult:
         DONE.append(query)
-        return Found("found")
+        return WebSearchResult("found")
 
 
 class Refusing:
-    """ADAPTER Approver that lets nothing pass, and keeps what it was asked."""
+    """An Approver that denies everything and records the questions."""
 
     def __init__(self) -> None:
         self.asked: list[ApprovalQuestion] = []
@@ -142,8 +179,8 @@ class Refusing:
         self.asked.append(question)
         return Denied("the test says no")
 
-    async def is_free(self, question: ApprovalQuestion) -> bool:
-        return False
+    async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
+        return None
 
     async def resume(self, request: ApprovalRequested) -> Decision:
         raise AssertionError("nothing is resumed here")
@@ -158,50 +195,55 @@ async def tried(tool: Tool[Any]) -> tuple[Sequence[ApprovalQuestion], Sequence[T
     approver = Refusing()
     model = FakeProvider([tool_call(tool.name, json.dumps(ARGUMENTS[tool.name])), text("Done.")])
     config = SessionConfig(read_first="overwrite")
-    async with bench(model, tool, approver=approver, environment=environment, config=config) as b:
+    async with running_session(model, tool, approver=approver, environment=environment, config=config) as b:
         await b.say("go")
     content = await environment.read_bytes("a.txt")
     return approver.asked, b.recorder.of(ToolCallEnd), content
 
 
-async def test_no_tool_of_any_family_acts_when_the_engine_says_no(tmp_path: Path) -> None:
+async def test_no_tool_of_any_family_acts_if_the_policy_denies(tmp_path: Path) -> None:
     tools = every_tool(tmp_path)
-    assert own_names() - {"search_history"} <= tools.keys()
-    assert tools.keys() <= ARGUMENTS.keys(), "a new tool: say here with which arguments it does the most"
-    for name, tool in tools.items():
+    names = {tool.name for tool in tools.values()}
+    assert own_names() - TESTED_ELSEWHERE <= names
+    assert names <= ARGUMENTS.keys(), "a new tool: say here with which arguments it does the most"
+    for tool in tools.values():
+        name = tool.name
         DONE.clear()
         asked, (end,), content = await tried(tool)
         assert len(asked) == 1, f"{name} was not judged: {end.output}"
         assert asked[0].category == tool.category and asked[0].tool == name
         assert (end.is_error, end.error_kind) == (True, "permission_denied"), name
         assert content == b"one\n" and not DONE, name
-        if tool.category == "read" and name != "custom" and tool.kind != "web_fetch":
-            assert isinstance(asked[0].effect, HARMLESS), f"{name} says that it only looks"
+        if tool.category == "read" and name != "custom" and tool.kind not in ("web_fetch", "web_search"):
+            assert isinstance(asked[0].effect, HARMLESS), f"{name} says that it is read-only"
         else:
             effect: Effect = asked[0].effect
             assert not isinstance(effect, HARMLESS), f"{name} would act, and names no effect"
 
 
-# Who may call what changes the world. Whoever is new here has to say why the engine was asked before.
+# Callers that may change files or run processes. A new entry must say where the policy was applied before.
 ACTING = {"commit", "exec_command", "start_process", "write_process", "kill_process", "fetch"}
 KNOWN_CALLERS = {
-    "tools/planned.py": "the tools' own commit: run() of a prepared WriteEffect",
+    "tools/file_commits.py": "the tools' own commit: run() of a prepared WriteEffect",
     "tools/shell.py": "run() of a prepared CommandEffect",
     "tools/cli_tool.py": "run() of a prepared CallEffect",
     "tools/processes.py": "run() of a prepared ProcessEffect",
     "tools/web_fetch.py": "run() of a prepared FetchEffect",
     "profiles/git_snapshot.py": "git, asked for facts; hooks and filters of the repository off",
-    "loop/terminals.py": "what a person ends",
-    "app/filed_changes.py": "what a command changed, carried into an open document",
-    "app/reviewed_environment.py": "hunks that a person kept",
-    "app/verdicts.py": "what a person undoes",
-    "app/rolling_back.py": "what a person takes back",
+    "loop/calls/terminals.py": "what a person ends",
+    "app/changes/commands.py": "what a command changed, carried into an open document",
+    "app/changes/environment.py": "hunks that a person kept",
+    "app/review/decisions.py": "what a person undoes",
+    "app/sessions/rollback.py": "what a person takes back",
     "testing/environment.py": "the suite that somebody's own environment is held against",
+    "app/sessions/session_hooks.py": "hooks that the user wrote or confirmed",
+    "app/diagnostics/places.py": "`agent-ls doctor --on`: a command that does nothing, asked for by the user",
+    "batch/attempt.py": "the check of a task, which the user wrote into the manifest",
     "headless/apply_patch.py": "`agent-ls apply-patch`: the user's own command",
 }
 
 
-def test_nobody_else_calls_what_changes_the_world() -> None:
+def test_only_listed_callers_have_effects() -> None:
     package = Path(agent_ls.__file__).parent
     callers = set()
     for path in package.rglob("*.py"):
@@ -216,5 +258,5 @@ def test_nobody_else_calls_what_changes_the_world() -> None:
 
 
 def _is_wrapper(called: ast.Attribute) -> bool:
-    """An environment that passes on to the one within."""
+    """Whether the call forwards to the wrapped environment."""
     return isinstance(called.value, ast.Attribute) and called.value.attr == "inner"

@@ -1,4 +1,4 @@
-"""What comes between two steps of opening a session: a change of hands, typing, a setting, a request taken back."""
+"""Races while a session is being opened: a change of owner, typing, a changed setting, a cancelled request."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agent_ls.app.reading_along import ReadAlong
+from agent_ls.app.sessions.follower import ReadAlong
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.events import HunkStateChanged
+from agent_ls.loop.events.types import HunkStateChanged
 from agent_ls.store.layout import lock_path, log_path
 from agent_ls.store.locks import recorded_owner
 from agent_ls.store.sessions import SessionStore
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, running
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running
 
 
-async def stored(bench: Bench) -> Talk:
-    """A session that nobody has open any more."""
-    talk = await bench.talk()
-    await bench.workbench.close_session(talk.session_id)
+async def stored(rig: SessionRig) -> Talk:
+    """Return a session that no process has open."""
+    talk = await rig.talk()
+    await rig.manager.close_session(talk.session_id)
     return talk
 
 
 async def reached(pipe: Path) -> int:
-    """Once somebody opens this pipe to read. Nobody hears of what he found there before the next await."""
+    """Wait until another thread opens this pipe for reading. No other task runs before the next await."""
     with anyio.fail_after(DEADLINE_S):
         while True:
             try:
@@ -48,7 +48,7 @@ async def reached(pipe: Path) -> int:
 
 
 class Held:
-    """The log of a session that nobody has open: who reads it waits until it is given."""
+    """The log of a session that no process has open; reading it blocks until the test allows it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,10 +63,10 @@ class Held:
 
 
 @pytest.mark.req("R4")
-async def test_session_that_is_opened_while_its_log_is_read_along_is_ours_alone(tmp_path: Path) -> None:
-    async with running(tmp_path) as bench:
-        talk = await stored(bench)
-        owners, found = bench.workbench.owners, list[ReadAlong | None]()
+async def test_a_session_opened_while_another_process_follows_it_is_owned_here_only(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        talk = await stored(rig)
+        owners, found = rig.manager.owners, list[ReadAlong | None]()
 
         async def read_along() -> None:
             found.append(await owners.read_along(talk.session_id))
@@ -84,10 +84,10 @@ async def test_session_that_is_opened_while_its_log_is_read_along_is_ours_alone(
 
 
 @pytest.mark.req("R4")
-async def test_reading_along_that_everybody_left_while_somebody_came_is_begun_anew(tmp_path: Path) -> None:
-    async with running(tmp_path) as bench:
-        talk = await stored(bench)
-        owners, found = bench.workbench.owners, list[ReadAlong | None]()
+async def test_a_follower_that_everybody_left_while_another_joined_is_started_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        talk = await stored(rig)
+        owners, found = rig.manager.owners, list[ReadAlong | None]()
         first = await owners.read_along(talk.session_id)
         assert first
         listening = first.subscribe()
@@ -112,10 +112,10 @@ async def test_reading_along_that_everybody_left_while_somebody_came_is_begun_an
 
 
 @pytest.mark.req("R4")
-async def test_who_comes_to_a_reading_along_that_is_over_hears_that_it_is(tmp_path: Path) -> None:
-    async with running(tmp_path) as bench:
-        talk = await stored(bench)
-        session = await bench.workbench.owners.read_along(talk.session_id)
+async def test_joining_a_follower_that_has_ended_reports_its_end(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        talk = await stored(rig)
+        session = await rig.manager.owners.read_along(talk.session_id)
         assert session
         session.subscribe().close()
         with anyio.fail_after(DEADLINE_S):
@@ -123,25 +123,25 @@ async def test_who_comes_to_a_reading_along_that_is_over_hears_that_it_is(tmp_pa
 
 
 @pytest.mark.req("H2", "R7")
-async def test_session_whose_opening_was_taken_back_half_way_can_be_opened_all_the_same(
+async def test_a_session_can_be_opened_after_a_cancelled_opening(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path) as bench:
-        talk = await stored(bench)
+    async with running(tmp_path) as rig:
+        talk = await stored(rig)
         log = Held(log_path(talk.live.folder))
-        request = asyncio.ensure_future(bench.workbench.open_session(talk.session_id))
+        request = asyncio.ensure_future(rig.manager.open_session(talk.session_id))
         reading = await reached(log.path)
         request.cancel()  # as a client's cancellation of its request arrives
         with pytest.raises(asyncio.CancelledError):
             await request
         log.give(reading)
         with anyio.fail_after(DEADLINE_S):
-            live = await bench.workbench.open_session(talk.session_id)
-        assert live is bench.workbench.live(talk.session_id)
+            live = await rig.manager.open_session(talk.session_id)
+        assert live is rig.manager.live(talk.session_id)
 
 
 class Slow(Credentials):
-    """Whose keys are to be kept out of a log is not known before it is told, in a thread that writes one."""
+    """Credentials whose secrets are returned only when the test allows it, in the thread that writes the log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,12 +155,12 @@ class Slow(Credentials):
 
 
 @pytest.mark.req("H2", "R7")
-async def test_session_whose_making_was_taken_back_half_way_can_be_opened_all_the_same(
+async def test_a_session_can_be_opened_after_a_cancelled_creation(
     tmp_path: Path,
 ) -> None:
     credentials = Slow()
-    async with running(tmp_path, credentials=credentials) as bench:
-        request = asyncio.ensure_future(bench.talk())
+    async with running(tmp_path, credentials=credentials) as rig:
+        request = asyncio.ensure_future(rig.talk())
         with anyio.fail_after(DEADLINE_S):
             while not credentials.is_asked.is_set():
                 await anyio.lowlevel.checkpoint()
@@ -168,29 +168,29 @@ async def test_session_whose_making_was_taken_back_half_way_can_be_opened_all_th
         with pytest.raises(asyncio.CancelledError):
             await request
         credentials.is_told.set()
-        (made,) = (bench.state / "workspaces").glob("*/sessions/*")
+        (made,) = (rig.state / "workspaces").glob("*/sessions/*")
         with anyio.fail_after(DEADLINE_S):
-            live = await bench.workbench.open_session(made.name)
-        assert live is bench.workbench.live(made.name)
+            live = await rig.manager.open_session(made.name)
+        assert live is rig.manager.live(made.name)
 
 
 @pytest.mark.req("H2", "R7")
-async def test_session_that_is_closed_while_it_is_opened_is_closed_then(tmp_path: Path) -> None:
-    async with running(tmp_path) as bench:
-        talk = await stored(bench)
+async def test_closing_a_session_that_is_being_opened_closes_it_afterwards(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        talk = await stored(rig)
         log = Held(log_path(talk.live.folder))
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
-                group.start_soon(bench.workbench.open_session, talk.session_id)
+                group.start_soon(rig.manager.open_session, talk.session_id)
                 reading = await reached(log.path)
-                group.start_soon(bench.workbench.close_session, talk.session_id)
+                group.start_soon(rig.manager.close_session, talk.session_id)
                 await anyio.wait_all_tasks_blocked()
                 log.give(reading)
-        assert bench.workbench.live(talk.session_id) is None
+        assert rig.manager.live(talk.session_id) is None
 
 
 async def with_a_hunk(tmp_path: Path, file: Path, before: str) -> Talk:
-    """A session that nobody has open any more, and that has written "one" large in this file."""
+    """Return a session that no process has open, and that has changed "one" to capitals in this file."""
     file.parent.mkdir()
     await anyio.Path(file).write_text(before)
     arguments = {"file_path": file.name, "old_string": "one", "new_string": "ONE"}
@@ -199,14 +199,14 @@ async def with_a_hunk(tmp_path: Path, file: Path, before: str) -> Talk:
         [tool_call("edit_file", json.dumps(arguments), id="c-edit")],
         [text("done")],
     ]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("edits")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("edits")
         await talk.say("go")
     return talk
 
 
 class LivelyHost(FakeEditorHost):
-    """`then` happens directly after the document was looked at for the first time."""
+    """Calls `then` right after the document was read for the first time."""
 
     def __init__(self, path: str, text: str, then: Callable[[], None]) -> None:
         super().__init__({path: text})
@@ -220,7 +220,7 @@ class LivelyHost(FakeEditorHost):
 
 
 @pytest.mark.req("H6", "H2")
-async def test_typing_and_a_setting_that_come_while_a_session_is_opened_count_from_its_beginning(
+async def test_typing_and_a_setting_during_the_opening_count_from_the_beginning(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "project/a.txt"
@@ -228,20 +228,20 @@ async def test_typing_and_a_setting_that_come_while_a_session_is_opened_count_fr
 
     def user_does() -> None:
         host.type(str(file), "mine\n\nONE\nkeep\n")
-        bench.workbench.review.user_edit(str(file), host.text(str(file)))  # as the editor's host tells
-        assert bench.workbench.change_settings({"maxTurns": 7}) == []
+        rig.manager.review.user_edit(str(file), host.text(str(file)))  # as the editor's host reports it
+        assert rig.manager.change_settings({"maxTurns": 7}) == []
 
     host = LivelyHost(str(file), "ONE\nkeep\n", user_does)
-    async with running(tmp_path, host=host) as bench:
-        live = await bench.workbench.open_session(talk.session_id)
+    async with running(tmp_path, host=host) as rig:
+        live = await rig.manager.open_session(talk.session_id)
         assert not host.then
-        ((hunk,),) = bench.workbench.review.open_hunks().values()
+        ((hunk,),) = rig.manager.review.open_hunks().values()
         assert (hunk.start, hunk.end, hunk.state) == (2, 3, "pending")
         assert live.session.config.max_turns == 7
 
 
 @pytest.mark.req("H6")
-async def test_change_of_another_session_that_comes_while_a_session_is_opened_waits_for_a_verdict_too(
+async def test_a_change_of_another_session_during_the_opening_is_pending_too(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "project/a.txt"
@@ -251,14 +251,14 @@ async def test_change_of_another_session_that_comes_while_a_session_is_opened_wa
         before, after = "ONE\nkeep\nlast\n", "ONE\nkeep\nLAST\n"
         host.type(str(file), after)
         who = Attribution(other.session_id, "t-1", "c-1")
-        bench.workbench.review.agent_edit(str(file), before, after, who)  # as the editor's host tells
+        rig.manager.review.agent_edit(str(file), before, after, who)  # as the editor's host reports it
 
     host = LivelyHost(str(file), "ONE\nkeep\nlast\n", agent_does)
-    async with running(tmp_path, host=host) as bench:
-        other = await bench.talk("edits")
-        await bench.workbench.open_session(talk.session_id)
+    async with running(tmp_path, host=host) as rig:
+        other = await rig.talk("edits")
+        await rig.manager.open_session(talk.session_id)
         assert not host.then
-        (hunks,) = bench.workbench.review.open_hunks().values()
+        (hunks,) = rig.manager.review.open_hunks().values()
         assert [(hunk.session_id, hunk.lines, hunk.state) for hunk in hunks] == [
             (talk.session_id, ("ONE\n",), "pending"),
             (other.session_id, ("LAST\n",), "pending"),
@@ -269,7 +269,7 @@ async def test_change_of_another_session_that_comes_while_a_session_is_opened_wa
 
 
 class TakenAtTheEnd(ForwardingEnvironment):
-    """`then` happens when all that the session has started is ended, and its log still gets its last lines."""
+    """Calls `then` when everything that the session started has ended and its log still gets the last lines."""
 
     def __init__(self, inner: ExecutionEnvironment, then: Callable[[], None]) -> None:
         super().__init__(inner)
@@ -281,16 +281,16 @@ class TakenAtTheEnd(ForwardingEnvironment):
 
 
 @pytest.mark.req("R4", "R5")
-async def test_session_that_is_taken_by_force_at_its_last_line_ends_alone(tmp_path: Path) -> None:
+async def test_a_session_taken_over_by_force_at_its_last_line_ends_by_itself(tmp_path: Path) -> None:
     change = tool_call("shell", json.dumps({"command": "sed -i s/five/FIVE/ a.txt"}))
-    async with running(tmp_path, [change, text("Done.")]) as bench:
-        path = bench.folder / "a.txt"
+    async with running(tmp_path, [change, text("Done.")]) as rig:
+        path = rig.folder / "a.txt"
         path.write_text("one\ntwo\nthree\nfour\nfive\n")
-        talk, other = await bench.talk(mode="full"), await bench.talk()
+        talk, other = await rig.talk(mode="full"), await rig.talk()
         await talk.say("Change it.")
-        bench.workbench.review.user_edit(str(path), "mine\n" + path.read_text())  # its hunk moves
+        rig.manager.review.user_edit(str(path), "mine\n" + path.read_text())  # its hunk moves
         live = talk.live
-        store = SessionStore(bench.state, on_failure=lambda session_id, error: None)
+        store = SessionStore(rig.state, on_failure=lambda session_id, error: None)
         log = live.stored.opened.recorder._log
         looks = log.is_ours
 
@@ -305,8 +305,8 @@ async def test_session_that_is_taken_by_force_at_its_last_line_ends_alone(tmp_pa
 
         live.environment.inner = TakenAtTheEnd(live.environment.inner, take_at_next_line)
         with anyio.fail_after(DEADLINE_S):
-            await bench.workbench.close_session(live.id)
+            await rig.manager.close_session(live.id)
         assert log.is_ours == looks and not live.is_ours
-        assert bench.workbench.live(live.id) is None
-        assert bench.workbench.live(other.session_id) is other.live
-        assert not bench.workbench.review.open_hunks(session_id=live.id)
+        assert rig.manager.live(live.id) is None
+        assert rig.manager.live(other.session_id) is other.live
+        assert not rig.manager.review.open_hunks(session_id=live.id)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.settings import parse_settings
-from agent_ls.loop.events import ProcessingEnd
+from agent_ls.app.settings.model import parse_settings
+from agent_ls.loop.events.types import ProcessingEnd, ToolCallEnd
 from tests.support.fake_provider import text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 
 @pytest.mark.req("T7")
-async def test_think_and_submit_are_tools_where_the_settings_say_so(tmp_path: Path) -> None:
-    async with running(tmp_path, [text("Hello.")]) as bench:
-        await (await bench.talk()).say("hello")
-        assert not {"think", "submit"} & {tool.name for tool in bench.model.requests[0].tools}
+async def test_think_and_submit_are_offered_if_the_settings_enable_them(tmp_path: Path) -> None:
+    async with running(tmp_path, [text("Hello.")]) as rig:
+        await (await rig.talk()).say("hello")
+        assert not {"think", "submit"} & {tool.name for tool in rig.model.requests[0].tools}
     settings, problems = parse_settings({"thinkTool": True, "submitTool": True})
     assert not problems
     script = [
@@ -24,9 +24,24 @@ async def test_think_and_submit_are_tools_where_the_settings_say_so(tmp_path: Pa
         tool_call("submit", '{"result": "All done."}'),
     ]
     (tmp_path / "other").mkdir()
-    async with running(tmp_path / "other", script, settings=settings) as bench:
-        talk = await bench.talk("plan")
+    async with running(tmp_path / "other", script, settings=settings) as rig:
+        talk = await rig.talk("plan")
         await talk.say("go")
-        assert len(bench.model.requests) == 2
-        assert {"think", "submit"} <= {tool.name for tool in bench.model.requests[0].tools}
+        assert len(rig.model.requests) == 2
+        assert {"think", "submit"} <= {tool.name for tool in rig.model.requests[0].tools}
         assert [event.reason for event in talk.of(ProcessingEnd)] == ["completed"]
+
+
+@pytest.mark.req("T7")
+async def test_submit_accepts_a_confidence_of_at_most_one(tmp_path: Path) -> None:
+    script = [
+        tool_call("submit", '{"result": "All done.", "confidence": 1.5}'),
+        tool_call("submit", '{"result": "All done.", "confidence": 0.9}'),
+    ]
+    settings, _ = parse_settings({"submitTool": True})
+    async with running(tmp_path, script, settings=settings) as rig:
+        talk = await rig.talk("plan")
+        await talk.say("go")
+        refused, done = talk.of(ToolCallEnd)
+    assert refused.is_error and "confidence" in refused.output
+    assert done.output == "All done.\n\nConfidence: 90%"

@@ -1,4 +1,4 @@
-"""Who wants a session that another process has just now: what is waited for, and for how long."""
+"""Opening a session that another process is about to release: how long the opening waits, and for what."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from agent_ls.app.errors import OwnerSilentError, SessionBusyError
-from agent_ls.app.live_session import LiveSession
-from agent_ls.app.owners import ANSWER_MS, BRIEF_MS, ENDING_MS, Opener, Owners
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.ownership import ANSWER_MS, BRIEF_MS, ENDING_MS, Opener, SessionOwnership
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession, SessionStore
 from tests.support.fake_clock import FakeClock
@@ -19,22 +19,22 @@ ID = "s-1"
 
 
 class JumpingClock(FakeClock):
-    """Who sleeps wakes at once, so much later."""
+    """Sleeping returns at once and advances the clock."""
 
     async def sleep(self, seconds: float) -> None:
         self.advance(seconds)
 
 
 class Stage:
-    """A session that somebody else has open: a lock knows no processes, only descriptors."""
+    """A session that is open elsewhere; a lock depends on descriptors, so one process is enough."""
 
     def __init__(self, root: Path) -> None:
         self.clock = JumpingClock()
         self.store = SessionStore(root, on_failure=lambda name, error: None)
         self.opened = self.store.create(Header(ID, self.clock.now(), "/w", "fake", "m"))
-        self.owners = Owners(self.store, self.clock, list, lambda work: None, self._save)
+        self.owners = SessionOwnership(self.store, self.clock, list, lambda work: None, self._save)
         self.then: list[Callable[[], None]] = []
-        """What happens after each try that found the session busy, before anything else is looked at."""
+        """Called after each attempt that found the session busy."""
 
     async def _save(self) -> None:
         return None
@@ -49,7 +49,7 @@ class Stage:
         return cast(LiveSession, found)
 
     async def wait(self) -> bool:
-        """As an opening waits; whether it got the session."""
+        """Wait as an opening does; return whether the session was acquired."""
         begun_ms = self.clock.monotonic_ms()
         while True:
             try:
@@ -60,7 +60,7 @@ class Stage:
                     return False
 
     def later(self, milliseconds: int, then: Callable[[], None]) -> None:
-        """`then`, in the moment between the first look at the lock and the next thing that is looked at."""
+        """Call `then` between the first check of the lock and the next step."""
 
         def happens() -> None:
             self.clock.advance(milliseconds / 1000)
@@ -75,13 +75,13 @@ def stage(tmp_path: Path) -> Stage:
 
 
 @pytest.mark.req("R4", "H10")
-async def test_who_opens_waits_a_moment_for_an_owner_that_lives(stage: Stage) -> None:
+async def test_opening_waits_briefly_for_a_live_owner(stage: Stage) -> None:
     assert not await stage.wait()
     assert BRIEF_MS <= stage.clock.monotonic_ms() <= 2 * BRIEF_MS
 
 
 @pytest.mark.req("R4", "H10")
-async def test_who_opens_waits_longer_for_an_owner_that_is_about_to_end(stage: Stage) -> None:
+async def test_opening_waits_longer_for_an_owner_that_is_about_to_end(stage: Stage) -> None:
     stage.opened.lock.tell_ending()
     assert not await stage.wait()
     assert ENDING_MS <= stage.clock.monotonic_ms() <= 2 * ENDING_MS
@@ -89,7 +89,7 @@ async def test_who_opens_waits_longer_for_an_owner_that_is_about_to_end(stage: S
 
 @pytest.mark.req("R4", "H10")
 @pytest.mark.parametrize("is_ending", [False, True], ids=["living", "ending"])
-async def test_who_opens_gets_what_was_let_go_right_after_it_was_found_busy(
+async def test_opening_gets_a_session_released_right_after_the_busy_check(
     stage: Stage, is_ending: bool
 ) -> None:
     if is_ending:
@@ -99,7 +99,7 @@ async def test_who_opens_gets_what_was_let_go_right_after_it_was_found_busy(
 
 
 @pytest.mark.req("R4", "H10")
-async def test_who_takes_over_gets_what_was_let_go_right_after_it_was_found_busy(stage: Stage) -> None:
+async def test_take_over_gets_a_session_released_right_after_the_busy_check(stage: Stage) -> None:
     stage.later(0, lambda: None)
     stage.later(ANSWER_MS + BRIEF_MS, stage.opened.close)
     taken = cast(OpenSession, await stage.owners.take_over(ID, stage.open_now, force=False))
@@ -107,7 +107,7 @@ async def test_who_takes_over_gets_what_was_let_go_right_after_it_was_found_busy
 
 
 @pytest.mark.req("R4", "H10")
-async def test_who_takes_over_says_that_an_owner_does_not_answer(stage: Stage) -> None:
+async def test_take_over_reports_an_owner_that_does_not_answer(stage: Stage) -> None:
     with pytest.raises(OwnerSilentError):
         await stage.owners.take_over(ID, stage.open_now, force=False)
     assert ANSWER_MS <= stage.clock.monotonic_ms() < ENDING_MS

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from agent_ls.app.settings import parse_settings
-from agent_ls.loop.approval import Answer, UnknownApprovalError
-from agent_ls.loop.events import (
+from agent_ls.app.settings.model import parse_settings
+from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     FileChange,
@@ -20,7 +20,7 @@ from agent_ls.loop.events import (
 from agent_ls.policy.rules import EDITS_RULE
 from agent_ls.policy.situation import Mode
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
-from tests.support.workbench import allow, deny, running
+from tests.support.session_rig import allow, deny, running
 
 OUTSIDE_TEXT = "not yours\n"
 PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** End Patch"
@@ -108,12 +108,12 @@ MODES: dict[str, tuple[list[CallTool], dict[Mode, str]]] = {
         for mode, expected in by_mode.items()
     ],
 )
-async def test_mode_decides_what_is_asked_and_a_no_leaves_everything_as_it_was(
+async def test_the_mode_decides_about_approval_and_a_denial_changes_nothing(
     work: Path, calls: list[CallTool], mode: Mode, expected: str
 ) -> None:
     before = snapshot(work.parent)
-    async with running(work.parent, [[step] for step in calls]) as bench:
-        talk = await bench.talk(mode, deny)
+    async with running(work.parent, [[step] for step in calls]) as rig:
+        talk = await rig.talk(mode, deny)
         await talk.say("go")
         last = talk.of(ToolCallEnd)[-1]
         asked = talk.of(ApprovalRequested)
@@ -136,11 +136,11 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.req("T4", "H6", "H7")
-async def test_patch_as_a_command_is_asked_about_as_an_edit_and_leaves_hunks_but_no_terminal(
+async def test_a_patch_command_is_approved_as_an_edit_with_hunks_and_without_terminal(
     work: Path,
 ) -> None:
-    async with running(work.parent, [[shell(f"apply_patch '{PATCH}'")]]) as bench:
-        talk = await bench.talk("ask")
+    async with running(work.parent, [[shell(f"apply_patch '{PATCH}'")]]) as rig:
+        talk = await rig.talk("ask")
         await talk.say("go")
         (request,) = talk.of(ApprovalRequested)
         assert (request.effect["type"], request.summary) == ("WriteEffect", "apply_patch a.txt")
@@ -151,10 +151,10 @@ async def test_patch_as_a_command_is_asked_about_as_an_edit_and_leaves_hunks_but
 
 
 @pytest.mark.req("X6", "H7")
-async def test_edit_outside_is_asked_twice_first_to_look_and_then_to_change(work: Path) -> None:
+async def test_an_edit_outside_needs_approval_to_read_and_to_write(work: Path) -> None:
     path = str(outside(work))
-    async with running(work.parent, [[read(path)], [edit(path, "not yours", "mine")]]) as bench:
-        talk = await bench.talk("full")
+    async with running(work.parent, [[read(path)], [edit(path, "not yours", "mine")]]) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
         effects = [request.effect["type"] for request in talk.of(ApprovalRequested)]
     assert effects == ["ReadEffect", "WriteEffect"], "what was read may be looked at again"
@@ -162,28 +162,28 @@ async def test_edit_outside_is_asked_twice_first_to_look_and_then_to_change(work
 
 
 @pytest.mark.req("X6", "X9")
-async def test_edit_outside_when_looking_is_refused_then_nothing_of_the_file_reaches_the_model(
+async def test_after_a_denied_read_outside_the_model_gets_nothing_of_the_file(
     work: Path,
 ) -> None:
     path = str(outside(work))
-    async with running(work.parent, [[edit(path, "not", "mine")]]) as bench:
-        talk = await bench.talk("full", deny)
+    async with running(work.parent, [[edit(path, "not", "mine")]]) as rig:
+        talk = await rig.talk("full", deny)
         await talk.say("go")
         assert [request.effect["type"] for request in talk.of(ApprovalRequested)] == ["ReadEffect"]
-        (result,) = bench.results()
+        (result,) = rig.results()
     assert "Permission denied" in result.content and "yours" not in result.content
 
 
 @pytest.mark.req("X6", "H7")
-async def test_file_that_becomes_a_link_while_a_person_thinks_is_not_written_through(work: Path) -> None:
+async def test_a_file_that_becomes_a_link_during_the_approval_is_not_written_through(work: Path) -> None:
     def swap_and_allow(request: ApprovalRequested) -> Answer:
         (work / "a.txt").unlink()
         (work / "a.txt").symlink_to(outside(work))
         outside(work).write_text("one\n")  # so that the change would fit
         return allow(request)
 
-    async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as bench:
-        talk = await bench.talk("ask", _second_no(swap_and_allow))
+    async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as rig:
+        talk = await rig.talk("ask", _second_no(swap_and_allow))
         await talk.say("go")
         last = talk.of(ToolCallEnd)[-1]
     assert last.is_error and last.error_kind in ("access_denied", "permission_denied"), last.output
@@ -196,7 +196,7 @@ def _second_no(first: Callable[[ApprovalRequested], Answer]) -> Callable[[Approv
 
 
 @pytest.mark.req("X6")
-async def test_working_folder_that_becomes_a_link_while_a_person_thinks_is_not_used(work: Path) -> None:
+async def test_a_working_folder_that_becomes_a_link_during_the_approval_is_not_used(work: Path) -> None:
     (work / "sub").mkdir()
 
     def swap_and_allow(request: ApprovalRequested) -> Answer:
@@ -206,8 +206,8 @@ async def test_working_folder_that_becomes_a_link_while_a_person_thinks_is_not_u
         (work / "sub").symlink_to(outside(work).parent)
         return allow(request)
 
-    async with running(work.parent, [[shell("echo x > made", working_dir="sub")]]) as bench:
-        talk = await bench.talk("ask", swap_and_allow)
+    async with running(work.parent, [[shell("echo x > made", working_dir="sub")]]) as rig:
+        talk = await rig.talk("ask", swap_and_allow)
         await talk.say("go")
         again = talk.of(ApprovalRequested)[1]
         assert str(outside(work).parent) in again.reason, "where it leads now is asked about"
@@ -215,33 +215,33 @@ async def test_working_folder_that_becomes_a_link_while_a_person_thinks_is_not_u
 
 
 @pytest.mark.req("X6", "O5")
-async def test_project_document_that_links_to_credentials_is_not_sent_to_the_model(work: Path) -> None:
+async def test_a_project_document_linked_to_credentials_is_not_sent_to_the_model(work: Path) -> None:
     keys = Path.home() / ".ssh"
     keys.mkdir()
     (keys / "id").write_text("very secret")
     (work / "AGENTS.md").symlink_to(keys / "id")
-    async with running(work.parent) as bench:
-        talk = await bench.talk()
+    async with running(work.parent) as rig:
+        talk = await rig.talk()
         await talk.say("go")
-        prompt = bench.model.requests[0].messages[0].text
+        prompt = rig.model.requests[0].messages[0].text
     assert "very secret" not in prompt and "could not be read" in prompt
 
 
 @pytest.mark.req("O5")
-async def test_project_documents_above_the_folder_are_read_up_to_the_project_s_root(work: Path) -> None:
+async def test_project_documents_are_read_up_to_the_project_root(work: Path) -> None:
     (work / "AGENTS.md").write_text("Use tabs.")
     (work / "sub").mkdir()
-    async with running(work.parent) as bench:
-        talk = await bench.talk(workspace_folder=str(work / "sub"))
+    async with running(work.parent) as rig:
+        talk = await rig.talk(workspace_folder=str(work / "sub"))
         await talk.say("go")
-        assert "Use tabs." in bench.model.requests[0].messages[0].text
+        assert "Use tabs." in rig.model.requests[0].messages[0].text
 
 
 @pytest.mark.req("X6")
-async def test_folder_that_is_opened_by_a_link_is_inside_by_that_name_too(work: Path) -> None:
+async def test_a_folder_opened_through_a_link_is_inside_under_that_name_too(work: Path) -> None:
     (work.parent / "by-link").symlink_to(work)
-    async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as bench:
-        talk = await bench.talk("edits", deny, workspace_folder=str(work.parent / "by-link"))
+    async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as rig:
+        talk = await rig.talk("edits", deny, workspace_folder=str(work.parent / "by-link"))
         await talk.say("go")
         assert talk.of(ApprovalRequested) == []
     assert (work / "a.txt").read_text() == "ONE\n"
@@ -264,10 +264,10 @@ def by_rule(scope: str, kind: str = "") -> Callable[[ApprovalRequested], Answer]
 
 
 @pytest.mark.req("H7")
-async def test_rule_for_the_turn_ends_with_it(work: Path) -> None:
+async def test_a_turn_rule_ends_with_the_turn(work: Path) -> None:
     script: Script = [[shell("touch t")], [shell("touch t")], END, [shell("touch t")]]
-    async with running(work.parent, script) as bench:
-        talk = await bench.talk("ask", by_rule("turn"))
+    async with running(work.parent, script) as rig:
+        talk = await rig.talk("ask", by_rule("turn"))
         await talk.say("one")
         assert len(talk.of(ApprovalRequested)) == 1
         await talk.say("two")
@@ -275,7 +275,7 @@ async def test_rule_for_the_turn_ends_with_it(work: Path) -> None:
 
 
 @pytest.mark.req("H7")
-async def test_rule_for_the_session_holds_for_exactly_what_was_shown(work: Path) -> None:
+async def test_a_session_rule_applies_to_exactly_the_displayed_effect(work: Path) -> None:
     script: Script = [
         [shell("touch t")],
         END,
@@ -283,8 +283,8 @@ async def test_rule_for_the_session_holds_for_exactly_what_was_shown(work: Path)
         [shell("touch t ")],
         [shell("touch t", working_dir=".git")],
     ]
-    async with running(work.parent, script) as bench:
-        talk = await bench.talk("ask", by_rule("session", "command:"))
+    async with running(work.parent, script) as rig:
+        talk = await rig.talk("ask", by_rule("session", "command:"))
         await talk.say("one")
         await talk.say("two")
         shown = [request.effect["command"] for request in talk.of(ApprovalRequested)]
@@ -292,63 +292,63 @@ async def test_rule_for_the_session_holds_for_exactly_what_was_shown(work: Path)
 
 
 @pytest.mark.req("H7")
-async def test_rule_for_the_session_holds_when_it_is_opened_again_and_in_no_other(work: Path) -> None:
-    async with running(work.parent, [[shell("touch t")]]) as bench:
-        talk = await bench.talk("ask", by_rule("session", "command:"))
+async def test_a_session_rule_applies_after_reopening_and_in_no_other_session(work: Path) -> None:
+    async with running(work.parent, [[shell("touch t")]]) as rig:
+        talk = await rig.talk("ask", by_rule("session", "command:"))
         await talk.say("one")
     async with running(
         work.parent, [[shell("touch t")], [shell("touch t ")], END, [shell("touch t")]]
-    ) as bench:
-        again = await bench.reopen(talk.session_id)
+    ) as rig:
+        again = await rig.reopen(talk.session_id)
         await again.say("two")
         assert [request.effect["command"] for request in again.of(ApprovalRequested)] == [
             "touch t",
             "touch t ",
         ]
-        other = await bench.talk("ask")
+        other = await rig.talk("ask")
         await other.say("three")
         assert len(other.of(ApprovalRequested)) == 1
 
 
 @pytest.mark.req("H7")
-async def test_rule_for_the_turn_does_not_outlive_it_when_the_session_is_opened_again(work: Path) -> None:
-    async with running(work.parent, [[shell("touch t")]]) as bench:
-        talk = await bench.talk("ask", by_rule("turn"))
+async def test_a_turn_rule_does_not_apply_after_reopening(work: Path) -> None:
+    async with running(work.parent, [[shell("touch t")]]) as rig:
+        talk = await rig.talk("ask", by_rule("turn"))
         await talk.say("one")
-    async with running(work.parent, [[shell("touch t")]]) as bench:
-        again = await bench.reopen(talk.session_id)
+    async with running(work.parent, [[shell("touch t")]]) as rig:
+        again = await rig.reopen(talk.session_id)
         await again.say("two")
         assert len(again.of(ApprovalRequested)) == 2
 
 
 @pytest.mark.req("H7", "X8")
-async def test_first_edit_is_asked_once_for_the_session_but_a_yes_for_once_is_not_kept(work: Path) -> None:
+async def test_the_first_edit_can_be_allowed_for_the_session_and_allow_once_is_not_stored(work: Path) -> None:
     script: Script = [[read("a.txt")], [edit("a.txt")], [edit("a.txt", "ONE", "two")]]
-    async with running(work.parent, script) as bench:
-        talk = await bench.talk("ask", allow)
+    async with running(work.parent, script) as rig:
+        talk = await rig.talk("ask", allow)
         await talk.say("go")
         requests = talk.of(ApprovalRequested)
     assert [rule.id for rule in requests[0].rules] == [EDITS_RULE] and len(requests) == 2
     async with running(
         work.parent, [[read("a.txt")], [edit("a.txt", "two", "3")], [edit("a.txt", "3", "4")]]
-    ) as bench:
-        talk = await bench.talk("ask", by_rule("session"))
+    ) as rig:
+        talk = await rig.talk("ask", by_rule("session"))
         await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == 1
     assert (work / "a.txt").read_text() == "4\n"
 
 
 @pytest.mark.req("H7")
-async def test_first_answer_wins_and_a_later_one_is_told_so(work: Path) -> None:
+async def test_the_first_answer_wins_and_a_later_one_gets_its_decision(work: Path) -> None:
     def answer_twice(request: ApprovalRequested) -> Answer | None:
-        desk = talk.live.desk
-        desk.answer(request.request_id, Answer("deny", reason="no", client_key="one"))
+        approvals = talk.live.approver
+        approvals.answer(request.request_id, Answer("deny", reason="no", client_key="one"))
         late = Answer("allow", "session", request.rules[0].id, client_key="two")
-        assert desk.answer(request.request_id, late).decision == "deny"
+        assert approvals.answer(request.request_id, late).decision == "deny"
         return None
 
-    async with running(work.parent, [[shell("touch t")], END, [shell("touch t")]]) as bench:
-        talk = await bench.talk("ask", answer_twice)
+    async with running(work.parent, [[shell("touch t")], END, [shell("touch t")]]) as rig:
+        talk = await rig.talk("ask", answer_twice)
         await talk.say("go")
         await talk.say("again")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny", "deny"]
@@ -359,35 +359,35 @@ WRONG_RULES = ["command:made-up", EDITS_RULE]
 
 
 @pytest.mark.req("H7")
-async def test_rule_that_was_not_offered_is_refused_and_nothing_is_decided(work: Path) -> None:
+async def test_a_rule_that_was_not_offered_is_refused_and_resolves_nothing(work: Path) -> None:
     def answer(request: ApprovalRequested) -> Answer:
         for rule_id in WRONG_RULES:
             with pytest.raises(UnknownApprovalError, match="not offered"):
-                talk.live.desk.answer(request.request_id, Answer("allow", "session", rule_id))
+                talk.live.approver.answer(request.request_id, Answer("allow", "session", rule_id))
         return Answer("deny")
 
-    async with running(work.parent, [[shell("touch t")]]) as bench:
-        talk = await bench.talk("ask", answer)
+    async with running(work.parent, [[shell("touch t")]]) as rig:
+        talk = await rig.talk("ask", answer)
         await talk.say("go")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
 
 
 @pytest.mark.req("H7")
-async def test_rule_is_not_kept_for_longer_than_it_was_offered(work: Path) -> None:
+async def test_a_rule_is_not_stored_for_a_wider_scope_than_offered(work: Path) -> None:
     path = str(outside(work))
 
     def wider(request: ApprovalRequested) -> Answer:
         assert request.rules == () or request.rules[0].id.startswith("read:")
         return Answer("allow", "session", "")  # "for the session", but no rule is named
 
-    async with running(work.parent, [[read(path)], [read(path)]]) as bench:
-        talk = await bench.talk("ask", wider)
+    async with running(work.parent, [[read(path)], [read(path)]]) as rig:
+        talk = await rig.talk("ask", wider)
         await talk.say("go")
         assert [event.scope for event in talk.of(ApprovalResolved)] == ["once", "once"]
 
 
 @pytest.mark.req("X6", "H7")
-async def test_rule_to_read_a_link_is_for_the_file_it_leads_to(work: Path) -> None:
+async def test_a_rule_to_read_a_link_applies_to_its_target(work: Path) -> None:
     other = work.parent / "outside" / "other.txt"
     other.write_text("other\n")
 
@@ -397,8 +397,8 @@ async def test_rule_to_read_a_link_is_for_the_file_it_leads_to(work: Path) -> No
         asked.append(request.rules[0].label)
         return by_rule("session")(request)
 
-    async with running(work.parent, [[read("link.txt")], END, [read("link.txt")]]) as bench:
-        talk = await bench.talk("ask", answer)
+    async with running(work.parent, [[read("link.txt")], END, [read("link.txt")]]) as rig:
+        talk = await rig.talk("ask", answer)
         await talk.say("one")
         (work / "link.txt").unlink()
         (work / "link.txt").symlink_to(other)
@@ -407,42 +407,42 @@ async def test_rule_to_read_a_link_is_for_the_file_it_leads_to(work: Path) -> No
 
 
 @pytest.mark.req("H7", "H2")
-async def test_mode_that_is_changed_while_the_session_runs_holds_from_the_next_call(work: Path) -> None:
+async def test_a_changed_mode_applies_from_the_next_call(work: Path) -> None:
     def switch(request: ApprovalRequested) -> Answer:
-        talk.live.desk.mode = "full"
+        talk.live.approver.mode = "full"
         return allow(request)
 
-    async with running(work.parent, [[shell("touch t")], [shell("touch u")]]) as bench:
-        talk = await bench.talk("ask", switch)
+    async with running(work.parent, [[shell("touch t")], [shell("touch u")]]) as rig:
+        talk = await rig.talk("ask", switch)
         await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == 1
 
 
 @pytest.mark.req("H7", "L16")
-async def test_interrupt_at_an_approval_settles_it_as_denied_and_runs_nothing(work: Path) -> None:
+async def test_an_interrupt_denies_a_pending_approval_and_runs_nothing(work: Path) -> None:
     def interrupt(request: ApprovalRequested) -> None:
         talk.live.session.interrupt()
 
-    async with running(work.parent, [[shell("echo x > made")]]) as bench:
-        talk = await bench.talk("ask", interrupt)
+    async with running(work.parent, [[shell("echo x > made")]]) as rig:
+        talk = await rig.talk("ask", interrupt)
         await talk.say("go")
         (resolved,) = talk.of(ApprovalResolved)
         assert (resolved.decision, resolved.decided_by) == ("deny", "interrupt")
         assert talk.of(ProcessingEnd)[-1].reason == "interrupted"
-        assert talk.live.desk.pending() == ()
+        assert talk.live.approver.pending() == ()
     assert not (work / "made").exists()
 
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("choice", "text"), [("first", "ONE\none\t\n"), ("refuse", "one  \none\t\n")])
-async def test_patch_that_fits_loosely_at_several_places_is_taken_or_refused_as_set(
+async def test_a_loosely_matching_patch_is_applied_or_refused_by_the_setting(
     work: Path, choice: str, text: str
 ) -> None:
     (work / "a.txt").write_text("one  \none\t\n")
     settings, problems = parse_settings({"edits": {"ambiguous": choice}})
     assert problems == []
     script = [[shell(f"apply_patch '{PATCH}'")]]
-    async with running(work.parent, script, settings=settings) as bench:
-        talk = await bench.talk("edits")
+    async with running(work.parent, script, settings=settings) as rig:
+        talk = await rig.talk("edits")
         await talk.say("go")
     assert (work / "a.txt").read_text() == text

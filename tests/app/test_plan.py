@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.events import ApprovalRequested, PlanChanged, PlanItem, ToolCallEnd
+from agent_ls.loop.events.types import ApprovalRequested, PlanChanged, PlanItem, ToolCallEnd
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 
 def plan(*items: tuple[str, str], explanation: str = "") -> CallTool:
@@ -18,27 +18,27 @@ def plan(*items: tuple[str, str], explanation: str = "") -> CallTool:
 
 
 @pytest.mark.req("T7")
-async def test_a_plan_is_told_kept_and_found_again_by_the_next_process(tmp_path: Path) -> None:
+async def test_a_plan_is_published_stored_and_restored_by_the_next_process(tmp_path: Path) -> None:
     script: list[list[Piece]] = [
         [plan(("Read", "active"), ("Mend", "pending"))],
         [plan(("Read", "done"), ("Mend", "active"), explanation="read")],
         [text("Done.")],
     ]
     last = PlanChanged("read", (PlanItem("Read", "done"), PlanItem("Mend", "active")))
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("plan")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("plan")
         await talk.say("Go.")
         assert [len(event.items) for event in talk.of(PlanChanged)] == [2, 2]
         assert talk.live.session.plan == last == talk.of(PlanChanged)[-1]
         assert talk.of(ApprovalRequested) == []
-    async with running(tmp_path) as bench:
-        assert (await bench.reopen(talk.session_id)).live.session.plan == last
+    async with running(tmp_path) as rig:
+        assert (await rig.reopen(talk.session_id)).live.session.plan == last
 
 
 @pytest.mark.req("T7", "T1")
 async def test_a_plan_with_two_active_items_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path, [[plan(("a", "active"), ("b", "active"))], [text("Oh.")]]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [[plan(("a", "active"), ("b", "active"))], [text("Oh.")]]) as rig:
+        talk = await rig.talk()
         await talk.say("Go.")
         (end,) = talk.of(ToolCallEnd)
         assert (end.is_error, end.error_kind) == (True, "validation")

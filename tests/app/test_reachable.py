@@ -1,7 +1,8 @@
-"""Servers on this machine, looked for at their usual ports: one GET each, no key, no redirect, and not for long."""
+"""Local model servers are searched at their usual ports: one GET each, no key, no redirect, with a short timeout."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,21 +11,24 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from agent_ls.app.reachable import Reached, look_around, reach_all
+from agent_ls.app.models.probe import Reached, look_around, reach_all
+from agent_ls.app.models.service import server_title
 from agent_ls.llm.credentials import Credentials
 
 PORTS = {
     "lmstudio": 1234,
     "ollama": 11434,
     "llamacpp": 8080,
-}  # one for each test: they may run at the same time
+}  # one port per test, because tests may run at the same time
 LIST = b'{"object": "list", "data": [{"id": "qwen"}]}'
 NOBODY = Credentials({})
 
 
 @asynccontextmanager
 async def usual_port(name: str, answer: Callable[[SocketStream], Any]) -> AsyncIterator[list[bytes]]:
-    """What came in at the usual port of a server, each answered by `answer`; other tests may look there as well."""
+    """Listen at the usual port of a server and answer with `answer`; yield the received requests. Other tests
+    may probe it too.
+    """
     came: list[bytes] = []
 
     async def serve(stream: SocketStream) -> None:
@@ -53,10 +57,10 @@ async def reached(name: str) -> Reached:
 
 
 @pytest.mark.req("P5")
-async def test_server_at_its_usual_port_is_shown_with_its_address_and_asked_without_a_key(
+async def test_a_local_server_at_its_usual_port_is_listed_with_its_url_and_queried_without_a_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # it is none of the proxy's business
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # the proxy must not get these requests
 
     async def answer(stream: SocketStream) -> None:
         await stream.send(reply("200 OK", LIST))
@@ -71,7 +75,7 @@ async def test_server_at_its_usual_port_is_shown_with_its_address_and_asked_with
 
 
 @pytest.mark.req("P5")
-async def test_server_at_a_usual_port_that_sends_us_elsewhere_is_not_followed() -> None:
+async def test_a_redirect_of_a_local_server_is_not_followed() -> None:
     async def answer(stream: SocketStream) -> None:
         await stream.send(reply("302 Found", b"", "location: http://localhost:11434/other"))
 
@@ -81,10 +85,28 @@ async def test_server_at_a_usual_port_that_sends_us_elsewhere_is_not_followed() 
 
 
 @pytest.mark.req("P5")
-async def test_server_at_a_usual_port_that_does_not_answer_is_not_waited_for() -> None:
+async def test_a_local_server_that_does_not_answer_is_not_waited_for() -> None:
     async def answer(_: SocketStream) -> None:
         await anyio.sleep_forever()
 
     async with usual_port("llamacpp", answer):
         assert (await reached("llamacpp")).problem
         assert not [row for row in await look_around(NOBODY) if row.provider == "llamacpp"]
+
+
+@pytest.mark.req("P5")
+@pytest.mark.parametrize(
+    ("owner", "title"),
+    [
+        ("vllm", "vLLM, at the address of llama.cpp (this machine)"),
+        ("llamacpp", "llama.cpp (this machine)"),
+        ("openai", "a server that does not say which, at the port of llama.cpp (this machine)"),
+    ],
+)
+async def test_server_is_named_by_what_it_says_and_not_by_its_port(owner: str, title: str) -> None:
+    async def answer(stream: SocketStream) -> None:
+        await stream.send(reply("200 OK", json.dumps({"data": [{"id": "qwen", "owned_by": owner}]}).encode()))
+
+    async with usual_port("llamacpp", answer):
+        found = await reached("llamacpp")
+    assert server_title(found) == title

@@ -1,4 +1,4 @@
-"""Hunks of a notebook that an editor has laid out anew: they stay what they are, by what they change in cells."""
+"""Hunks of a notebook that an editor has saved in another layout: they are kept, with their changes inside cells."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from agent_ls.app.relaid_notebooks import MAX_CELLS, user_edited
+from agent_ls.app.review.notebooks import MAX_CELLS, user_edited
 from agent_ls.environments.base import Attribution
-from agent_ls.notebook.assemble import Wanted, assemble, wanted_of
 from agent_ls.notebook.cells import Kind, parse_notebook
-from agent_ls.review.agent_edits import agent_edit
+from agent_ls.notebook.notebook_text import TargetCell, build_notebook_text, target_cells
+from agent_ls.review.agent_edits import apply_agent_edit
+from agent_ls.review.decisions import Decision, apply_decision
 from agent_ls.review.ledger import FileLedger, open_ledger
-from agent_ls.review.user_edits import user_edit
-from agent_ls.review.verdicts import Decision, decided
+from agent_ls.review.user_edits import apply_user_edit
 
 pytestmark = pytest.mark.req("H15", "H9")
 
@@ -43,7 +43,7 @@ def spelled(document: dict[str, Any], indent: int = 1) -> str:
 
 
 def saved(text: str, indent: int | None = 4, *, reverse: bool = False) -> str:
-    """As an editor writes it: in its own layout, with metadata of its own, and other outputs."""
+    """Return the notebook as an editor saves it: its own layout and metadata, and other outputs."""
     told = json.loads(text)
     for cell in told["cells"]:
         cell["metadata"]["editor"] = {"seen": True}
@@ -61,24 +61,24 @@ def cells(text: str | None) -> Cells:
     return [(cell.kind, cell.source) for cell in parse_notebook(text or "").cells]
 
 
-def edited(ledger: FileLedger, call: int, wanted: Sequence[Wanted]) -> FileLedger:
-    after = assemble(parse_notebook(ledger.current_text or ""), wanted)
-    return agent_edit(ledger, after, Attribution("s", "t", f"call{call}")).ledger
+def edited(ledger: FileLedger, call: int, wanted: Sequence[TargetCell]) -> FileLedger:
+    after = build_notebook_text(parse_notebook(ledger.current_text or ""), wanted)
+    return apply_agent_edit(ledger, after, Attribution("s", "t", f"call{call}")).ledger
 
 
 def replaced(ledger: FileLedger, call: int, at: int, source: str) -> FileLedger:
-    wanted = wanted_of(parse_notebook(ledger.current_text or ""))
-    wanted[at] = Wanted(wanted[at].kind, source, wanted[at].origin)
+    wanted = target_cells(parse_notebook(ledger.current_text or ""))
+    wanted[at] = TargetCell(wanted[at].kind, source, wanted[at].origin)
     return edited(ledger, call, wanted)
 
 
 def with_hunks(*, has_ids: bool = True) -> FileLedger:
-    """One in each of two cells, and a cell that is new."""
+    """Return a ledger with one hunk in each of two cells, and a new cell."""
     ledger = open_ledger(PATH, spelled(document(CELLS, has_ids=has_ids)))
     ledger = replaced(ledger, 1, 0, "# Two")
     ledger = replaced(ledger, 2, 1, "a = 1\nb = 20\nc = 3")
-    wanted = wanted_of(parse_notebook(ledger.current_text or ""))
-    ledger = edited(ledger, 3, [*wanted[:3], Wanted("markdown", "new"), *wanted[3:]])
+    wanted = target_cells(parse_notebook(ledger.current_text or ""))
+    ledger = edited(ledger, 3, [*wanted[:3], TargetCell("markdown", "new"), *wanted[3:]])
     assert len(ledger.open_hunks) == 3
     return ledger
 
@@ -90,7 +90,7 @@ def states(ledger: FileLedger) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("has_ids", [True, False])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("indent", [1, 4])
-def test_a_new_layout_leaves_each_hunk_to_be_kept_or_undone_by_itself(
+def test_in_a_new_layout_each_hunk_can_be_kept_or_undone_by_itself(
     indent: int, reverse: bool, has_ids: bool
 ) -> None:
     ledger = with_hunks(has_ids=has_ids)
@@ -102,27 +102,27 @@ def test_a_new_layout_leaves_each_hunk_to_be_kept_or_undone_by_itself(
     assert relaid.current_text == text and states(relaid) == states(ledger) and not change.new
     for hunk in ledger.open_hunks:
         for verdict in ("undone", "kept"):
-            was = decided(ledger, Decision(frozenset({hunk.id}), verdict)).ledger
-            now = decided(relaid, Decision(frozenset({hunk.id}), verdict)).ledger
+            was = apply_decision(ledger, Decision(frozenset({hunk.id}), verdict)).ledger
+            now = apply_decision(relaid, Decision(frozenset({hunk.id}), verdict)).ledger
             assert cells(now.current_text) == cells(was.current_text)
             assert cells(now.base_text) == cells(was.base_text)
     every = frozenset(hunk.id for hunk in relaid.open_hunks)
-    back = decided(relaid, Decision(every, "undone")).ledger.current_text
+    back = apply_decision(relaid, Decision(every, "undone")).ledger.current_text
     assert cells(back) == CELLS and json.loads(back or "")["cells"][0]["metadata"] == {
         "editor": {"seen": True}
     }
 
 
-def test_by_lines_the_hunks_would_be_lost() -> None:
+def test_a_comparison_by_lines_would_lose_the_hunks() -> None:
     ledger = with_hunks()
-    assert states(user_edit(ledger, saved(ledger.current_text or "")).ledger) != states(ledger)
+    assert states(apply_user_edit(ledger, saved(ledger.current_text or "")).ledger) != states(ledger)
 
 
-def test_what_was_typed_before_the_save_is_the_user_s() -> None:
+def test_text_typed_before_the_save_belongs_to_the_user() -> None:
     ledger = with_hunks()
     told = json.loads(saved(ledger.current_text or ""))
-    told["cells"][1]["source"][1] = "b = 21\n"  # in a hunk
-    told["cells"][-1]["source"] = ["typed"]  # in none
+    told["cells"][1]["source"][1] = "b = 21\n"  # inside a hunk
+    told["cells"][-1]["source"] = ["typed"]  # outside all hunks
     text = json.dumps(told, indent=2)
 
     relaid = user_edited(ledger, text).ledger
@@ -131,16 +131,16 @@ def test_what_was_typed_before_the_save_is_the_user_s() -> None:
     first, second, *rest = [hunk.state for hunk in relaid.open_hunks]
     assert (first, second, set(rest)) == ("pending", "edited", {"pending"})
     pending = frozenset(hunk.id for hunk in relaid.open_hunks if hunk.state == "pending")
-    back = decided(relaid, Decision(pending, "undone")).ledger.current_text
+    back = apply_decision(relaid, Decision(pending, "undone")).ledger.current_text
     assert cells(back) == [CELLS[0], ("code", "a = 1\nb = 21\nc = 3"), CELLS[2], ("code", "typed")]
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_a_cell_in_place_of_another_is_one_hunk_where_lines_of_it_cannot_be_told_apart(reverse: bool) -> None:
+def test_a_replaced_cell_is_one_hunk_if_its_lines_cannot_be_matched(reverse: bool) -> None:
     ledger = open_ledger(PATH, spelled(document(CELLS)))
     ledger = replaced(ledger, 1, 0, "# Two")
-    wanted = wanted_of(parse_notebook(ledger.current_text or ""))
-    ledger = edited(ledger, 2, [*wanted[:2], Wanted("code", "new"), *wanted[3:]])
+    wanted = target_cells(parse_notebook(ledger.current_text or ""))
+    ledger = edited(ledger, 2, [*wanted[:2], TargetCell("code", "new"), *wanted[3:]])
     assert len(ledger.open_hunks) > 2, "id, kind and source are lines apart"
     text = saved(ledger.current_text or "", reverse=reverse)
 
@@ -148,39 +148,41 @@ def test_a_cell_in_place_of_another_is_one_hunk_where_lines_of_it_cannot_be_told
 
     assert relaid.current_text == text and [hunk.state for hunk in relaid.open_hunks][:2] == ["pending"] * 2
     second = frozenset(hunk.id for hunk in relaid.open_hunks if hunk.call_id == "call2")
-    back = decided(relaid, Decision(second, "undone")).ledger.current_text
+    back = apply_decision(relaid, Decision(second, "undone")).ledger.current_text
     assert cells(back) == [("markdown", "# Two"), *CELLS[1:]]
 
 
-def test_a_cell_that_was_deleted_comes_back_with_its_outputs() -> None:
+def test_a_deleted_cell_is_restored_with_its_outputs() -> None:
     ledger = open_ledger(PATH, spelled(document(CELLS)))
-    ledger = edited(ledger, 1, wanted_of(parse_notebook(ledger.current_text or ""))[:3])
+    ledger = edited(ledger, 1, target_cells(parse_notebook(ledger.current_text or ""))[:3])
     relaid = user_edited(ledger, saved(ledger.current_text or "")).ledger
 
     every = frozenset(hunk.id for hunk in relaid.open_hunks)
-    back = decided(relaid, Decision(every, "undone")).ledger.current_text or ""
+    back = apply_decision(relaid, Decision(every, "undone")).ledger.current_text or ""
 
     assert cells(back) == CELLS and json.loads(back)["cells"][3]["outputs"] == [OUTPUT]
 
 
-def test_the_user_s_own_undo_is_seen_in_the_new_layout() -> None:
+def test_the_users_undo_is_recognised_in_the_new_layout() -> None:
     ledger = with_hunks()
     text = saved(ledger.base_text or "")
     relaid = user_edited(ledger, text).ledger
     assert relaid.current_text == text and not relaid.open_hunks
 
 
-def test_a_notebook_that_the_agent_made_stays_its_own() -> None:
-    made = agent_edit(open_ledger(PATH, None), spelled(document(CELLS)), Attribution("s", "t", "c")).ledger
+def test_a_notebook_created_by_the_agent_stays_its_change() -> None:
+    made = apply_agent_edit(
+        open_ledger(PATH, None), spelled(document(CELLS)), Attribution("s", "t", "c")
+    ).ledger
     text = saved(made.current_text or "")
     relaid = user_edited(made, text).ledger
     assert relaid.current_text == text and [hunk.state for hunk in relaid.open_hunks] == ["pending"]
 
 
-def test_a_change_of_outputs_alone_is_not_undone_by_guess() -> None:
+def test_a_change_of_outputs_alone_is_not_undone() -> None:
     ledger = with_hunks()
     ran = (ledger.current_text or "").replace('"execution_count": 1', '"execution_count": 2')
-    ledger = agent_edit(ledger, ran, Attribution("s", "t", "command")).ledger
+    ledger = apply_agent_edit(ledger, ran, Attribution("s", "t", "command")).ledger
     found = [hunk for hunk in ledger.open_hunks if hunk.call_id == "command"]
     relaid = user_edited(ledger, saved(ledger.current_text or "")).ledger
 
@@ -189,37 +191,36 @@ def test_a_change_of_outputs_alone_is_not_undone_by_guess() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"nbformat": 3}', "[1]\n" * 9])
-def test_what_is_no_notebook_is_compared_by_lines(text: str) -> None:
+def test_an_invalid_notebook_is_compared_by_lines(text: str) -> None:
     ledger = with_hunks()
-    assert user_edited(ledger, text).ledger == user_edit(ledger, text).ledger
+    assert user_edited(ledger, text).ledger == apply_user_edit(ledger, text).ledger
 
 
 def test_other_files_are_compared_by_lines() -> None:
-    ledger = agent_edit(
+    ledger = apply_agent_edit(
         open_ledger("/project/a.json", "[1,\n 2]\n"), "[1,\n 3]\n", Attribution("s", "t", "c")
     ).ledger
-    assert user_edited(ledger, "[1, 3]\n").ledger == user_edit(ledger, "[1, 3]\n").ledger
+    assert user_edited(ledger, "[1, 3]\n").ledger == apply_user_edit(ledger, "[1, 3]\n").ledger
 
 
 SOURCES = st.lists(st.sampled_from(["a", "b", "c", "{", "}", ""]), max_size=4).map("\n".join)
 KINDS: st.SearchStrategy[Kind] = st.sampled_from(["code", "markdown", "raw"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_whatever_the_agent_did_a_new_layout_changes_no_cell(data: st.DataObject) -> None:
+def test_a_new_layout_changes_no_cell_after_any_edits(data: st.DataObject) -> None:
     drawn: Cells = [*data.draw(st.lists(st.tuples(KINDS, SOURCES), min_size=1, max_size=4))]
     has_ids = data.draw(st.booleans())
     ledger = open_ledger(PATH, spelled(document(drawn, has_ids=has_ids)))
     for call in range(data.draw(st.integers(1, 3))):
-        wanted = wanted_of(parse_notebook(ledger.current_text or ""))
+        wanted = target_cells(parse_notebook(ledger.current_text or ""))
         at = data.draw(st.integers(0, max(len(wanted) - 1, 0)))
         source = data.draw(SOURCES)
         match data.draw(st.sampled_from(["replace", "insert", "delete"])):
             case "replace" if wanted:
-                wanted[at] = Wanted(wanted[at].kind, source, wanted[at].origin)
+                wanted[at] = TargetCell(wanted[at].kind, source, wanted[at].origin)
             case "insert":
-                wanted.insert(at, Wanted(data.draw(KINDS), source))
+                wanted.insert(at, TargetCell(data.draw(KINDS), source))
             case _:
                 del wanted[at : at + 1]
         ledger = edited(ledger, call, wanted)
@@ -231,15 +232,15 @@ def test_whatever_the_agent_did_a_new_layout_changes_no_cell(data: st.DataObject
 
     assert relaid.current_text == text
     every = frozenset(hunk.id for hunk in relaid.open_hunks)
-    back = decided(relaid, Decision(every, "undone")).ledger
+    back = apply_decision(relaid, Decision(every, "undone")).ledger
     assert cells(back.current_text) == cells(back.base_text) == cells(relaid.base_text)
     assert cells(relaid.base_text) == drawn
 
 
-def test_a_notebook_of_very_many_cells_is_compared_by_lines() -> None:
+def test_a_very_large_notebook_is_compared_by_lines() -> None:
     many = [("code", f"x{at} = 1") for at in range(MAX_CELLS // 2 + 1)]
     ledger = replaced(open_ledger(PATH, spelled(document(many))), 1, 0, "y")
     text = saved(ledger.current_text or "")
-    assert user_edited(ledger, text).ledger == user_edit(ledger, text).ledger
+    assert user_edited(ledger, text).ledger == apply_user_edit(ledger, text).ledger
     fewer = replaced(open_ledger(PATH, spelled(document(many[:-2]))), 1, 0, "y")
     assert states(user_edited(fewer, saved(fewer.current_text or "")).ledger) == states(fewer)

@@ -5,10 +5,10 @@ from functools import partial
 import anyio
 import pytest
 
-from agent_ls.app.proposal_verdicts import CLOSED_SESSION, DOES_NOT_FIT
+from agent_ls.app.review.proposal_decisions import CLOSED_SESSION, DOES_NOT_FIT
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import StaleFileError
-from agent_ls.loop.events import FileChange, HunkStateChanged
+from agent_ls.loop.events.types import FileChange, HunkStateChanged
 from tests.support.review import Review
 
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
@@ -29,15 +29,15 @@ def text(review: Review, name: str = "a.py") -> str:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_nothing_is_made_until_it_is_kept(is_open: bool) -> None:
+async def test_nothing_is_written_before_it_is_kept(is_open: bool) -> None:
     review = fresh(is_open=is_open)
     async with review.proposed(("a.py", EDITED)) as call:
         first, last = review.hunks()
         assert (first.state, first.start, first.end, first.lines) == ("proposed", 1, 2, ("TWO\n",))
-        assert text(review) == LINES == review.desk.base_text(review.path("a.py"))
-        assert review.desk.proposed_text(review.path("a.py")) == EDITED
+        assert text(review) == LINES == review.service.base_text(review.path("a.py"))
+        assert review.service.proposed_text(review.path("a.py")) == EDITED
         assert await review.decides("keep", hunk_ids=[first.id]) == (["kept"], {})
-        assert text(review) == LINES.replace("two", "TWO") == review.desk.base_text(review.path("a.py"))
+        assert text(review) == LINES.replace("two", "TWO") == review.service.base_text(review.path("a.py"))
         assert not call.over.is_set()
         assert await review.decides("keep", hunk_ids=[last.id]) == (["kept"], {})
         await call.ends()
@@ -52,7 +52,7 @@ async def test_nothing_is_made_until_it_is_kept(is_open: bool) -> None:
     "selection", [{"session_id": "s1"}, {"turn_id": "t1"}, {"path": "/project/a.py"}], ids=str
 )
 @pytest.mark.parametrize(("verdict", "after"), [("keep", EDITED), ("undo", LINES)])
-async def test_a_selection_is_decided_as_a_whole(selection: dict[str, str], verdict: str, after: str) -> None:
+async def test_a_selection_is_decided_completely(selection: dict[str, str], verdict: str, after: str) -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)) as call:
         states, refused = await review.decides(verdict, **selection)
@@ -62,7 +62,7 @@ async def test_a_selection_is_decided_as_a_whole(selection: dict[str, str], verd
 
 
 @pytest.mark.req("H6")
-async def test_what_was_kept_and_what_was_refused_is_told_with_what_stands_now() -> None:
+async def test_the_model_gets_kept_and_undone_hunks_and_the_current_text() -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)) as call:
         first, last = review.hunks()
@@ -78,7 +78,7 @@ async def test_what_was_kept_and_what_was_refused_is_told_with_what_stands_now()
 
 
 @pytest.mark.req("H6")
-async def test_a_change_that_is_refused_is_told_as_refused() -> None:
+async def test_an_undone_proposal_is_reported_as_refused() -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)) as call:
         await review.decides("undo", session_id="s1", comment="not now")
@@ -90,7 +90,7 @@ async def test_a_change_that_is_refused_is_told_as_refused() -> None:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_a_text_of_ones_own_is_written_and_told(is_open: bool) -> None:
+async def test_a_replacement_text_is_written_and_reported(is_open: bool) -> None:
     review = fresh(is_open=is_open)
     async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
         (hunk,) = review.hunks()
@@ -102,11 +102,11 @@ async def test_a_text_of_ones_own_is_written_and_told(is_open: bool) -> None:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_lines_of_a_hunk_are_kept_and_the_rest_waits(is_open: bool) -> None:
+async def test_lines_of_a_hunk_are_kept_and_the_rest_stays_pending(is_open: bool) -> None:
     review = fresh(is_open=is_open)
     async with review.proposed(("a.py", LINES.replace("two\n", "TWO\nTWO-b\nTWO-c\n"))) as call:
         (hunk,) = review.hunks()
-        changed, _ = await review.desk.review(verdict="keep", hunk_ids=[hunk.id], lines=(0, 2))
+        changed, _ = await review.service.review(verdict="keep", hunk_ids=[hunk.id], lines=(0, 2))
         assert sorted(it.state for it in changed) == ["kept", "proposed"]
         assert text(review) == LINES.replace("two\n", "TWO\nTWO-b\n") and not call.over.is_set()
         (rest,) = review.hunks()
@@ -117,7 +117,7 @@ async def test_lines_of_a_hunk_are_kept_and_the_rest_waits(is_open: bool) -> Non
 
 
 @pytest.mark.req("H6")
-async def test_lines_of_a_hunk_are_refused_and_the_rest_waits() -> None:
+async def test_lines_of_a_hunk_are_undone_and_the_rest_stays_pending() -> None:
     review = fresh()
     async with review.proposed(("a.py", LINES.replace("two\n", "TWO\nTWO-b\nTWO-c\n"))) as call:
         (hunk,) = review.hunks()
@@ -128,18 +128,18 @@ async def test_lines_of_a_hunk_are_refused_and_the_rest_waits() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_typing_elsewhere_moves_what_is_proposed() -> None:
+async def test_typing_elsewhere_moves_proposals() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         review.types("a.py", f"mine\n{LINES}")
         assert [(hunk.start, hunk.state) for hunk in review.hunks()] == [(2, "proposed"), (7, "proposed")]
         await review.decides("keep", session_id="s1")
         await call.ends()
-    assert text(review) == f"mine\n{EDITED}" == review.desk.base_text(review.path("a.py"))
+    assert text(review) == f"mine\n{EDITED}" == review.service.base_text(review.path("a.py"))
 
 
 @pytest.mark.req("H6")
-async def test_typing_at_the_moment_of_the_edit_is_kept() -> None:
+async def test_typing_during_the_edit_is_kept() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         review.host.typing[review.path("a.py")] = [lambda now: f"mine\n{now}"]
@@ -149,7 +149,7 @@ async def test_typing_at_the_moment_of_the_edit_is_kept() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_a_place_that_the_user_rewrote_is_stale_until_he_puts_it_back() -> None:
+async def test_a_proposal_whose_lines_the_user_rewrote_is_stale_until_they_are_restored() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         first, _ = review.hunks()
@@ -169,7 +169,7 @@ async def test_a_place_that_the_user_rewrote_is_stale_until_he_puts_it_back() ->
 
 
 @pytest.mark.req("H6")
-async def test_a_change_that_the_user_makes_himself_counts_as_kept() -> None:
+async def test_a_proposal_that_the_user_types_counts_as_kept() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
         review.types("a.py", LINES.replace("two", "TWO"))
@@ -178,7 +178,7 @@ async def test_a_change_that_the_user_makes_himself_counts_as_kept() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_closed_without_saving_the_disk_counts_and_opened_again_the_buffer() -> None:
+async def test_after_closing_without_saving_the_disk_counts_and_after_reopening_the_buffer() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         review.types("a.py", LINES.replace("two", "2"))
@@ -194,7 +194,7 @@ async def test_closed_without_saving_the_disk_counts_and_opened_again_the_buffer
 
 
 @pytest.mark.req("H6")
-async def test_the_users_undo_of_what_he_kept_is_his_own_change() -> None:
+async def test_the_users_undo_of_a_kept_proposal_is_a_user_change() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", EDITED)) as call:
         first, last = review.hunks()
@@ -203,11 +203,11 @@ async def test_the_users_undo_of_what_he_kept_is_his_own_change() -> None:
         assert [hunk.id for hunk in review.hunks()] == [last.id]
         await review.decides("keep", hunk_ids=[last.id])
         await call.ends()
-    assert text(review) == LINES.replace("seven", "SEVEN") == review.desk.base_text(review.path("a.py"))
+    assert text(review) == LINES.replace("seven", "SEVEN") == review.service.base_text(review.path("a.py"))
 
 
 @pytest.mark.req("H6")
-async def test_an_interrupt_drops_what_waits_and_tells_of_what_was_kept() -> None:
+async def test_an_interrupt_drops_pending_proposals_and_reports_kept_ones() -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)):
         first, _ = review.hunks()
@@ -219,7 +219,7 @@ async def test_an_interrupt_drops_what_waits_and_tells_of_what_was_kept() -> Non
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("lines", [None, (0, 1)], ids=["a hunk", "a line of one"])
-async def test_an_interrupt_while_one_is_written_drops_the_others_all_the_same(
+async def test_an_interrupt_during_a_write_drops_the_other_proposals(
     lines: tuple[int, int] | None,
 ) -> None:
     review = fresh(is_open=True)
@@ -237,7 +237,7 @@ async def test_an_interrupt_while_one_is_written_drops_the_others_all_the_same(
 
 
 @pytest.mark.req("H6", "R4")
-async def test_when_the_process_ends_what_waits_stays_and_the_verdict_is_told_later() -> None:
+async def test_proposals_survive_the_process_and_a_later_decision_is_reported() -> None:
     review = fresh()
     review.s1.is_stopped = False
     async with review.proposed(("a.py", EDITED)):
@@ -252,7 +252,7 @@ async def test_when_the_process_ends_what_waits_stays_and_the_verdict_is_told_la
 
 
 @pytest.mark.req("H6", "R4")
-async def test_a_verdict_whose_session_is_closed_before_its_turn_comes_makes_nothing() -> None:
+async def test_a_queued_decision_of_a_closed_session_writes_nothing() -> None:
     review = fresh(is_open=True)
     review.s1.is_stopped = False
     async with review.proposed(("a.py", EDITED)):
@@ -305,7 +305,7 @@ async def test_both_ends_of_a_move_are_decided_together(verdict: str, moved: boo
 
 
 @pytest.mark.req("H6")
-async def test_a_move_whose_source_changed_fits_at_neither_end() -> None:
+async def test_a_move_whose_source_changed_applies_at_neither_end() -> None:
     review = Review({"old.py": "old\n"})
     review.opens("old.py", "old\n")
     writes = (("new.py", "old\n"), ("old.py", None))
@@ -319,7 +319,7 @@ async def test_a_move_whose_source_changed_fits_at_neither_end() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_what_is_no_text_is_kept_or_refused_as_a_whole() -> None:
+async def test_binary_content_is_kept_or_undone_as_a_whole() -> None:
     review = Review({"a.bin": b"\0old"})
     async with review.proposed(("a.bin", b"\0new")) as call:
         (hunk,) = review.hunks()
@@ -330,7 +330,7 @@ async def test_what_is_no_text_is_kept_or_refused_as_a_whole() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_files_kept_together_are_written_together_or_not_at_all() -> None:
+async def test_files_kept_together_are_written_all_or_nothing() -> None:
     review = Review({"a.py": LINES, "b.py": LINES})
     for name in ("a.py", "b.py"):
         review.opens(name, LINES)
@@ -359,7 +359,7 @@ async def test_the_encoding_of_the_file_is_kept() -> None:
         await call.ends()
 
 
-async def test_a_change_that_does_not_fit_any_more_is_told_before_anyone_is_asked() -> None:
+async def test_an_edit_that_does_not_fit_is_reported_before_it_is_proposed() -> None:
     review = fresh(is_open=True)
     review.types("a.py", LINES.replace("two", "2"))
     write = FileWrite(review.path("a.py"), EDITED.encode(), LINES.encode())
@@ -370,7 +370,7 @@ async def test_a_change_that_does_not_fit_any_more_is_told_before_anyone_is_aske
 
 
 @pytest.mark.req("H6")
-async def test_hunks_of_another_session_stay_pending_beside_what_is_kept() -> None:
+async def test_hunks_of_another_session_stay_pending_next_to_kept_ones() -> None:
     review = fresh()
     review.session("s2")
     await review.agent_writes("a.py", LINES.replace("four", "FOUR"), session="s2")
@@ -380,10 +380,10 @@ async def test_hunks_of_another_session_stay_pending_beside_what_is_kept() -> No
     assert text(review) == EDITED.replace("four", "FOUR")
     (pending,) = review.hunks()
     assert (pending.session_id, pending.state, pending.lines) == ("s2", "pending", ("FOUR\n",))
-    assert review.desk.base_text(review.path("a.py")) == EDITED
+    assert review.service.base_text(review.path("a.py")) == EDITED
 
 
-async def test_old_ranges_are_places_in_the_accepted_text() -> None:
+async def test_old_ranges_are_positions_in_the_accepted_text() -> None:
     review = fresh()
     review.session("s2")
     await review.agent_writes("a.py", f"new\nnew\n{LINES}", session="s2")
@@ -393,7 +393,7 @@ async def test_old_ranges_are_places_in_the_accepted_text() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_a_verdict_on_what_is_decided_says_so() -> None:
+async def test_a_decision_about_a_decided_hunk_is_refused_with_the_reason() -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)):
         first, _ = review.hunks()
@@ -402,7 +402,7 @@ async def test_a_verdict_on_what_is_decided_says_so() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_an_editor_that_does_not_show_the_edit_has_not_got_it() -> None:
+async def test_an_edit_that_does_not_appear_in_the_editor_is_not_applied() -> None:
     review = fresh(is_open=True)
     async with review.proposed(("a.py", LINES.replace("two", "TWO"))) as call:
         (hunk,) = review.hunks()
@@ -411,7 +411,7 @@ async def test_an_editor_that_does_not_show_the_edit_has_not_got_it() -> None:
         assert states == [] and "never showed" in refused[hunk.id]
         assert [it.state for it in review.hunks()] == ["proposed"]
         assert not [e for e in review.s1.of(HunkStateChanged) if e.by == "user"]
-        # It turns up late: the user sees what he wanted, and nothing is left to decide.
+        # The edit arrives late: the user sees the text of their decision, and nothing is pending.
         review.types("a.py", LINES.replace("two", "TWO"))
         await call.ends()
     assert review.s1.states[-1] == ("kept",)

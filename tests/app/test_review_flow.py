@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import Attribution
-from agent_ls.loop.events import FileChange, HunkStateChanged
+from agent_ls.loop.events.types import FileChange, HunkStateChanged
 from tests.support.review import Review
 
 TEXT = "one\ntwo\nthree\n"
@@ -13,7 +13,7 @@ WHO = Attribution("s1", "t1", "c-open")
 
 
 async def edited_in_buffer(*, saved: str = TEXT) -> Review:
-    """The agent has edited the open document; the disk has `saved`."""
+    """Return a review in which the agent has edited the open document; the disk has `saved`."""
     review = Review({"a.py": TEXT})
     review.opens("a.py", TEXT)
     await review.agent_writes("a.py", AFTER)
@@ -22,9 +22,7 @@ async def edited_in_buffer(*, saved: str = TEXT) -> Review:
 
 
 @pytest.mark.req("H6")
-async def test_document_closed_without_saving_when_the_disk_lacks_the_hunk_then_it_is_gone_and_told_once() -> (
-    None
-):
+async def test_a_hunk_missing_on_disk_after_closing_without_saving_is_gone_and_reported_once() -> None:
     review = await edited_in_buffer()
     review.closes("a.py")
     await review.run_tasks()
@@ -38,7 +36,7 @@ async def test_document_closed_without_saving_when_the_disk_lacks_the_hunk_then_
 
 
 @pytest.mark.req("H6")
-async def test_document_closed_when_it_was_saved_then_nothing_changes() -> None:
+async def test_closing_a_saved_document_changes_nothing() -> None:
     review = await edited_in_buffer(saved=AFTER)
     review.closes("a.py")
     await review.run_tasks()
@@ -47,9 +45,9 @@ async def test_document_closed_when_it_was_saved_then_nothing_changes() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_document_closed_when_only_an_undo_was_not_saved_then_the_hunk_is_pending_again() -> None:
+async def test_closing_with_an_unsaved_undo_makes_the_hunk_pending_again() -> None:
     review = await edited_in_buffer(saved=AFTER)
-    review.types("a.py", TEXT)  # the user's own undo
+    review.types("a.py", TEXT)  # undo by the user
     assert review.s1.states == [("gone",)]
     review.closes("a.py")
     await review.run_tasks()
@@ -57,26 +55,26 @@ async def test_document_closed_when_only_an_undo_was_not_saved_then_the_hunk_is_
 
 
 @pytest.mark.req("H6")
-async def test_document_closed_and_opened_at_once_is_not_compared_with_the_disk() -> None:
+async def test_a_document_closed_and_reopened_at_once_is_not_compared_with_the_disk() -> None:
     review = await edited_in_buffer()
     review.closes("a.py")
-    review.opens("a.py", AFTER)  # as an editor does that reloads the document
+    review.opens("a.py", AFTER)  # as an editor that reloads the document
     await review.run_tasks()
     assert review.s1.states == [] and review.s1.notices == []
 
 
 @pytest.mark.req("H6")
-async def test_look_at_the_disk_when_an_agent_writes_the_file_then_waits_until_that_is_told() -> None:
+async def test_a_check_of_the_disk_during_an_agents_write_waits_for_its_report() -> None:
     review = await edited_in_buffer(saved=AFTER)
     path, both = review.path("a.py"), "one\nTWO\nTHREE\n"
     review.closes("a.py")
     async with anyio.create_task_group() as group:
-        with review.desk.writing([path]):
+        with review.service.writing([path]):
             group.start_soon(review.run_tasks)
             await anyio.wait_all_tasks_blocked()
-            review.memory.put("a.py", both)  # the write is on disk, but not told yet
+            review.memory.put("a.py", both)  # the write is on disk but not reported yet
             await anyio.wait_all_tasks_blocked()
-            review.desk.agent_edit(path, AFTER, both, WHO)
+            review.service.agent_edit(path, AFTER, both, WHO)
     assert [(hunk.state, hunk.call_id) for hunk in review.hunks()] == [
         ("pending", "call1"),
         ("pending", "c-open"),
@@ -84,19 +82,19 @@ async def test_look_at_the_disk_when_an_agent_writes_the_file_then_waits_until_t
 
 
 @pytest.mark.req("H6")
-async def test_file_that_changed_on_disk_while_closed_is_the_user_s_and_moves_the_hunks() -> None:
+async def test_a_file_changed_on_disk_while_closed_is_a_user_change_and_moves_hunks() -> None:
     review = Review({"a.py": TEXT})
     await review.agent_writes("a.py", AFTER)
     review.memory.put("a.py", "# mine\n" + AFTER)
     review.opens("a.py", "# mine\n" + AFTER)
     (hunk,) = review.hunks()
     assert (hunk.state, hunk.start, hunk.base_start) == ("pending", 2, 2)
-    assert review.desk.base_text(review.path("a.py")) == "# mine\n" + TEXT
+    assert review.service.base_text(review.path("a.py")) == "# mine\n" + TEXT
     assert review.s1.states == []
 
 
 @pytest.mark.req("H6")
-async def test_file_that_was_checked_out_while_closed_has_its_hunks_gone_at_the_next_edit() -> None:
+async def test_hunks_of_a_file_checked_out_while_closed_are_gone_at_the_next_edit() -> None:
     review = Review({"a.py": TEXT})
     await review.agent_writes("a.py", AFTER)
     review.memory.put("a.py", TEXT)
@@ -106,7 +104,7 @@ async def test_file_that_was_checked_out_while_closed_has_its_hunks_gone_at_the_
 
 
 @pytest.mark.req("H6", "E8")
-async def test_change_is_told_with_its_diff_hunks_and_the_name_below_the_session_s_folder() -> None:
+async def test_a_change_is_published_with_diff_hunks_and_the_relative_path() -> None:
     review = Review({"src/a.py": TEXT})
     await review.agent_writes("src/a.py", AFTER)
     (change,) = review.s1.of(FileChange)
@@ -120,10 +118,10 @@ def typed(count: int) -> str:
 
 
 @pytest.mark.req("H6", "E4")
-async def test_typing_inside_a_hunk_is_told_at_most_twice_a_second() -> None:
+async def test_typing_inside_a_hunk_is_published_at_most_twice_a_second() -> None:
     review = await edited_in_buffer()
     async with anyio.create_task_group() as group:
-        for key in range(1, 41):  # four seconds of ten keys each
+        for key in range(1, 41):  # four seconds with ten keys each
             review.types("a.py", typed(key))
             group.start_soon(review.run_tasks)
             await anyio.wait_all_tasks_blocked()
@@ -137,7 +135,7 @@ async def test_typing_inside_a_hunk_is_told_at_most_twice_a_second() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_state_of_a_hunk_that_is_typed_in_is_told_at_once_each_time_it_changes() -> None:
+async def test_a_state_change_of_a_hunk_by_typing_is_published_at_once() -> None:
     review = await edited_in_buffer()
     for text in (typed(1), AFTER, typed(2), TEXT, AFTER):
         review.types("a.py", text)
@@ -150,7 +148,7 @@ BEFORE_IT = ["verdict on another hunk", "agent edit", "end of the turn", "closed
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("what", BEFORE_IT)
-async def test_typing_that_is_kept_for_a_moment_is_told_before(what: str) -> None:
+async def test_delayed_typing_is_published_before_a_later_event(what: str) -> None:
     review = Review({"a.py": TEXT})
     review.opens("a.py", TEXT)
     await review.agent_writes("a.py", "one\nTWO\nthree\nfour\n")
@@ -166,7 +164,7 @@ async def test_typing_that_is_kept_for_a_moment_is_told_before(what: str) -> Non
         case "agent edit":
             await review.agent_writes("a.py", texts[-1] + "five\n")
         case "end of the turn":
-            review.desk.flush()
+            review.service.flush()
         case _:
             review.memory.put("a.py", texts[-1])
             review.closes("a.py")
@@ -179,7 +177,7 @@ async def test_typing_that_is_kept_for_a_moment_is_told_before(what: str) -> Non
 
 
 @pytest.mark.req("H6", "H1")
-async def test_typing_in_hunks_of_two_sessions_is_told_to_each_alone() -> None:
+async def test_typing_in_hunks_of_two_sessions_is_published_to_each_one() -> None:
     review = await edited_in_buffer()
     other = review.session("s2")
     await review.agent_writes("a.py", AFTER.replace("one", "ONE"), session="s2")
@@ -188,7 +186,7 @@ async def test_typing_in_hunks_of_two_sessions_is_told_to_each_alone() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_session_that_edits_a_hunk_of_another_makes_it_edited_and_both_are_told() -> None:
+async def test_an_edit_of_another_sessions_hunk_makes_it_edited_for_both() -> None:
     review = await edited_in_buffer()
     other = review.session("s2")
     await review.agent_writes("a.py", AFTER.replace("TWO", "2"), session="s2")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.app.verdicts import STALE, TYPED_IN_LINES
+from agent_ls.app.review.decisions import STALE, TYPED_IN_LINES
 from tests.support.review import Review
 
 LINES = "one\ntwo\nthree\nfour\n"
@@ -24,10 +24,10 @@ def text(review: Review) -> str:
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_undo_of_a_line_takes_only_that_line_back(is_open: bool) -> None:
+async def test_undo_of_a_line_reverts_only_that_line(is_open: bool) -> None:
     review = await edited(is_open=is_open)
     (hunk,) = review.hunks()
-    changed, refused = await review.desk.review(verdict="undo", hunk_ids=[hunk.id], lines=(1, 2))
+    changed, refused = await review.service.review(verdict="undo", hunk_ids=[hunk.id], lines=(1, 2))
     assert refused == [] and {(h.id == hunk.id, h.state) for h in changed} == {
         (True, "pending"),
         (False, "undone"),
@@ -43,18 +43,18 @@ async def test_keep_of_a_line_accepts_only_that_line() -> None:
     review = await edited()
     (hunk,) = review.hunks()
     await review.decides("keep", hunk_ids=[hunk.id], lines=(0, 1))
-    assert review.desk.base_text(review.path("a.py")) == "one\nTWO\nthree\nfour\n"
+    assert review.service.base_text(review.path("a.py")) == "one\nTWO\nthree\nfour\n"
     assert text(review) == EDITED and [left.id for left in review.hunks()] == [hunk.id]
 
 
 @pytest.mark.req("H6")
 @pytest.mark.parametrize("is_open", [False, True], ids=["file on disk", "open document"])
-async def test_replacement_is_written_and_the_model_is_told_what_stands_there(is_open: bool) -> None:
+async def test_a_replacement_is_written_and_the_model_gets_the_current_text(is_open: bool) -> None:
     review = await edited(is_open=is_open)
     (hunk,) = review.hunks()
     states = await review.decides("keep", hunk_ids=[hunk.id], replacement="mine\n", comment="shorter")
     assert states == (["kept"], {})
-    assert text(review) == "one\nmine\nfour\n" == review.desk.base_text(review.path("a.py"))
+    assert text(review) == "one\nmine\nfour\n" == review.service.base_text(review.path("a.py"))
     (notice,) = review.s1.notices
     assert "mine" in notice and "TWO\nTHREE" in notice and "The user says: shorter" in notice
 
@@ -65,10 +65,10 @@ async def test_replacement_of_some_lines_leaves_the_others_pending() -> None:
     (hunk,) = review.hunks()
     await review.decides("keep", hunk_ids=[hunk.id], lines=(1, 2), replacement="mine\n")
     assert text(review) == "one\nTWO\nmine\nfour\n"
-    assert review.desk.base_text(review.path("a.py")) == "one\ntwo\nmine\nfour\n"
+    assert review.service.base_text(review.path("a.py")) == "one\ntwo\nmine\nfour\n"
 
 
-async def test_lines_that_are_not_there_are_refused_with_the_reason() -> None:
+async def test_missing_lines_are_refused_with_the_reason() -> None:
     review = await edited()
     (hunk,) = review.hunks()
     states, refused = await review.decides("undo", hunk_ids=[hunk.id], lines=(1, 5))
@@ -76,7 +76,7 @@ async def test_lines_that_are_not_there_are_refused_with_the_reason() -> None:
     assert text(review) == EDITED
 
 
-async def test_lines_of_a_hunk_that_the_user_edited_are_not_guessed() -> None:
+async def test_lines_of_a_hunk_that_the_user_edited_are_refused() -> None:
     review = await edited(is_open=True)
     (hunk,) = review.hunks()
     review.types("a.py", "one\nTWO\nmine\nTHREE\nfour\n")
@@ -84,7 +84,7 @@ async def test_lines_of_a_hunk_that_the_user_edited_are_not_guessed() -> None:
 
 
 @pytest.mark.req("H6")
-async def test_a_file_changed_by_the_user_while_lines_are_undone_keeps_both() -> None:
+async def test_a_user_change_during_an_undo_of_lines_keeps_both() -> None:
     review = await edited(is_open=True)
     (hunk,) = review.hunks()
     review.host.typing[review.path("a.py")] = [lambda now: f"# mine\n{now}"]
@@ -93,7 +93,7 @@ async def test_a_file_changed_by_the_user_while_lines_are_undone_keeps_both() ->
 
 
 @pytest.mark.req("H6")
-async def test_a_stale_hunk_says_what_to_do_and_is_put_aside_by_keep() -> None:
+async def test_a_stale_hunk_has_a_hint_and_is_closed_by_keep() -> None:
     review = Review({"a.py": LINES})
     review.opens("a.py", LINES)
     await review.agent_writes("a.py", "one\nTWO\nthree\nFOUR\n")
@@ -106,6 +106,6 @@ async def test_a_stale_hunk_says_what_to_do_and_is_put_aside_by_keep() -> None:
 
 
 def _state(review: Review, hunk_id: str) -> str:
-    ledger = review.desk.ledger(review.path("a.py"))
+    ledger = review.service.state.ledger(review.path("a.py"))
     hunk = ledger.find(hunk_id) if ledger else None
     return hunk.state if hunk else ""

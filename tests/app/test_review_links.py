@@ -1,4 +1,4 @@
-"""Both ends of a move that was made belong together, as those of one that is proposed do."""
+"""Both ends of an applied move are decided together, as those of a proposed move are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_ls.app.verdicts import LINKED, OTHER_END, TYPED_INSIDE
+from agent_ls.app.review.decisions import LINKED, OTHER_END, TYPED_INSIDE
 from agent_ls.environments.base import Attribution, FileWrite
 from tests.support.review import Review
 
@@ -16,7 +16,7 @@ OLD, NEW = "one\ntwo\n", "one\nTWO\n"
 
 
 async def moved() -> Review:
-    """a.py stands as b.py, and c.py was changed by the same call."""
+    """Return a review in which a.py was moved to b.py, and c.py was changed by the same call."""
     review = Review({"a.py": OLD, "c.py": "C\n"})
     environment = review.s1.environment
     assert environment
@@ -35,7 +35,7 @@ def tree(review: Review) -> dict[str, bytes]:
 
 
 @pytest.mark.req("H6", "T3")
-async def test_move_when_it_is_made_then_both_ends_have_one_link_and_no_other_hunk_has_it() -> None:
+async def test_both_ends_of_a_move_have_one_link_and_other_hunks_have_none() -> None:
     review = await moved()
     links = {hunk.path.rpartition("/")[2]: hunk.link for hunk in review.hunks()}
     assert links["a.py"] == links["b.py"] != ""
@@ -44,58 +44,58 @@ async def test_move_when_it_is_made_then_both_ends_have_one_link_and_no_other_hu
 
 @pytest.mark.req("H6", "T3")
 @pytest.mark.parametrize("end", ["a.py", "b.py"])
-async def test_move_when_one_end_is_undone_then_the_file_is_back_where_it_was(end: str) -> None:
+async def test_undoing_one_end_of_a_move_restores_the_file(end: str) -> None:
     review = await moved()
-    changed, refused = await review.desk.review(verdict="undo", path=review.path(end))
+    changed, refused = await review.service.review(verdict="undo", path=review.path(end))
     assert refused == [] and [hunk.state for hunk in changed] == ["undone", "undone"]
     assert tree(review) == {"a.py": OLD.encode(), "c.py": b"D\n"}
 
 
 @pytest.mark.req("H6", "T3")
-async def test_move_when_one_end_is_kept_then_both_are_decided() -> None:
+async def test_keeping_one_end_of_a_move_decides_both() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
-    changed, _ = await review.desk.review(verdict="keep", hunk_ids=[made.id])
+    changed, _ = await review.service.review(verdict="keep", hunk_ids=[made.id])
     assert [hunk.state for hunk in changed] == ["kept", "kept"]
     assert [hunk.path.rpartition("/")[2] for hunk in review.hunks()] == ["c.py"]
 
 
 @pytest.mark.req("H6", "X9")
-async def test_move_when_the_user_typed_in_the_moved_file_then_neither_end_is_undone_unasked() -> None:
+async def test_a_move_with_user_text_is_not_undone_without_confirmation() -> None:
     review = await moved()
     typed = f"{NEW}mine\n"
     review.memory.put("b.py", typed)
-    review.desk.user_edit(review.path("b.py"), typed)
-    changed, refused = await review.desk.review(verdict="undo", path=review.path("a.py"))
+    review.service.user_edit(review.path("b.py"), typed)
+    changed, refused = await review.service.review(verdict="undo", path=review.path("a.py"))
     assert changed == []
     assert sorted(reason for _, reason in refused) == sorted([OTHER_END, TYPED_INSIDE])
     assert tree(review)["b.py"] == typed.encode() and "a.py" not in tree(review)
-    _, refused = await review.desk.review(verdict="undo", path=review.path("a.py"), confirm=True)
+    _, refused = await review.service.review(verdict="undo", path=review.path("a.py"), confirm=True)
     assert refused == [] and tree(review) == {"a.py": OLD.encode(), "c.py": b"D\n"}
 
 
 @pytest.mark.req("H6", "X9")
-async def test_move_when_the_old_place_is_taken_again_then_the_moved_file_stays() -> None:
+async def test_a_moved_file_stays_if_its_old_path_is_taken() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
     review.memory.put("a.py", "somebody else's\n")
-    _, refused = await review.desk.review(verdict="undo", hunk_ids=[made.id])
+    _, refused = await review.service.review(verdict="undo", hunk_ids=[made.id])
     assert (made.id, OTHER_END) in refused
     assert tree(review)["a.py"] == b"somebody else's\n"
     assert "b.py" in tree(review)
 
 
 @pytest.mark.req("H6")
-async def test_move_when_only_lines_of_it_are_to_be_undone_then_it_is_told_that_it_is_a_whole() -> None:
+async def test_undoing_lines_of_a_move_is_refused_because_it_is_a_whole() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
-    changed, refused = await review.desk.review(verdict="undo", hunk_ids=[made.id], lines=(0, 1))
+    changed, refused = await review.service.review(verdict="undo", hunk_ids=[made.id], lines=(0, 1))
     assert changed == [] and {reason for _, reason in refused} == {LINKED}
     assert "b.py" in tree(review) and "a.py" not in tree(review)
 
 
 async def moved_over(review: Review) -> Review:
-    """a.py stands where b.py stood."""
+    """Return the review after a.py was moved over the existing b.py."""
     environment = review.s1.environment
     assert environment
     a, b = review.path("a.py"), review.path("b.py")
@@ -105,7 +105,7 @@ async def moved_over(review: Review) -> Review:
 
 
 @pytest.mark.req("H6", "T4")
-async def test_move_when_it_is_undone_then_the_file_has_its_permission_bits_again() -> None:
+async def test_an_undone_move_restores_permission_bits() -> None:
     review = Review({"a.py": OLD, "c.py": "C\n"})
     review.memory.files[review.path("a.py")] = replace(review.memory.files[review.path("a.py")], mode=0o755)
     environment = review.s1.environment
@@ -118,7 +118,7 @@ async def test_move_when_it_is_undone_then_the_file_has_its_permission_bits_agai
 
 
 @pytest.mark.req("H6", "X9")
-async def test_move_when_one_file_cannot_be_written_then_neither_is_and_all_can_be_decided_again() -> None:
+async def test_if_one_end_cannot_be_written_neither_is_and_both_stay_pending() -> None:
     review = await moved_over(Review({"a.py": OLD, "b.py": "B\n"}))
     b = review.path("b.py")
     review.memory.files[b] = replace(review.memory.files[b], mode=0o444)
@@ -134,7 +134,7 @@ async def test_move_when_one_file_cannot_be_written_then_neither_is_and_all_can_
 
 
 @pytest.mark.req("H6", "X9")
-async def test_move_when_an_open_document_took_the_undo_and_the_disk_does_not_then_it_is_taken_back() -> None:
+async def test_an_undo_in_an_open_document_is_reverted_if_the_disk_write_fails() -> None:
     review = Review({"a.py": OLD, "b.py": "B\n"})
     review.opens("b.py", "B\n")
     await moved_over(review)

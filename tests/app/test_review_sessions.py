@@ -1,4 +1,4 @@
-"""The review desk with real sessions: what the model is told, when, and how often."""
+"""The review service with real sessions: which notices the model gets, when, and how often."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import anyio
 import pytest
 
 from agent_ls.llm.requests import Request
-from agent_ls.loop.events import FileChange, HunkStateChanged, SessionEnd
+from agent_ls.loop.events.types import FileChange, HunkStateChanged, SessionEnd
 from agent_ls.loop.turns import SteeringTurn
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Gate, Piece, problem_of, text, tool_call
-from tests.support.workbench import Bench, Talk, running
+from tests.support.session_rig import SessionRig, Talk, running
 
 Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
 
@@ -42,19 +42,19 @@ def hunk_ids(talk: Talk) -> list[str]:
 
 
 def reviews(request: Request) -> list[str]:
-    """Texts about the review that a request holds."""
+    """Return the notices about the review in a request."""
     return [m.text for m in request.messages if "Review:" in m.text]
 
 
-async def decide(bench: Bench, talk: Talk, verdict: Any, ids: Sequence[str], **how: Any) -> list[str]:
-    changed, refused = await bench.workbench.review.review(verdict=verdict, hunk_ids=ids, **how)
+async def decide(rig: SessionRig, talk: Talk, verdict: Any, ids: Sequence[str], **how: Any) -> list[str]:
+    changed, refused = await rig.manager.review.review(verdict=verdict, hunk_ids=ids, **how)
     assert not refused
     return [hunk.state for hunk in changed]
 
 
 @pytest.mark.req("H6", "L6")
 @pytest.mark.parametrize("verdict", ["keep", "undo"])
-async def test_verdict_while_the_model_streams_is_told_at_its_next_call_exactly_once(
+async def test_a_decision_during_a_stream_is_sent_with_the_next_call_exactly_once(
     work: Path, verdict: str
 ) -> None:
     gate = Gate()
@@ -65,51 +65,51 @@ async def test_verdict_while_the_model_streams_is_told_at_its_next_call_exactly_
         [read()],
         [text("done")],
     ]
-    async with running(work.parent, script) as bench, anyio.create_task_group() as group:
-        talk = await bench.talk("edits")
+    async with running(work.parent, script) as rig, anyio.create_task_group() as group:
+        talk = await rig.talk("edits")
         group.start_soon(talk.say, "go")
         await gate.reached.wait()
-        assert await decide(bench, talk, verdict, hunk_ids(talk), comment="because") == [
+        assert await decide(rig, talk, verdict, hunk_ids(talk), comment="because") == [
             {"keep": "kept", "undo": "undone"}[verdict]
         ]
         gate.open()
         await talk.until("processing_end")
-        told = [len(reviews(request)) for request in bench.model.requests]
+        told = [len(reviews(request)) for request in rig.model.requests]
         assert told == [0, 0, 0, 1, 1], "in the history once, from the next call on"
-        assert "because" in reviews(bench.model.requests[-1])[0]
-        assert all(problem_of(request.messages) == "" for request in bench.model.requests)
+        assert "because" in reviews(rig.model.requests[-1])[0]
+        assert all(problem_of(request.messages) == "" for request in rig.model.requests)
         turns = [turn for turn in talk.live.session.history.turns if isinstance(turn, SteeringTurn)]
         assert [turn.source for turn in turns] == ["review"]
 
 
 @pytest.mark.req("H6", "L6")
-async def test_verdict_while_nothing_runs_is_told_with_the_next_input_and_never_again(work: Path) -> None:
-    async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as bench:
-        talk = await bench.talk("edits")
+async def test_a_decision_without_a_turn_is_sent_with_the_next_input_only(work: Path) -> None:
+    async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
+        talk = await rig.talk("edits")
         await talk.say("go")
-        await decide(bench, talk, "undo", hunk_ids(talk))
+        await decide(rig, talk, "undo", hunk_ids(talk))
         assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
         await talk.say("and now?")
         await talk.say("and now?")
-        assert [len(reviews(request)) for request in bench.model.requests] == [0, 0, 0, 1, 1]
-        assert problem_of(bench.model.requests[-1].messages) == ""
+        assert [len(reviews(request)) for request in rig.model.requests] == [0, 0, 0, 1, 1]
+        assert problem_of(rig.model.requests[-1].messages) == ""
 
 
 @pytest.mark.req("H6", "R3")
-async def test_verdict_before_the_process_ended_is_told_to_the_model_by_the_next_one(work: Path) -> None:
-    async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as bench:
-        talk = await bench.talk("edits")
+async def test_a_decision_before_the_end_of_the_process_is_sent_by_the_next_one(work: Path) -> None:
+    async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
+        talk = await rig.talk("edits")
         await talk.say("go")
-        await decide(bench, talk, "undo", hunk_ids(talk))
-    async with running(work.parent) as bench:
-        again = await bench.reopen(talk.session_id)
+        await decide(rig, talk, "undo", hunk_ids(talk))
+    async with running(work.parent) as rig:
+        again = await rig.reopen(talk.session_id)
         await again.say("and now?")
         await again.say("and now?")
-        assert [len(reviews(request)) for request in bench.model.requests] == [1, 1]
+        assert [len(reviews(request)) for request in rig.model.requests] == [1, 1]
 
 
 @pytest.mark.req("H6", "X9")
-async def test_edit_after_an_undo_must_read_the_file_again_and_then_fits(work: Path) -> None:
+async def test_an_edit_after_an_undo_requires_reading_the_file_again(work: Path) -> None:
     gate = Gate()
     script: Script = [
         [read()],
@@ -118,20 +118,20 @@ async def test_edit_after_an_undo_must_read_the_file_again_and_then_fits(work: P
         [read()],
         [edit("one", "uno", call_id="c-3")],
     ]
-    async with running(work.parent, script) as bench, anyio.create_task_group() as group:
-        talk = await bench.talk("edits")
+    async with running(work.parent, script) as rig, anyio.create_task_group() as group:
+        talk = await rig.talk("edits")
         group.start_soon(talk.say, "go")
         await gate.reached.wait()
-        await decide(bench, talk, "undo", hunk_ids(talk))
+        await decide(rig, talk, "undo", hunk_ids(talk))
         gate.open()
         await talk.until("processing_end")
-        errors = [result.is_error for result in bench.results()]
+        errors = [result.is_error for result in rig.results()]
     assert errors == [False, False, True, False, False]
     assert (work / "a.txt").read_text() == "uno\nkeep\nlast\n"
 
 
 @pytest.mark.req("H6", "H1")
-async def test_two_sessions_on_one_file_are_each_told_of_their_own_hunks(work: Path) -> None:
+async def test_two_sessions_on_one_file_get_notices_of_their_own_hunks(work: Path) -> None:
     script: Script = [
         [read()],
         [edit("one", "ONE")],
@@ -140,16 +140,16 @@ async def test_two_sessions_on_one_file_are_each_told_of_their_own_hunks(work: P
         [edit("last", "LAST")],
         text("done"),
     ]
-    async with running(work.parent, script) as bench:
-        first = await bench.talk("edits")
+    async with running(work.parent, script) as rig:
+        first = await rig.talk("edits")
         await first.say("go")
-        second = await bench.talk("edits")
+        second = await rig.talk("edits")
         await second.say("go")
-        changed, refused = await bench.workbench.review.review(verdict="undo", path=str(work / "a.txt"))
+        changed, refused = await rig.manager.review.review(verdict="undo", path=str(work / "a.txt"))
         assert [hunk.state for hunk in changed] == ["undone", "undone"] and refused == []
         await first.say("more")
         await second.say("more")
-        (one,), (two,) = map(reviews, bench.model.requests[-2:])
+        (one,), (two,) = map(reviews, rig.model.requests[-2:])
         assert "ONE" in one and "LAST" not in one and "LAST" in two
         for talk in (first, second):
             hunks = [hunk for event in talk.of(HunkStateChanged) for hunk in event.hunks]
@@ -158,38 +158,38 @@ async def test_two_sessions_on_one_file_are_each_told_of_their_own_hunks(work: P
 
 
 @pytest.mark.req("H6")
-async def test_document_closed_without_saving_is_found_out_and_the_model_told_once(work: Path) -> None:
+async def test_closing_without_saving_is_detected_and_the_model_informed_once(work: Path) -> None:
     path = str(work / "a.txt")
     host = FakeEditorHost()
     script: Script = [[read()], [edit("one", "ONE")], text("done")]
-    async with running(work.parent, script, host=host) as bench:
-        desk = bench.workbench.review
+    async with running(work.parent, script, host=host) as rig:
+        review = rig.manager.review
         host.open(path, "one\nkeep\nlast\n")
-        desk.document_opened(path, "one\nkeep\nlast\n")
-        talk = await bench.talk("edits")
+        review.document_opened(path, "one\nkeep\nlast\n")
+        talk = await rig.talk("edits")
         await talk.say("go")
         assert host.text(path) == "ONE\nkeep\nlast\n" and (work / "a.txt").read_text() == "one\nkeep\nlast\n"
         host.close(path)
-        desk.document_closed(path)
+        review.document_closed(path)
         await talk.until("hunk_state")
         (event,) = talk.of(HunkStateChanged)
         assert [hunk.state for hunk in event.hunks] == ["gone"] and event.by == "editor"
         await talk.say("and now?")
         await talk.say("and now?")
-        assert [len(reviews(request)) for request in bench.model.requests[-2:]] == [1, 1]
-        assert "closed without saving" in reviews(bench.model.requests[-1])[0]
+        assert [len(reviews(request)) for request in rig.model.requests[-2:]] == [1, 1]
+        assert "closed without saving" in reviews(rig.model.requests[-1])[0]
 
 
 @pytest.mark.req("H6", "E8")
-async def test_nothing_is_told_of_hunks_after_a_session_has_ended(work: Path) -> None:
-    async with running(work.parent, [[read()], [edit("one", "ONE")]]) as bench:
-        talk = await bench.talk("edits")
+async def test_no_notices_of_hunks_are_sent_after_the_session_has_ended(work: Path) -> None:
+    async with running(work.parent, [[read()], [edit("one", "ONE")]]) as rig:
+        talk = await rig.talk("edits")
         await talk.say("go")
         talk.live.session.abort()
         await talk.live.ended.wait()
         (work / "a.txt").write_text("one\nkeep\nlast\n")
-        bench.workbench.review.user_edit(str(work / "a.txt"), "one\nkeep\nlast\n")
+        rig.manager.review.user_edit(str(work / "a.txt"), "one\nkeep\nlast\n")
         assert isinstance(talk.envelopes[-1].event, SessionEnd)
-        again = await bench.reopen(talk.session_id)
+        again = await rig.reopen(talk.session_id)
         assert [hunk.state for event in again.of(HunkStateChanged) for hunk in event.hunks] == ["gone"]
-        assert bench.workbench.review.open_hunks() == {}
+        assert rig.manager.review.open_hunks() == {}

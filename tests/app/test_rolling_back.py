@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.rolling_back import RolledBack, Wanted
+from agent_ls.app.sessions.rollback import RolledBack, Wanted
 from agent_ls.llm.messages import Role
 from agent_ls.loop.errors import SessionBusyError
-from agent_ls.loop.events import FileChange, PlanChanged, Reverted, ToolCallStart
+from agent_ls.loop.events.types import FileChange, PlanChanged, Reverted, ToolCallStart
 from agent_ls.loop.session import WhenBusy
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Gate, Piece, text, tool_call
-from tests.support.workbench import Bench, Talk, running
+from tests.support.session_rig import SessionRig, Talk, running
 
 pytestmark = pytest.mark.req("X10", "H2")
 
@@ -49,203 +49,204 @@ THREE_TURNS: Sequence[Piece | Sequence[Piece]] = [
 ]
 
 
-async def three_turns(bench: Bench) -> tuple[Talk, list[str]]:
-    """Turns that change a.txt and make made.txt, and their ids."""
-    file = bench.folder / "a.txt"
+async def three_turns(rig: SessionRig) -> tuple[Talk, list[str]]:
+    """Run three turns that change a.txt and create made.txt; return the session and their ids."""
+    file = rig.folder / "a.txt"
     file.write_text(OLD)
-    talk = await bench.talk(mode="full")
+    talk = await rig.talk(mode="full")
     for words in ("first", "second", "third"):
         await talk.say(words)
     assert file.read_text() == "one\nTWO!\nthree\nFOUR\n"
     return talk, [it.turn_id for it in talk.envelopes if it.kind == "user_input"]
 
 
-async def back(bench: Bench, talk: Talk, at_turn: str, **options: Any) -> RolledBack:
+async def back(rig: SessionRig, talk: Talk, at_turn: str, **options: Any) -> RolledBack:
     wanted = Wanted(at_turn, options.pop("conversation", True), options.pop("files", "restore"), **options)
-    _, done = await bench.workbench.revert(talk.session_id, wanted)
+    _, done = await rig.manager.revert(talk.session_id, wanted)
     return done
 
 
-def asked(bench: Bench) -> list[str]:
-    """What the user had said, by the last request."""
-    return [it.text for it in bench.model.requests[-1].messages if it.role is Role.USER]
+def asked(rig: SessionRig) -> list[str]:
+    """Return the user's messages in the last request."""
+    return [it.text for it in rig.model.requests[-1].messages if it.role is Role.USER]
 
 
 def texts(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
-async def test_roll_back_when_nobody_came_after_the_agent_then_files_and_conversation_are_as_before_the_input(
+async def test_roll_back_without_later_changes_restores_files_and_conversation(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (_, second, third) = await three_turns(bench)
-        done = await back(bench, talk, second)
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (_, second, third) = await three_turns(rig)
+        done = await back(rig, talk, second)
         assert (done.input_text, done.turns, done.restored_turns) == ("second", (second, third), ())
         assert {Path(it.path).name: (it.action, it.state) for it in done.files} == {
             "a.txt": ("modify", "restored"),
             "made.txt": ("delete", "restored"),
         }
-        assert texts(bench.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
+        assert texts(rig.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
         await talk.say("other")
-        assert asked(bench) == ["first", "other"]
+        assert asked(rig) == ["first", "other"]
         (event,) = talk.of(Reverted)
         assert (event.revert_id, event.turns) == (done.revert_id, (second, third))
 
 
-async def test_roll_back_when_it_is_itself_rolled_back_then_all_is_there_again(tmp_path: Path) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (first, second, third) = await three_turns(bench)
-        before = texts(bench.folder)
-        done = await back(bench, talk, first)
-        assert texts(bench.folder) == {"a.txt": OLD}
-        again = await back(bench, talk, done.revert_id)
+async def test_a_roll_back_can_be_reverted(tmp_path: Path) -> None:
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (first, second, third) = await three_turns(rig)
+        before = texts(rig.folder)
+        done = await back(rig, talk, first)
+        assert texts(rig.folder) == {"a.txt": OLD}
+        again = await back(rig, talk, done.revert_id)
         assert (again.turns, again.restored_turns) == ((), (first, second, third))
-        assert texts(bench.folder) == before
-        once_more = await back(bench, talk, second)
-        assert texts(bench.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
-        await back(bench, talk, once_more.revert_id)
-        assert texts(bench.folder) == before
+        assert texts(rig.folder) == before
+        once_more = await back(rig, talk, second)
+        assert texts(rig.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
+        await back(rig, talk, once_more.revert_id)
+        assert texts(rig.folder) == before
         await talk.say("last")
-        assert asked(bench) == ["first", "second", "third", "last"]
+        assert asked(rig) == ["first", "second", "third", "last"]
 
 
-async def test_roll_back_when_the_session_is_opened_again_then_the_next_process_knows_it(
+async def test_a_roll_back_is_known_after_reopening_the_session(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (_, second, third) = await three_turns(bench)
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (_, second, third) = await three_turns(rig)
         session_id = talk.session_id
-        done = await back(bench, talk, second)
-    async with running(tmp_path, [text("Yes.")]) as bench:
-        talk = await bench.reopen(session_id)
+        done = await back(rig, talk, second)
+    async with running(tmp_path, [text("Yes.")]) as rig:
+        talk = await rig.reopen(session_id)
         await talk.say("on")
-        assert asked(bench) == ["first", "on"]
-        again = await back(bench, talk, done.revert_id)
+        assert asked(rig) == ["first", "on"]
+        again = await back(rig, talk, done.revert_id)
         assert again.restored_turns == (second, third)
-        assert texts(bench.folder)["a.txt"] == "one\nTWO!\nthree\nFOUR\n"
-    async with running(tmp_path, [text("Yes.")]) as bench:
-        # Also of a session that is only stored.
+        assert texts(rig.folder)["a.txt"] == "one\nTWO!\nthree\nFOUR\n"
+    async with running(tmp_path, [text("Yes.")]) as rig:
+        # Also for a session that is only stored.
         wanted = Wanted(second, conversation=True, files="restore")
-        live, _ = await bench.workbench.revert(session_id, wanted)
-        assert texts(bench.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
+        live, _ = await rig.manager.revert(session_id, wanted)
+        assert texts(rig.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
         assert live.session.state == "IDLE"
 
 
-async def test_roll_back_when_the_user_changed_other_lines_then_they_stay(tmp_path: Path) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (_, second, _) = await three_turns(bench)
-        file = bench.folder / "a.txt"
+async def test_roll_back_keeps_changes_of_the_user_in_other_lines(tmp_path: Path) -> None:
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (_, second, _) = await three_turns(rig)
+        file = rig.folder / "a.txt"
         file.write_text("mine\n" + file.read_text())
-        await back(bench, talk, second)
+        await back(rig, talk, second)
         assert file.read_text() == "mine\none\nTWO\nthree\nfour\n"
 
 
-async def test_roll_back_when_the_user_changed_the_same_lines_then_the_file_is_left_and_told_and_force_restores(
+async def test_roll_back_reports_conflicting_files_and_force_restores_them(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (_, second, _) = await three_turns(bench)
-        file = bench.folder / "a.txt"
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (_, second, _) = await three_turns(rig)
+        file = rig.folder / "a.txt"
         file.write_text("one\nTWO!\nthree\nmy four\n")
-        done = await back(bench, talk, second)
+        done = await back(rig, talk, second)
         (told,) = [it for it in done.files if it.state == "conflict"]
         assert (told.path, [(at.start, at.end) for at in told.at]) == (str(file), [(3, 4)])
-        assert texts(bench.folder) == {"a.txt": "one\nTWO!\nthree\nmy four\n"}
-        forced = await back(bench, talk, second, force=True, conversation=False)
+        assert texts(rig.folder) == {"a.txt": "one\nTWO!\nthree\nmy four\n"}
+        forced = await back(rig, talk, second, force=True, conversation=False)
         assert file.read_text() == "one\nTWO\nthree\nfour\n"
-        await back(bench, talk, forced.revert_id, conversation=False)
+        await back(rig, talk, forced.revert_id, conversation=False)
         assert file.read_text() == "one\nTWO!\nthree\nmy four\n"
 
 
-async def test_preview_then_says_what_would_be_done_and_changes_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (first, _, _) = await three_turns(bench)
-        before, events = texts(bench.folder), len(talk.envelopes)
-        done = await back(bench, talk, first, files="preview")
+async def test_a_preview_lists_the_changes_and_makes_none(tmp_path: Path) -> None:
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (first, _, _) = await three_turns(rig)
+        before, events = texts(rig.folder), len(talk.envelopes)
+        done = await back(rig, talk, first, files="preview")
         assert (done.revert_id, done.input_text) == ("", "first")
         by_name = {Path(it.path).name: it for it in done.files}
         assert by_name["a.txt"].state == by_name["made.txt"].state == "planned"
         assert "-TWO!\n+two\n" in by_name["a.txt"].diff
-        assert (texts(bench.folder), len(talk.envelopes)) == (before, events)
+        assert (texts(rig.folder), len(talk.envelopes)) == (before, events)
 
 
-async def test_roll_back_of_one_file_then_the_others_and_the_conversation_stay_and_the_model_is_told(
+async def test_roll_back_of_one_file_keeps_other_files_and_the_conversation_and_informs_the_model(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (first, _, _) = await three_turns(bench)
-        path = str(bench.folder / "a.txt")
-        await back(bench, talk, first, conversation=False, paths=frozenset((path,)))
-        assert texts(bench.folder) == {"a.txt": OLD, "made.txt": "made\n"}
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (first, _, _) = await three_turns(rig)
+        path = str(rig.folder / "a.txt")
+        await back(rig, talk, first, conversation=False, paths=frozenset((path,)))
+        assert texts(rig.folder) == {"a.txt": OLD, "made.txt": "made\n"}
         await talk.say("and?")
-        *_, notice, said = asked(bench)
+        *_, notice, said = asked(rig)
         assert "a.txt" in notice and "made.txt" not in notice
         assert said == "and?"
 
 
-async def test_roll_back_of_the_conversation_alone_then_files_stay_and_the_model_is_told(
+async def test_roll_back_of_the_conversation_keeps_files_and_informs_the_model(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (first, _, _) = await three_turns(bench)
-        before = texts(bench.folder)
-        done = await back(bench, talk, first, files="keep")
-        assert (texts(bench.folder), done.files) == (before, ())
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (first, _, _) = await three_turns(rig)
+        before = texts(rig.folder)
+        done = await back(rig, talk, first, files="keep")
+        assert (texts(rig.folder), done.files) == (before, ())
         await talk.say("anew")
-        notice, said = asked(bench)
+        notice, said = asked(rig)
         assert "left as they are" in notice
         assert said == "anew"
 
 
-async def test_roll_back_when_a_turn_runs_or_does_not_exist_then_it_is_refused(tmp_path: Path) -> None:
+async def test_roll_back_is_refused_during_a_turn_or_for_an_unknown_turn(tmp_path: Path) -> None:
     gate = Gate()
-    async with running(tmp_path, [text("One."), text("Two", gate)]) as bench:
-        talk = await bench.talk(mode="full")
+    async with running(tmp_path, [text("One."), text("Two", gate)]) as rig:
+        talk = await rig.talk(mode="full")
         await talk.say("first")
         (first,) = [it.turn_id for it in talk.envelopes if it.kind == "user_input"]
         with pytest.raises(BadChoiceError, match="no-such-turn"):
-            await back(bench, talk, "no-such-turn")
+            await back(rig, talk, "no-such-turn")
         talk.live.session.submit("second")
         await gate.reached.wait()
         with pytest.raises(SessionBusyError):
-            await back(bench, talk, first)
+            await back(rig, talk, first)
         gate.open()
         await talk.until("processing_end", 2)
 
 
 @pytest.mark.req("H4")
-async def test_roll_back_of_an_open_document_then_it_is_one_edit_and_typing_stays(tmp_path: Path) -> None:
+async def test_roll_back_of_an_open_document_is_one_edit_and_keeps_typing(tmp_path: Path) -> None:
     path = str(tmp_path / "project" / "a.txt")
     host = FakeEditorHost({path: OLD})
-    async with running(tmp_path, THREE_TURNS, host=host) as bench:
-        (bench.folder / "a.txt").write_text("on disk\n")
-        talk = await bench.talk(mode="full")
+    async with running(tmp_path, THREE_TURNS, host=host) as rig:
+        (rig.folder / "a.txt").write_text("on disk\n")
+        talk = await rig.talk(mode="full")
         for words in ("first", "second", "third"):
             await talk.say(words)
         ids = [it.turn_id for it in talk.envelopes if it.kind == "user_input"]
         host.typing[path] = [lambda shown: "typed\n" + shown]  # while the roll back is applied
-        await back(bench, talk, ids[0])
+        await back(rig, talk, ids[0])
         assert host.text(path) == "typed\n" + OLD
         assert host.applied[-1].attribution.label == "roll back"
-        assert texts(bench.folder) == {"a.txt": "on disk\n"}
+        assert texts(rig.folder) == {"a.txt": "on disk\n"}
 
 
 @pytest.mark.req("H6")
-async def test_roll_back_then_hunks_of_the_turns_wait_no_longer_and_those_before_do(tmp_path: Path) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (_, second, _) = await three_turns(bench)
-        await back(bench, talk, second)
-        found = bench.workbench.review.open_hunks(session_id=talk.session_id)
+async def test_roll_back_resolves_hunks_of_its_turns_and_restores_earlier_ones(tmp_path: Path) -> None:
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (_, second, _) = await three_turns(rig)
+        await back(rig, talk, second)
+        found = rig.manager.review.open_hunks(session_id=talk.session_id)
         assert [(Path(path).name, [hunk.lines for hunk in hunks]) for path, hunks in found.items()] == [
             ("a.txt", [("TWO\n",)])
         ]
-        # The later turn had made one hunk of its change and of this one: what stands there now is not its own words.
-        await bench.workbench.review.review(verdict="undo", session_id=talk.session_id, confirm=True)
-        assert texts(bench.folder) == {"a.txt": OLD}
+        # The later turn's change was merged with this one into a single hunk, so the lines there are not only
+        # its own.
+        await rig.manager.review.review(verdict="undo", session_id=talk.session_id, confirm=True)
+        assert texts(rig.folder) == {"a.txt": OLD}
 
 
-async def test_roll_back_when_the_plan_was_another_then_it_is_that_one_again(tmp_path: Path) -> None:
+async def test_roll_back_restores_the_plan(tmp_path: Path) -> None:
     def plan(id_: str, *steps: str) -> CallTool:
         items = [{"step": step, "status": "pending"} for step in steps]
         return call(
@@ -253,21 +254,21 @@ async def test_roll_back_when_the_plan_was_another_then_it_is_that_one_again(tmp
         )
 
     script: list[Piece] = [plan("p1", "a"), text("One."), plan("p2", "a", "b"), text("Two.")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk(mode="full")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk(mode="full")
         await talk.say("first")
         await talk.say("second")
         second = [it.turn_id for it in talk.envelopes if it.kind == "user_input"][1]
-        await back(bench, talk, second)
+        await back(rig, talk, second)
         assert [len(it.items) for it in talk.of(PlanChanged)] == [1, 2, 1]
 
 
 @pytest.mark.parametrize("when_busy", ["queue", "steer"])
-async def test_input_sent_while_a_session_is_rolled_back_is_queued_and_begins_afterwards(
+async def test_input_sent_during_a_roll_back_is_queued_and_starts_afterwards(
     tmp_path: Path, when_busy: WhenBusy
 ) -> None:
-    async with running(tmp_path, [text("One."), text("Two.")]) as bench:
-        talk = await bench.talk(mode="full")
+    async with running(tmp_path, [text("One."), text("Two.")]) as rig:
+        talk = await rig.talk(mode="full")
         await talk.say("first")
         with talk.live.session.at_rest():
             answer = talk.live.session.submit("second", when_busy=when_busy)
@@ -275,32 +276,32 @@ async def test_input_sent_while_a_session_is_rolled_back_is_queued_and_begins_af
             with pytest.raises(SessionBusyError), talk.live.session.at_rest():
                 pass
         await talk.until("processing_end", 2)
-        assert asked(bench) == ["first", "second"]
+        assert asked(rig) == ["first", "second"]
 
 
-async def test_fork_after_a_roll_back_has_the_conversation_as_it_is_now(tmp_path: Path) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, (_, second, third) = await three_turns(bench)
-        await back(bench, talk, second)
-        fork = Talk(await bench.workbench.fork(talk.session_id), talk.answers)
+async def test_fork_after_a_roll_back_has_the_current_conversation(tmp_path: Path) -> None:
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, (_, second, third) = await three_turns(rig)
+        await back(rig, talk, second)
+        fork = Talk(await rig.manager.fork(talk.session_id), talk.answers)
         await fork.say("forked")
-        assert asked(bench) == ["first", "forked"]
-        of_third = Talk(await bench.workbench.fork(talk.session_id, third), talk.answers)
+        assert asked(rig) == ["first", "forked"]
+        of_third = Talk(await rig.manager.fork(talk.session_id, third), talk.answers)
         await of_third.say("forked")
-        assert asked(bench) == ["first", "second", "third", "forked"]
+        assert asked(rig) == ["first", "second", "third", "forked"]
 
 
-async def test_change_whose_contents_no_record_names_is_told_and_left_alone(tmp_path: Path) -> None:
-    async with running(tmp_path, THREE_TURNS) as bench:
-        talk, _ = await three_turns(bench)
-        fork = Talk(await bench.workbench.fork(talk.session_id), talk.answers)
+async def test_a_change_without_recorded_contents_is_reported_and_kept(tmp_path: Path) -> None:
+    async with running(tmp_path, THREE_TURNS) as rig:
+        talk, _ = await three_turns(rig)
+        fork = Talk(await rig.manager.fork(talk.session_id), talk.answers)
         ids = [it.turn_id for it in fork.envelopes if it.kind == "user_input"]
-        done = await back(bench, fork, ids[1])
+        done = await back(rig, fork, ids[1])
         assert {Path(it.path).name: it.state for it in done.files} == {
             "a.txt": "unknown",
             "made.txt": "unknown",
         }
-        assert texts(bench.folder)["made.txt"] == "made\n"
+        assert texts(rig.folder)["made.txt"] == "made\n"
 
 
 def shell(id_: str, command: str) -> CallTool:
@@ -319,16 +320,16 @@ COMMANDS: Sequence[Piece | Sequence[Piece]] = [
 
 
 @pytest.mark.req("X10", "H6")
-async def test_what_a_command_changed_of_files_that_it_names_is_filed_and_rolled_back(tmp_path: Path) -> None:
-    async with running(tmp_path, COMMANDS) as bench:
-        (bench.folder / "a.txt").write_text(OLD)
-        (bench.folder / "gone.txt").write_text("gone\n")
-        (bench.folder / "other.txt").write_text("other\n")
-        talk = await bench.talk(mode="full")
+async def test_changes_of_a_command_to_named_files_are_recorded_and_rolled_back(tmp_path: Path) -> None:
+    async with running(tmp_path, COMMANDS) as rig:
+        (rig.folder / "a.txt").write_text(OLD)
+        (rig.folder / "gone.txt").write_text("gone\n")
+        (rig.folder / "other.txt").write_text("other\n")
+        talk = await rig.talk(mode="full")
         await talk.say("first")
-        before = texts(bench.folder)
+        before = texts(rig.folder)
         await talk.say("second")
-        after = texts(bench.folder)
+        after = texts(rig.folder)
         changes = [
             event for event in talk.of(FileChange) if event.call_id == talk.of(ToolCallStart)[-1].call_id
         ]
@@ -339,15 +340,15 @@ async def test_what_a_command_changed_of_files_that_it_names_is_filed_and_rolled
             ("copy.txt", "create"),
         }
         first, second = (it.turn_id for it in talk.envelopes if it.kind == "user_input")
-        done = await back(bench, talk, second)
-        assert texts(bench.folder) == before
-        await back(bench, talk, done.revert_id)
-        assert texts(bench.folder) == after
-        await back(bench, talk, first)
-        assert texts(bench.folder) == {"a.txt": OLD, "gone.txt": "gone\n", "other.txt": "other\n"}
+        done = await back(rig, talk, second)
+        assert texts(rig.folder) == before
+        await back(rig, talk, done.revert_id)
+        assert texts(rig.folder) == after
+        await back(rig, talk, first)
+        assert texts(rig.folder) == {"a.txt": OLD, "gone.txt": "gone\n", "other.txt": "other\n"}
 
 
-async def test_a_command_that_changes_what_the_session_wrote_before_is_rolled_back_though_it_names_no_file(
+async def test_changes_of_a_command_to_files_of_the_session_are_rolled_back_without_being_named(
     tmp_path: Path,
 ) -> None:
     script: list[Piece] = [
@@ -357,15 +358,15 @@ async def test_a_command_that_changes_what_the_session_wrote_before_is_rolled_ba
         shell("c3", "sed -i s/one/ONE/ *.txt"),
         text("2."),
     ]
-    async with running(tmp_path, script) as bench:
-        (bench.folder / "a.txt").write_text(OLD)
-        talk = await bench.talk(mode="full")
+    async with running(tmp_path, script) as rig:
+        (rig.folder / "a.txt").write_text(OLD)
+        talk = await rig.talk(mode="full")
         await talk.say("first")
         session_id = talk.session_id
-    async with running(tmp_path, script[3:]) as bench:
-        talk = await bench.reopen(session_id)
+    async with running(tmp_path, script[3:]) as rig:
+        talk = await rig.reopen(session_id)
         await talk.say("second")
-        assert texts(bench.folder) == {"a.txt": "ONE\nTWO\nthree\nfour\n"}
+        assert texts(rig.folder) == {"a.txt": "ONE\nTWO\nthree\nfour\n"}
         second = [it.turn_id for it in talk.envelopes if it.kind == "user_input"][1]
-        await back(bench, talk, second)
-        assert texts(bench.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}
+        await back(rig, talk, second)
+        assert texts(rig.folder) == {"a.txt": "one\nTWO\nthree\nfour\n"}

@@ -10,12 +10,12 @@ import anyio.to_thread
 import pytest
 
 import agent_ls
-from agent_ls.app.recording.replay import read_recording, replay
-from agent_ls.app.trust import TRUST_VARIABLE
-from agent_ls.loop.events import ApprovalRequested, FileChange, ToolCallEnd, Warning
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.loop.events.types import ApprovalRequested, FileChange, ToolCallEnd, Warning
 from agent_ls.profiles.project_docs import FOLDERS
+from agent_ls.replay.session import read_recording, replay
 from tests.support.fake_provider import CallTool, FakeProvider, Piece, text, tool_call
-from tests.support.workbench import PROVIDER, Bench, Talk, allow, deny, running, wait
+from tests.support.session_rig import PROVIDER, SessionRig, Talk, allow, deny, running, wait
 
 pytestmark = pytest.mark.req("H1", "X6")
 
@@ -38,19 +38,19 @@ def make(path: Path, id: str = "c1") -> CallTool:
     return call("write_file", id, file_path=str(path), content="two\n")
 
 
-def opened(bench: Bench, *folders: Path) -> None:
-    bench.workbench.folders = lambda: [str(bench.folder), *map(str, folders)]
+def opened(rig: SessionRig, *folders: Path) -> None:
+    rig.manager.folders = lambda: [str(rig.folder), *map(str, folders)]
 
 
-def system(bench: Bench) -> str:
-    return str(bench.model.requests[-1].messages[0].text)
+def system(rig: SessionRig) -> str:
+    return str(rig.model.requests[-1].messages[0].text)
 
 
 def outputs(talk: Talk) -> list[str]:
     return [end.output for end in talk.of(ToolCallEnd)]
 
 
-async def test_what_lies_beside_is_read_edited_and_run_in_like_the_sessions_own(
+async def test_other_workspace_folders_are_read_edited_and_used_by_commands_like_the_sessions_own(
     tmp_path: Path, web: Path
 ) -> None:
     script: list[list[Piece]] = [
@@ -59,50 +59,50 @@ async def test_what_lies_beside_is_read_edited_and_run_in_like_the_sessions_own(
         [call("shell", "c3", command="wc -l <page.txt; echo three >made.txt", working_dir=str(web))],
         [text("done")],
     ]
-    async with running(tmp_path, script) as bench:
-        opened(bench, web)
-        talk = await bench.talk("full", deny)
+    async with running(tmp_path, script) as rig:
+        opened(rig, web)
+        talk = await rig.talk("full", deny)
         await talk.say("Go.")
         assert talk.of(ApprovalRequested) == []
         assert outputs(talk)[2].split()[0] == "1", "it began in that folder"
         changed = [change.path for change in talk.of(FileChange)]
         assert changed == [str(web / "new.txt"), str(web / "made.txt")]
-        assert set(bench.workbench.review.open_hunks()) == set(changed), "to be reviewed like any"
-        assert FOLDERS in system(bench) and f"- {web}\n" in system(bench)
-        assert f'<project_document path="{web}/AGENTS.md">\nIndent by tabs.' in system(bench)
+        assert set(rig.manager.review.open_hunks()) == set(changed), "to be reviewed like any"
+        assert FOLDERS in system(rig) and f"- {web}\n" in system(rig)
+        assert f'<project_document path="{web}/AGENTS.md">\nIndent by tabs.' in system(rig)
     assert (web / "new.txt").read_text() == "two\n"
 
 
-async def test_a_single_folder_is_told_nothing_of_folders(tmp_path: Path, web: Path) -> None:
-    async with running(tmp_path, [[make(web / "new.txt")], [text("done")]]) as bench:
-        opened(bench)
-        talk = await bench.talk("full", deny)
+async def test_with_a_single_folder_the_model_gets_no_list_of_folders(tmp_path: Path, web: Path) -> None:
+    async with running(tmp_path, [[make(web / "new.txt")], [text("done")]]) as rig:
+        opened(rig)
+        talk = await rig.talk("full", deny)
         await talk.say("Go.")
-        assert FOLDERS not in system(bench)
+        assert FOLDERS not in system(rig)
         assert len(talk.of(ApprovalRequested)) == 1
 
 
-async def test_a_folder_is_in_from_the_input_after_it_was_opened_and_out_once_it_is_closed(
+async def test_a_folder_belongs_to_the_session_from_the_next_input_until_it_is_closed(
     tmp_path: Path, web: Path
 ) -> None:
     turns: list[list[Piece]] = []
     for number in range(3):
         turns += [[make(web / "new.txt", f"c{number}")], [text("done")]]
-    async with running(tmp_path, turns) as bench:
-        talk = await bench.talk("edits", deny)
+    async with running(tmp_path, turns) as rig:
+        talk = await rig.talk("edits", deny)
         await talk.say("Before.")
         assert len(talk.of(ApprovalRequested)) == 1
-        opened(bench, web)
+        opened(rig, web)
         await talk.say("Opened.")
         assert len(talk.of(ApprovalRequested)) == 1 and (web / "new.txt").read_text() == "two\n"
-        opened(bench)
+        opened(rig)
         (web / "new.txt").unlink()
         await talk.say("Closed.")
         assert len(talk.of(ApprovalRequested)) == 2 and not (web / "new.txt").exists()
-        assert FOLDERS not in system(bench)
+        assert FOLDERS not in system(rig)
 
 
-async def test_a_folder_that_is_not_trusted_counts_as_outside_and_that_is_said_once(
+async def test_an_untrusted_folder_counts_as_outside_and_one_warning_says_so(
     tmp_path: Path, web: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TRUST_VARIABLE, str(tmp_path / "project"))
@@ -112,20 +112,20 @@ async def test_a_folder_that_is_not_trusted_counts_as_outside_and_that_is_said_o
         [make(web / "new.txt", "c2")],
         [text("yes")],
     ]
-    async with running(tmp_path, turns) as bench:
-        opened(bench, web)
-        talk = await bench.talk("full", deny)
+    async with running(tmp_path, turns) as rig:
+        opened(rig, web)
+        talk = await rig.talk("full", deny)
         await talk.say("Go.")
         assert len(talk.of(ApprovalRequested)) == 1
         assert [it.code for it in talk.of(Warning)] == ["folder_not_trusted"]
-        assert "Indent by tabs" not in system(bench) and FOLDERS not in system(bench)
-        await bench.workbench.trust.decide(str(web), "trusted", "c-1")
+        assert "Indent by tabs" not in system(rig) and FOLDERS not in system(rig)
+        await rig.manager.trust.decide(str(web), "trusted", "c-1")
         await talk.say("Again.")
         assert len(talk.of(ApprovalRequested)) == 1 and len(talk.of(Warning)) == 1
     assert (web / "new.txt").read_text() == "two\n"
 
 
-async def test_folders_within_folders_are_told_with_the_inner_one_to_work_in(tmp_path: Path) -> None:
+async def test_nested_folders_are_listed_with_the_inner_one_to_work_in(tmp_path: Path) -> None:
     inner = tmp_path / "project" / "packages" / "api"
     inner.mkdir(parents=True)
     (inner / "AGENTS.md").write_text("Be brief.")
@@ -136,61 +136,61 @@ async def test_folders_within_folders_are_told_with_the_inner_one_to_work_in(tmp
         ],
         [text("done")],
     ]
-    async with running(tmp_path, turns) as bench:
-        opened(bench, inner)
-        talk = await bench.talk("edits", deny, workspace_folder=str(inner))
+    async with running(tmp_path, turns) as rig:
+        opened(rig, inner)
+        talk = await rig.talk("edits", deny, workspace_folder=str(inner))
         await talk.say("Go.")
         (asked,) = talk.of(ApprovalRequested)
         assert "settings.json" in str(asked.effect), "what configures tools is asked about in any root"
-        assert f"- {inner} (the working directory)\n- {tmp_path / 'project'}\n" in system(bench)
-        assert system(bench).count("Be brief.") == 1
+        assert f"- {inner} (the working directory)\n- {tmp_path / 'project'}\n" in system(rig)
+        assert system(rig).count("Be brief.") == 1
     assert (tmp_path / "project" / "root.txt").read_text() == "two\n"
 
 
-async def test_a_link_out_of_the_other_folder_is_asked_about(tmp_path: Path, web: Path) -> None:
+async def test_a_link_out_of_the_other_folder_needs_approval(tmp_path: Path, web: Path) -> None:
     (tmp_path / "far").mkdir()
     (web / "near").symlink_to(tmp_path / "far")
-    async with running(tmp_path, [[make(web / "near" / "new.txt")], [text("done")]]) as bench:
-        opened(bench, web)
-        talk = await bench.talk("full", deny)
+    async with running(tmp_path, [[make(web / "near" / "new.txt")], [text("done")]]) as rig:
+        opened(rig, web)
+        talk = await rig.talk("full", deny)
         await talk.say("Go.")
         assert len(talk.of(ApprovalRequested)) == 1
     assert not list((tmp_path / "far").iterdir())
 
 
-async def test_a_change_there_that_waits_for_a_person_outlives_the_process(tmp_path: Path, web: Path) -> None:
-    async with running(tmp_path, [[make(web / "new.txt")]]) as bench:
-        opened(bench, web)
-        talk = await bench.talk("ask", wait)
+async def test_a_pending_change_in_another_folder_survives_the_process(tmp_path: Path, web: Path) -> None:
+    async with running(tmp_path, [[make(web / "new.txt")]]) as rig:
+        opened(rig, web)
+        talk = await rig.talk("ask", wait)
         talk.live.session.submit("Go.")
         await talk.until("approval_requested")
-    async with running(tmp_path, [[text("done")]]) as bench:
-        opened(bench, web)
-        again = await bench.reopen(talk.session_id)
-        (asked,) = again.live.desk.pending()
-        again.live.desk.answer(asked.request_id, allow(asked))
+    async with running(tmp_path, [[text("done")]]) as rig:
+        opened(rig, web)
+        again = await rig.reopen(talk.session_id)
+        (asked,) = again.live.approver.pending()
+        again.live.approver.answer(asked.request_id, allow(asked))
         await again.until("processing_end")
         assert len(again.of(ApprovalRequested)) == 1
     assert (web / "new.txt").read_text() == "two\n"
 
 
-async def test_a_recording_of_it_replays_without_the_folders(tmp_path: Path, web: Path) -> None:
+async def test_a_recording_with_other_folders_replays_without_them(tmp_path: Path, web: Path) -> None:
     file = tmp_path / "run.jsonl"
     script: list[list[Piece]] = [
         [call("read_file", "c1", file_path=str(web / "page.txt"))],
         [make(web / "new.txt", "c2")],
         [text("done")],
     ]
-    async with running(tmp_path, script, record_to=file) as bench:
-        opened(bench, web)
-        await (await bench.talk("edits", deny)).say("Go.")
+    async with running(tmp_path, script, record_to=file) as rig:
+        opened(rig, web)
+        await (await rig.talk("edits", deny)).say("Go.")
     await anyio.Path(web).rename(tmp_path / "gone")
     told = await replay(await anyio.to_thread.run_sync(read_recording, file))
     assert told.differences == [] and list(told.files) == [str(web / "new.txt")]
 
 
 @pytest.mark.req("H13")
-async def test_a_program_names_the_folders_beside(tmp_path: Path, web: Path) -> None:
+async def test_a_program_can_name_additional_folders(tmp_path: Path, web: Path) -> None:
     model = FakeProvider([[make(web / "new.txt")], [text("done")]])
     (tmp_path / "project").mkdir()
     session = agent_ls.open_session(

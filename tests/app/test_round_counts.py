@@ -1,4 +1,4 @@
-"""What a round that only looks asks the disk: counted, not timed."""
+"""Accesses to the disk of a round that changes nothing: counted, not timed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.counting import CountingProvider
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 ROUNDS = 5
 
 LOOKS = {
-    ("app/bounds.py", "look"): "",
+    ("app/permissions/paths.py", "look"): "",
     ("environments/local/files.py", "read_file"): "",
 }
 
@@ -25,16 +25,16 @@ def _read(number: int) -> Piece:
 
 
 @pytest.mark.req("L5")
-async def test_a_call_that_only_looks_is_judged_as_it_comes_and_as_it_starts_and_read_once(
+async def test_a_read_only_call_is_judged_once_and_the_file_read_once(
     tmp_path: Path,
 ) -> None:
     model = CountingProvider([*map(_read, range(ROUNDS)), text("Done.")], LOOKS)
     with model.counting():
-        async with running(tmp_path, model=model) as bench:
-            (bench.folder / "a.txt").write_text("line\n" * ROUNDS * 2)
-            talk = await bench.talk("full")
+        async with running(tmp_path, model=model) as rig:
+            (rig.folder / "a.txt").write_text("line\n" * ROUNDS * 2)
+            talk = await rig.talk("full")
             await talk.say("go")
-    assert not any(part.is_error for part in bench.results())
+    assert not any(part.is_error for part in rig.results())
     _, first, *later = model.rounds
-    assert first["look"] == 2
-    assert [dict(counted) for counted in later] == [{"look": 2, "read_file": 1}] * (ROUNDS - 1)
+    assert first["look"] == 1
+    assert [dict(counted) for counted in later] == [{"look": 1, "read_file": 1}] * (ROUNDS - 1)

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from agent_ls.app.errors import UnknownSessionError
-from agent_ls.loop.approval import Answer
-from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from agent_ls.store.rules import RuleStore
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
-from tests.support.workbench import Bench, deny, running
+from tests.support.session_rig import SessionRig, deny, running
 
 pytestmark = pytest.mark.req("H7")
 
@@ -42,32 +42,32 @@ def asked(talk: Any) -> list[str]:
     return [str(request.effect["command"]) for request in talk.of(ApprovalRequested)]
 
 
-async def kept(bench: Bench) -> list[str]:
-    return [rule.id for rule in await bench.workbench.rules.rules(None, None)]
+async def kept(rig: SessionRig) -> list[str]:
+    return [rule.id for rule in await rig.manager.rules.rules(None, None)]
 
 
-async def test_general_rule_for_the_session_covers_more_than_the_command_that_was_asked(
+async def test_a_general_session_rule_covers_more_than_the_approved_command(
     tmp_path: Path,
 ) -> None:
     script: Script = [[shell("touch a")], [shell("touch b c")], [shell("touch ../x")], [shell("rm a")]]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("ask", general("session"))
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("ask", general("session"))
         await talk.say("go")
         assert asked(talk) == ["touch a", "touch ../x", "rm a"]
-        (rule,) = await bench.workbench.rules.rules(talk.session_id, None)
+        (rule,) = await rig.manager.rules.rules(talk.session_id, None)
         assert (rule.id, rule.scope, rule.hits) == ("words:touch", "session", 1)
 
 
 @pytest.mark.parametrize("scope", ["project", "user"])
-async def test_rule_for_longer_holds_in_a_later_process_and_counts_its_hits(
+async def test_a_stored_rule_applies_in_a_later_process_and_counts_its_uses(
     tmp_path: Path, scope: str
 ) -> None:
-    async with running(tmp_path, [[shell("touch a")], [shell("touch b")]]) as bench:
-        talk = await bench.talk("ask", general(scope))
+    async with running(tmp_path, [[shell("touch a")], [shell("touch b")]]) as rig:
+        talk = await rig.talk("ask", general(scope))
         await talk.say("go")
         assert asked(talk) == ["touch a"]
-    async with running(tmp_path, [[shell("touch c")], [shell("mkdir d")]]) as bench:
-        other = await bench.talk("ask", deny)
+    async with running(tmp_path, [[shell("touch c")], [shell("mkdir d")]]) as rig:
+        other = await rig.talk("ask", deny)
         await other.say("go")
         assert asked(other) == ["mkdir d"]
     (rule,) = RuleStore(tmp_path / "state").rules()
@@ -75,57 +75,57 @@ async def test_rule_for_longer_holds_in_a_later_process_and_counts_its_hits(
     assert not list((tmp_path / "project").rglob("*rules*")), "nothing of it is in the repository"
 
 
-async def test_rule_for_a_project_does_not_hold_in_another(tmp_path: Path) -> None:
+async def test_a_project_rule_does_not_apply_in_another_project(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     script: Script = [[shell("touch a")], END, [shell("touch a")]]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("ask", general("project"))
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("ask", general("project"))
         await talk.say("go")
-        other = await bench.talk("ask", deny, workspace_folder=str(tmp_path / "other"))
+        other = await rig.talk("ask", deny, workspace_folder=str(tmp_path / "other"))
         await other.say("go")
         assert asked(other) == ["touch a"]
 
 
-async def test_rule_that_is_taken_back_allows_nothing_more_in_this_session_or_when_it_is_resumed(
+async def test_a_removed_session_rule_allows_nothing_now_or_after_a_resume(
     tmp_path: Path,
 ) -> None:
     script: Script = [[shell("touch a")], END, [shell("touch b")]]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("ask", general("session"))
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("ask", general("session"))
         await talk.say("go")
-        rules = bench.workbench.rules
+        rules = rig.manager.rules
         assert await rules.remove("words:touch", talk.session_id, None) == 1
         assert await rules.remove("words:touch", talk.session_id, None) == 0
         talk.answers = deny
         await talk.say("again")
         assert asked(talk) == ["touch a", "touch b"]
-    async with running(tmp_path, [[shell("touch c")]]) as bench:
-        again = await bench.reopen(talk.session_id, deny)
+    async with running(tmp_path, [[shell("touch c")]]) as rig:
+        again = await rig.reopen(talk.session_id, deny)
         await again.say("and again")
         assert asked(again)[-1] == "touch c"
 
 
-async def test_rule_on_the_disk_that_is_taken_back_holds_no_longer_in_a_session_that_runs(
+async def test_a_removed_stored_rule_no_longer_applies_in_a_running_session(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, [[shell("touch a")], [shell("touch b")], END, [shell("touch c")]]) as bench:
-        talk = await bench.talk("ask", general("user"))
+    async with running(tmp_path, [[shell("touch a")], [shell("touch b")], END, [shell("touch c")]]) as rig:
+        talk = await rig.talk("ask", general("user"))
         await talk.say("go")
         RuleStore(tmp_path / "state").remove("words:touch")  # another process: `agent-ls policy remove`
         talk.answers = deny
         await talk.say("again")
-        assert asked(talk) == ["touch a", "touch c"] and await kept(bench) == []
+        assert asked(talk) == ["touch a", "touch c"] and await kept(rig) == []
 
 
 async def test_rules_of_a_session_that_is_not_open_are_not_listed(tmp_path: Path) -> None:
-    async with running(tmp_path) as bench:
+    async with running(tmp_path) as rig:
         with pytest.raises(UnknownSessionError):
-            await bench.workbench.rules.rules("s-none", None)
+            await rig.manager.rules.rules("s-none", None)
 
 
-async def test_denied_command_tells_the_model_why(tmp_path: Path) -> None:
-    async with running(tmp_path, [[shell("touch a")]]) as bench:
-        talk = await bench.talk("ask", lambda request: Answer("deny", reason="use make instead"))
+async def test_the_model_gets_the_reason_of_a_denied_command(tmp_path: Path) -> None:
+    async with running(tmp_path, [[shell("touch a")]]) as rig:
+        talk = await rig.talk("ask", lambda request: Answer("deny", reason="use make instead"))
         await talk.say("go")
         assert talk.of(ToolCallEnd)[0].error_kind == "permission_denied"
-        assert "use make instead" in bench.results()[0].content
+        assert "use make instead" in rig.results()[0].content

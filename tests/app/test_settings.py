@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.settings import Settings, parse_settings
+from agent_ls.app.settings.model import Settings, parse_settings
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import server_process
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.settings import Settings
+from agent_ls.app.settings.model import Settings
 from tests.support import commands
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     FileChange,
@@ -19,7 +19,7 @@ from agent_ls.loop.events import (
 )
 from tests.support.agents import Cast, Script, send, spawn, wait_for
 from tests.support.fake_provider import CallTool, Gate, text, tool_call
-from tests.support.workbench import running, wait
+from tests.support.session_rig import running, wait
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A1", "A2")]
 
@@ -28,22 +28,22 @@ def write(path: str, content: str, id: str = "w") -> CallTool:
     return tool_call("write_file", json.dumps({"file_path": path, "content": content}), id=id)
 
 
-async def test_edits_of_an_agent_are_hunks_of_the_session_and_asked_about_in_its_name(tmp_path: Path) -> None:
+async def test_edits_of_a_subagent_are_hunks_of_the_session_and_approvals_name_it(tmp_path: Path) -> None:
     cast = Cast([spawn("write"), wait_for("agent_1")], {"write": [write("a.txt", "one\n"), text("written")]})
-    async with running(tmp_path, model=cast) as bench:
-        talk = await bench.talk("ask")
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk("ask")
         await talk.say("go")
         (asked,) = talk.of(ApprovalRequested)
         assert (asked.agent_id, asked.call_id) == ("agent_1", "w")
-        hunks = bench.workbench.review.open_hunks(session_id=talk.session_id)
-        assert list(hunks) == [str(bench.folder / "a.txt")]
+        hunks = rig.manager.review.open_hunks(session_id=talk.session_id)
+        assert list(hunks) == [str(rig.folder / "a.txt")]
     labels = {
         e.kind: e.agent_id for e in talk.envelopes if isinstance(e.event, (FileChange, ApprovalResolved))
     }
     assert labels == {"file_change": "agent_1", "approval_resolved": "agent_1"}
 
 
-async def test_an_agent_with_a_folder_when_its_command_runs_then_it_runs_there(tmp_path: Path) -> None:
+async def test_a_command_of_a_subagent_runs_in_its_folder(tmp_path: Path) -> None:
     (tmp_path / "project" / "lib").mkdir(parents=True)
     cast = Cast(
         [spawn("where", working_dir="lib"), wait_for("agent_1")],
@@ -55,8 +55,8 @@ async def test_an_agent_with_a_folder_when_its_command_runs_then_it_runs_there(t
         },
     )
     (tmp_path / "project" / "lib" / "a.txt").write_text("x")
-    async with running(tmp_path, model=cast) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
     outputs = {end.call_id: end.output for end in talk.of(ToolCallEnd)}
     assert outputs["p"].startswith(str(tmp_path / "project" / "lib"))
@@ -64,7 +64,7 @@ async def test_an_agent_with_a_folder_when_its_command_runs_then_it_runs_there(t
 
 
 @pytest.mark.req("R3", "R4")
-async def test_a_kill_in_the_middle_of_an_agent_then_it_is_told_as_interrupted_and_its_session_goes_on(
+async def test_a_subagent_killed_with_its_process_is_reported_as_interrupted(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
@@ -72,17 +72,17 @@ async def test_a_kill_in_the_middle_of_an_agent_then_it_is_told_as_interrupted_a
         "search": [[text("Looking"), tool_call("shell", '{"command": "make all"}', id="c")], [gate]]
     }
     cast = Cast([spawn("search"), wait_for("agent_1")], script)
-    async with running(tmp_path, model=cast) as bench:
-        talk = await bench.talk("ask", wait)
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk("ask", wait)
         talk.live.session.submit("go")
         await talk.until("approval_requested")
-        killed = shutil.copytree(bench.state, tmp_path / "left-behind")
+        killed = shutil.copytree(rig.state, tmp_path / "left-behind")
     again = Cast(
         [wait_for("agent_1", "w2"), send("agent_1", "go on"), wait_for("agent_1", "w3")],
         {"search": [text("Found.")]},
     )
-    async with running(tmp_path, model=again, state=killed) as bench:
-        talk = await bench.reopen(talk.session_id)
+    async with running(tmp_path, model=again, state=killed) as rig:
+        talk = await rig.reopen(talk.session_id)
         assert talk.live.session.state == "IDLE"  # what an agent asks does not suspend a turn
         assert talk.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
         assert [(it.status, it.reason) for it in talk.of(SubagentChanged)] == [
@@ -100,12 +100,12 @@ async def test_a_kill_in_the_middle_of_an_agent_then_it_is_told_as_interrupted_a
 
 
 @pytest.mark.req("R4")
-async def test_an_orderly_end_of_the_process_ends_agents_and_what_they_ask(tmp_path: Path) -> None:
+async def test_an_orderly_shutdown_ends_subagents_and_their_approvals(tmp_path: Path) -> None:
     cast = Cast(
         [spawn("run"), wait_for("agent_1")], {"run": [tool_call("shell", '{"command": "make all"}', id="c")]}
     )
-    async with running(tmp_path, model=cast) as bench:
-        talk = await bench.talk("ask", wait)
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk("ask", wait)
         talk.live.session.submit("go")
         await talk.until("approval_requested")
     assert [it.decided_by for it in talk.of(ApprovalResolved)] == ["interrupt"]
@@ -115,24 +115,24 @@ async def test_an_orderly_end_of_the_process_ends_agents_and_what_they_ask(tmp_p
 
 
 @pytest.mark.req("E7", "H3")
-async def test_history_when_an_agent_worked_then_its_items_carry_its_id(tmp_path: Path) -> None:
+async def test_items_of_a_subagent_have_its_id(tmp_path: Path) -> None:
     cast = Cast([spawn("look"), wait_for("agent_1"), text("Main.")], {"look": [text("Agent.")]})
-    async with running(tmp_path, model=cast) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk()
         await talk.say("go")
-        page = await bench.workbench.archive.history(talk.session_id, None, 50)
+        page = await rig.manager.archive.history(talk.session_id, None, 50)
     told = [(item.body.kind, item.agent_id) for item in reversed(page.items)]
     mine = [kind for kind, agent_id in told if not agent_id]
     assert mine == ["user", "tool", "subagent", "tool", "text", "end"]
     assert [kind for kind, agent_id in told if agent_id == "agent_1"] == ["text"]
 
 
-async def test_usage_of_agents_when_resumed_then_is_in_the_totals(tmp_path: Path) -> None:
+async def test_usage_of_subagents_is_in_the_totals_after_a_resume(tmp_path: Path) -> None:
     cast = Cast([spawn("look"), wait_for("agent_1")], {"look": [text("Agent.")]})
-    async with running(tmp_path, model=cast) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk()
         await talk.say("go")
         before = talk.live.session.usage
-        await bench.workbench.close_session(talk.session_id)
-        assert (await bench.reopen(talk.session_id)).live.session.usage == before
+        await rig.manager.close_session(talk.session_id)
+        assert (await rig.reopen(talk.session_id)).live.session.usage == before
     assert before.input_tokens == 40

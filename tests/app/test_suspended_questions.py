@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     ProcessingEnd,
     QuestionAnswered,
     QuestionAsked,
@@ -16,7 +16,7 @@ from agent_ls.loop.events import (
     ToolCallStart,
 )
 from tests.support.fake_provider import problem_of, text, tool_call
-from tests.support.workbench import running, wait
+from tests.support.session_rig import running, wait
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "L15")]
 
@@ -25,11 +25,11 @@ READ = tool_call("read_file", '{"file_path": "a.txt"}', id="read")
 
 
 @pytest.mark.parametrize("how", ["ended", "killed"])
-async def test_question_is_there_again_and_its_answer_goes_on_with_the_turn(how: str, tmp_path: Path) -> None:
+async def test_a_question_is_restored_and_its_answer_continues_the_turn(how: str, tmp_path: Path) -> None:
     state = tmp_path / "state"
-    async with running(tmp_path, [[READ, ASK]]) as bench:
-        (bench.folder / "a.txt").write_text("one\n")
-        talk = await bench.talk("ask", wait)
+    async with running(tmp_path, [[READ, ASK]]) as rig:
+        (rig.folder / "a.txt").write_text("one\n")
+        talk = await rig.talk("ask", wait)
         talk.live.session.submit("go")
         await talk.until("question_asked")
         await talk.until("tool_call_end")
@@ -38,8 +38,8 @@ async def test_question_is_there_again_and_its_answer_goes_on_with_the_turn(how:
             state = shutil.copytree(state, tmp_path / "left-behind")
     if how == "ended":
         assert talk.of(SessionEnd) == [SessionEnd("CLOSED", "suspended")]
-    async with running(tmp_path, [text("Blue, then.")], state=state) as bench:
-        talk = await bench.reopen(talk.session_id, wait)
+    async with running(tmp_path, [text("Blue, then.")], state=state) as rig:
+        talk = await rig.reopen(talk.session_id, wait)
         session = talk.live.session
         assert session.state == "AWAITING_INPUT"
         assert session.questions.pending() == (before,)
@@ -47,27 +47,27 @@ async def test_question_is_there_again_and_its_answer_goes_on_with_the_turn(how:
         await talk.until("processing_end")
         assert [it.answers for it in talk.of(QuestionAnswered)] == [("blue",)]
         assert len(talk.of(QuestionAsked)) == 1
-        told = {result.tool_call_id: result.content for result in bench.results()}
+        told = {result.tool_call_id: result.content for result in rig.results()}
         assert told["ask"] == "The user answers:\nblue" and "one" in told["read"]
-        assert problem_of(bench.model.requests[-1].messages) == ""
+        assert problem_of(rig.model.requests[-1].messages) == ""
     starts = [start.call_id for start in talk.of(ToolCallStart)]
     assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd)) == ["ask", "read"]
     assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
-    async with running(tmp_path, state=state) as bench:
-        talk = await bench.reopen(talk.session_id, wait)
+    async with running(tmp_path, state=state) as rig:
+        talk = await rig.reopen(talk.session_id, wait)
         assert talk.live.session.submit("blue", client_key="key-9").turn_id  # the same answer, not a new turn
-        assert bench.model.requests == []
+        assert rig.model.requests == []
 
 
-async def test_question_when_stopped_after_the_restart_then_is_declined_and_the_turn_ends(
+async def test_a_restored_question_is_declined_by_a_stop(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path, [[ASK]]) as bench:
-        talk = await bench.talk("ask", wait)
+    async with running(tmp_path, [[ASK]]) as rig:
+        talk = await rig.talk("ask", wait)
         talk.live.session.submit("go")
         await talk.until("question_asked")
-    async with running(tmp_path, state=tmp_path / "state") as bench:
-        talk = await bench.reopen(talk.session_id, wait)
+    async with running(tmp_path, state=tmp_path / "state") as rig:
+        talk = await rig.reopen(talk.session_id, wait)
         talk.live.session.interrupt()
         await talk.until("processing_end")
         assert [it.declined for it in talk.of(QuestionAnswered)] == [True]

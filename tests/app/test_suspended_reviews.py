@@ -1,4 +1,6 @@
-"""A call that waits for verdicts outlives its process: its hunks stand again, and the last verdict goes on (R4, H6)."""
+"""A call that waits for decisions survives the end of its process: its hunks are pending again, and the last
+decision resumes the call (R4, H6).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     Hunk,
     HunkStateChanged,
@@ -23,7 +25,7 @@ from agent_ls.loop.events import (
     ToolCallStart,
 )
 from tests.support.fake_provider import CallTool, Piece, problem_of, text, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, deny, running, wait
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, deny, running, wait
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H6")]
 
@@ -53,28 +55,28 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def hunks_of(bench: Bench) -> list[Hunk]:
-    return [hunk for hunks in bench.workbench.review.open_hunks().values() for hunk in hunks]
+def hunks_of(rig: SessionRig) -> list[Hunk]:
+    return [hunk for hunks in rig.manager.review.open_hunks().values() for hunk in hunks]
 
 
-async def decide(bench: Bench, verdict: Any, **how: Any) -> None:
+async def decide(rig: SessionRig, verdict: Any, **how: Any) -> None:
     with anyio.fail_after(DEADLINE_S):
-        _, refused = await bench.workbench.review.review(verdict=verdict, **how)
+        _, refused = await rig.manager.review.review(verdict=verdict, **how)
     assert not refused
 
 
 @dataclass
 class Left:
-    """What an earlier process left: its session, its log, and the hunks that waited."""
+    """State that an earlier process left: its session, its log, and the pending hunks."""
 
     session_id: str
     state: Path
     hunks: list[Hunk]
 
-    async def reopened(self, bench: Bench, *, is_waiting: bool = True) -> Talk:
-        talk = await bench.reopen(self.session_id, wait)
+    async def reopened(self, rig: SessionRig, *, is_waiting: bool = True) -> Talk:
+        talk = await rig.reopen(self.session_id, wait)
         await anyio.wait_all_tasks_blocked()
-        assert bench.model.requests == [], "nothing is started again by itself"
+        assert rig.model.requests == [], "nothing is started again by itself"
         assert talk.live.session.state == ("AWAITING_INPUT" if is_waiting else "IDLE")
         return talk
 
@@ -84,18 +86,18 @@ async def left(
     script: Script,
     how: str = "killed",
     *,
-    arrange: Callable[[Bench, Talk], Awaitable[None]] | None = None,
+    arrange: Callable[[SessionRig, Talk], Awaitable[None]] | None = None,
 ) -> Left:
-    """A process that ends, or is killed, when something proposed waits."""
+    """Run a process that ends, or is killed, while proposals are pending."""
     state = folder / "state"
-    async with running(folder, script) as bench:
-        talk = await bench.talk("ask", wait, review="before")
+    async with running(folder, script) as rig:
+        talk = await rig.talk("ask", wait, review="before")
         talk.live.session.submit("go")
         await talk.until("hunk_state")
         await anyio.wait_all_tasks_blocked()
         if arrange:
-            await arrange(bench, talk)
-        hunks = hunks_of(bench)
+            await arrange(rig, talk)
+        hunks = hunks_of(rig)
         if how == "killed":
             state = shutil.copytree(state, folder / "left-behind", dirs_exist_ok=True)
     if how == "ended":
@@ -104,194 +106,196 @@ async def left(
     return Left(talk.session_id, state, hunks)
 
 
-def check(bench: Bench, talk: Talk) -> None:
-    """What holds after any turn that went on."""
-    assert {problem_of(request.messages) for request in bench.model.requests} <= {""}
+def check(rig: SessionRig, talk: Talk) -> None:
+    """Check the invariants after a resumed turn."""
+    assert {problem_of(request.messages) for request in rig.model.requests} <= {""}
     starts = [start.call_id for start in talk.of(ToolCallStart)]
     assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd))
     seqs = [envelope.seq for envelope in talk.envelopes]
     assert seqs == list(range(1, len(seqs) + 1))
-    assert hunks_of(bench) == []
+    assert hunks_of(rig) == []
 
 
 @hows
-async def test_call_waits_again_and_the_last_verdict_goes_on_with_the_turn(how: str, work: Path) -> None:
+async def test_a_call_waits_again_and_the_last_decision_continues_the_turn(how: str, work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]], how)
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        assert hunks_of(bench) == waiting.hunks
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        assert hunks_of(rig) == waiting.hunks
         first, last = waiting.hunks
-        await decide(bench, "keep", hunk_ids=[first.id])
+        await decide(rig, "keep", hunk_ids=[first.id])
         assert talk.live.session.state == "AWAITING_INPUT"
-        await decide(bench, "undo", hunk_ids=[last.id], comment="leave it")
+        await decide(rig, "undo", hunk_ids=[last.id], comment="leave it")
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
         assert (work / "a.txt").read_text() == "ONE\nkeep\nlast\n"
-        told = bench.results()[-1].content
+        told = rig.results()[-1].content
         assert "kept 1 of its 2 parts" in told and "leave it" in told and "+ONE" in told
-        assert not any("Review:" in words for words in bench.told()), "told once, by the result"
+        assert not any("Review:" in words for words in rig.user_texts()), "told once, by the result"
         assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
         states = [event.state for event in talk.of(StateChanged) if event.state != "CLOSED"]
         assert states == ["PROCESSING", "AWAITING_INPUT", "PROCESSING", "IDLE"]
 
 
 @hows
-async def test_verdicts_of_three_processes_are_told_together(how: str, work: Path) -> None:
+async def test_decisions_in_three_processes_are_reported_together(how: str, work: Path) -> None:
     (work / "a.txt").write_text("one\nx\ntwo\ny\nthree\n")
     write = call("write_file", file_path="a.txt", content="ONE\nx\nTWO\ny\nTHREE\n")
 
-    async def keep_first(bench: Bench, talk: Talk) -> None:
-        await decide(bench, "keep", hunk_ids=[hunks_of(bench)[0].id], replacement="Eins\n")
+    async def keep_first(rig: SessionRig, talk: Talk) -> None:
+        await decide(rig, "keep", hunk_ids=[hunks_of(rig)[0].id], replacement="Eins\n")
 
     waiting = await left(work.parent, [[READ], [write]], how, arrange=keep_first)
-    async with running(work.parent, [], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        second, third = hunks_of(bench)
-        await decide(bench, "undo", hunk_ids=[second.id], comment="no")
+    async with running(work.parent, [], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        second, third = hunks_of(rig)
+        await decide(rig, "undo", hunk_ids=[second.id], comment="no")
         if how == "killed":
             waiting.state = shutil.copytree(waiting.state, work.parent / "left-again")
     (work / "a.txt").write_text("mine\n" + (work / "a.txt").read_text())
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        assert [(hunk.id, hunk.start) for hunk in hunks_of(bench)] == [(third.id, 5)]
-        await decide(bench, "keep", hunk_ids=[third.id])
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        assert [(hunk.id, hunk.start) for hunk in hunks_of(rig)] == [(third.id, 5)]
+        await decide(rig, "keep", hunk_ids=[third.id])
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
         assert (work / "a.txt").read_text() == "mine\nEins\nx\ntwo\ny\nTHREE\n"
-        told = bench.results()[-1].content
+        told = rig.results()[-1].content
         assert "kept 2 of its 3 parts" in told
         assert "Eins" in told and "The user says: no" in told and "+THREE" in told and "-one" in told
 
 
 @pytest.mark.parametrize("verdict", ["keep", "undo"])
-async def test_verdict_at_the_moment_it_stands_again_waits_until_the_change_is_judged(
+async def test_a_decision_right_after_the_restore_waits_for_the_policy_check(
     verdict: str, work: Path
 ) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await bench.reopen(waiting.session_id, wait)
-        await decide(bench, verdict, session_id=waiting.session_id)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await rig.reopen(waiting.session_id, wait)
+        await decide(rig, verdict, session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert (work / "a.txt").read_text() == ("ONE\nkeep\nLAST\n" if verdict == "keep" else "one\nkeep\nlast\n")
 
 
-async def test_kept_whole_after_a_restart_is_told_as_made(work: Path) -> None:
+async def test_a_call_kept_completely_after_a_restart_is_reported_as_written(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        await decide(bench, "keep", session_id=waiting.session_id)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        await decide(rig, "keep", session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
-        assert bench.results()[-1].content == "a.txt: changed as you proposed."
+        check(rig, talk)
+        assert rig.results()[-1].content == "a.txt: changed as you proposed."
         assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 
-async def test_typing_while_no_process_ran_moves_what_is_proposed_even_where_lines_repeat(work: Path) -> None:
+async def test_typing_between_two_processes_moves_proposals_even_with_repeated_lines(work: Path) -> None:
     (work / "a.txt").write_text("same\nsame\nsame\n")
     write = call("write_file", file_path="a.txt", content="same\nother\nsame\n")
     waiting = await left(work.parent, [[READ], [write]])
     (work / "a.txt").write_text("mine\nsame\nsame\nsame\n")
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        assert [(hunk.state, hunk.start) for hunk in hunks_of(bench)] == [("proposed", 2)]
-        await decide(bench, "keep", session_id=waiting.session_id)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        assert [(hunk.state, hunk.start) for hunk in hunks_of(rig)] == [("proposed", 2)]
+        await decide(rig, "keep", session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert (work / "a.txt").read_text() == "mine\nsame\nother\nsame\n"
 
 
-async def test_proposal_whose_place_is_gone_is_stale_waits_on_and_is_never_written(work: Path) -> None:
+async def test_a_proposal_without_a_position_is_stale_stays_pending_and_is_never_written(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     (work / "a.txt").write_text("ONE\nkeep\nrewritten\n")
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         first, last = waiting.hunks
-        assert [(hunk.id, hunk.state) for hunk in hunks_of(bench)] == [(last.id, "stale")]
+        assert [(hunk.id, hunk.state) for hunk in hunks_of(rig)] == [(last.id, "stale")]
         states = {hunk.id: hunk.state for event in talk.of(HunkStateChanged) for hunk in event.hunks}
         assert states == {first.id: "kept", last.id: "stale"}
-        _, refused = await bench.workbench.review.review(verdict="keep", hunk_ids=[last.id])
-        assert "rewritten" in refused[0][1]
+        _, refused = await rig.manager.review.review(verdict="keep", hunk_ids=[last.id])
+        assert "were changed since" in refused[0][1]
         assert (work / "a.txt").read_text() == "ONE\nkeep\nrewritten\n"
-        await decide(bench, "undo", hunk_ids=[last.id])
+        await decide(rig, "undo", hunk_ids=[last.id])
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
 
 
-async def test_change_that_the_user_made_himself_meanwhile_ends_the_turn_and_is_told(work: Path) -> None:
+async def test_a_proposal_that_the_user_typed_between_processes_ends_the_turn_and_is_reported(
+    work: Path,
+) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     (work / "a.txt").write_text("ONE\nkeep\nLAST\n")
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench, is_waiting=False)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig, is_waiting=False)
         assert talk.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
         await talk.say("and now?")
-        check(bench, talk)
-        assert bench.results()[-1].is_error
+        check(rig, talk)
+        assert rig.results()[-1].is_error
 
 
-async def test_verdicts_that_were_all_in_when_it_was_killed_are_told_and_nothing_starts_again(
+async def test_decisions_complete_at_the_kill_are_reported_and_nothing_starts_again(
     work: Path,
 ) -> None:
     state = work.parent / "state"
-    async with running(work.parent, [[READ], [WHOLE], text("done")]) as bench:
-        talk = await bench.talk("ask", wait, review="before")
+    async with running(work.parent, [[READ], [WHOLE], text("done")]) as rig:
+        talk = await rig.talk("ask", wait, review="before")
         talk.live.session.submit("go")
         await talk.until("hunk_state")
         await anyio.wait_all_tasks_blocked()
-        await decide(bench, "undo", session_id=talk.session_id, comment="not so")
+        await decide(rig, "undo", session_id=talk.session_id, comment="not so")
         state = shutil.copytree(state, work.parent / "left-behind")
-    async with running(work.parent, [text("I see")], state=state) as bench:
-        talk = await Left(talk.session_id, state, []).reopened(bench, is_waiting=False)
+    async with running(work.parent, [text("I see")], state=state) as rig:
+        talk = await Left(talk.session_id, state, []).reopened(rig, is_waiting=False)
         await talk.say("and now?")
-        check(bench, talk)
-        assert "not so" in "\n".join(bench.told())
+        check(rig, talk)
+        assert "not so" in "\n".join(rig.user_texts())
 
 
 @hows
-async def test_what_is_no_text_stands_again_and_is_made_when_it_is_kept(how: str, work: Path) -> None:
+async def test_binary_content_is_restored_and_written_when_kept(how: str, work: Path) -> None:
     blob = b"\x00\x01old"
     (work / "p.bin").write_bytes(blob)
     remove = patch("*** Delete File: p.bin", "*** Add File: new.txt", "+made")
     waiting = await left(work.parent, [[remove]], how)
     assert len(waiting.hunks) == 2
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        assert sorted(hunk.what for hunk in hunks_of(bench)) == ["create", "delete"]
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        assert sorted(hunk.what for hunk in hunks_of(rig)) == ["create", "delete"]
         assert (work / "p.bin").read_bytes() == blob
-        await decide(bench, "keep", session_id=waiting.session_id)
+        await decide(rig, "keep", session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert not (work / "p.bin").exists()
     assert (work / "new.txt").read_text() == "made\n"
 
 
-async def test_what_is_no_text_and_was_changed_meanwhile_is_left_alone(work: Path) -> None:
+async def test_binary_content_changed_between_processes_is_left_unchanged(work: Path) -> None:
     (work / "p.bin").write_bytes(b"\x00\x01old")
     waiting = await left(work.parent, [[patch("*** Delete File: p.bin")]])
     (work / "p.bin").write_bytes(b"\x00\x01new")
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        _, refused = await bench.workbench.review.review(verdict="keep", session_id=waiting.session_id)
-        assert "was rewritten" in refused[0][1] and "undo" in refused[0][1]
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        _, refused = await rig.manager.review.review(verdict="keep", session_id=waiting.session_id)
+        assert "were changed since" in refused[0][1] and "undo" in refused[0][1]
         assert (work / "p.bin").read_bytes() == b"\x00\x01new"
-        await decide(bench, "undo", session_id=waiting.session_id)
+        await decide(rig, "undo", session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
 
 
 @hows
-async def test_move_that_is_kept_after_a_restart_keeps_its_permission_bits_and_is_whole(
+async def test_a_move_kept_after_a_restart_is_complete_and_keeps_permission_bits(
     how: str, work: Path
 ) -> None:
     (work / "run.sh").write_text("#!/bin/sh\nold\n")
     (work / "run.sh").chmod(0o755)
     move = patch("*** Update File: run.sh", "*** Move to: bin/go.sh", "@@", "-old", "+new")
     waiting = await left(work.parent, [[move]], how)
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        await decide(bench, "keep", hunk_ids=[hunks_of(bench)[0].id])
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        await decide(rig, "keep", hunk_ids=[hunks_of(rig)[0].id])
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert not (work / "run.sh").exists()
     assert (work / "bin/go.sh").read_text() == "#!/bin/sh\nnew\n"
     assert (work / "bin/go.sh").stat().st_mode & 0o777 == 0o755
@@ -301,55 +305,55 @@ async def test_text_in_another_encoding_is_written_in_it_after_a_restart(work: P
     (work / "a.txt").write_bytes("é one\nkeep\n".encode("latin-1"))
     change = patch("*** Update File: a.txt", "@@", "-keep", "+kept")
     waiting = await left(work.parent, [[change]])
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        await decide(bench, "keep", session_id=waiting.session_id)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        await decide(rig, "keep", session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert (work / "a.txt").read_bytes() == "é one\nkept\n".encode("latin-1")
 
 
 @pytest.mark.req("X8")
-async def test_mode_of_the_moment_is_asked_first(work: Path) -> None:
+async def test_the_current_mode_is_checked_first(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     log = next(waiting.state.rglob("log.jsonl"))
     with log.open("ab") as file:
         file.write(b'{"config":{"mode":"plan"}}\n')
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await bench.reopen(waiting.session_id, wait)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await rig.reopen(waiting.session_id, wait)
         await talk.until("processing_end")
-        check(bench, talk)
-        assert "plan mode" in bench.results()[-1].content
+        check(rig, talk)
+        assert "plan mode" in rig.results()[-1].content
     assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
 
 
 @pytest.mark.req("X6")
-async def test_path_that_leads_elsewhere_by_now_is_asked_about_first(work: Path) -> None:
+async def test_a_path_that_resolves_elsewhere_needs_approval_first(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     outside = work.parent / "outside.txt"
     outside.write_text((work / "a.txt").read_text())
     (work / "a.txt").unlink()
     (work / "a.txt").symlink_to(outside)
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await talk.until("approval_requested")
         (request,) = talk.of(ApprovalRequested)
         assert "outside the workspace" in request.reason
-        _, refused = await bench.workbench.review.review(verdict="keep", session_id=waiting.session_id)
+        _, refused = await rig.manager.review.review(verdict="keep", session_id=waiting.session_id)
         assert refused and all("answer that" in reason for _, reason in refused)
-        talk.live.desk.answer(request.request_id, deny(request))
+        talk.live.approver.answer(request.request_id, deny(request))
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert outside.read_text() == "one\nkeep\nlast\n"
 
 
 @pytest.mark.req("H2", "L16")
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
 @pytest.mark.parametrize("stop", ["interrupt", "abort"])
-async def test_stop_drops_what_waits(stop: str, at_once: bool, work: Path) -> None:
+async def test_a_stop_drops_pending_proposals(stop: str, at_once: bool, work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
-    async with running(work.parent, [text("I see.")], state=waiting.state) as bench:
-        talk = await bench.reopen(waiting.session_id, wait)
+    async with running(work.parent, [text("I see.")], state=waiting.state) as rig:
+        talk = await rig.reopen(waiting.session_id, wait)
         if not at_once:
             await anyio.wait_all_tasks_blocked()
         getattr(talk.live.session, stop)()
@@ -358,35 +362,35 @@ async def test_stop_drops_what_waits(stop: str, at_once: bool, work: Path) -> No
                 await talk.live.ended.wait()
             else:
                 await talk.until("processing_end")
-        again = await bench.reopen(waiting.session_id, wait)
+        again = await rig.reopen(waiting.session_id, wait)
         assert again.live.session.state == "IDLE"
-        check(bench, again)
+        check(rig, again)
         await again.say("go on")
-        check(bench, again)
-        assert bench.results()[-1].is_error
+        check(rig, again)
+        assert rig.results()[-1].is_error
     assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
 
 
-async def test_calls_of_the_round_that_had_not_begun_begin_after_the_verdict(work: Path) -> None:
+async def test_calls_of_the_round_that_had_not_started_run_after_the_decision(work: Path) -> None:
     other = tool_call(
         "edit_file", json.dumps({"file_path": "a.txt", "old_string": "LAST", "new_string": "END"}), id="c-2"
     )
     waiting = await left(work.parent, [[READ], [WHOLE, other]])
-    async with running(work.parent, [text("done")], state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
-        assert {hunk.call_id for hunk in hunks_of(bench)} == {"c-write_file"}
-        await decide(bench, "keep", session_id=waiting.session_id)
+    async with running(work.parent, [text("done")], state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        assert {hunk.call_id for hunk in hunks_of(rig)} == {"c-write_file"}
+        await decide(rig, "keep", session_id=waiting.session_id)
         with anyio.fail_after(DEADLINE_S):
-            while {hunk.call_id for hunk in hunks_of(bench)} != {"c-2"}:
+            while {hunk.call_id for hunk in hunks_of(rig)} != {"c-2"}:
                 await talk.until("hunk_state", len(talk.of(HunkStateChanged)) + 1)
-        await decide(bench, "keep", session_id=waiting.session_id)
+        await decide(rig, "keep", session_id=waiting.session_id)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert (work / "a.txt").read_text() == "ONE\nkeep\nEND\n"
 
 
-async def test_deleting_a_session_does_not_make_what_it_proposes(work: Path) -> None:
+async def test_deleting_a_session_does_not_write_its_proposals(work: Path) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
-    async with running(work.parent, [], state=waiting.state) as bench:
-        await bench.workbench.delete_session(waiting.session_id, force=True)
+    async with running(work.parent, [], state=waiting.state) as rig:
+        await rig.manager.delete_session(waiting.session_id, force=True)
     assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"

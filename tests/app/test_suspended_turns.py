@@ -1,4 +1,6 @@
-"""A turn that waits for a person outlives its process: asked again as it was, looked at anew, and gone on with (R4)."""
+"""A turn that waits for the user survives the end of its process: the question is repeated, the effect
+computed again, and the turn continued (R4).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.loop.approval import Answer
-from agent_ls.loop.dispatch import EVENT_SHARE_CHARS
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.dispatch import EVENT_SHARE_CHARS
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     ProcessingEnd,
@@ -27,7 +29,7 @@ from agent_ls.loop.events import (
 from agent_ls.policy.situation import Mode
 from tests.app.test_permissions import Script, call, edit, outside, read, shell, work
 from tests.support.fake_provider import CallTool, problem_of, text, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, running, wait
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running, wait
 
 __all__ = ["work"]  # the fixture
 
@@ -40,18 +42,18 @@ hows = pytest.mark.parametrize("how", ["ended", "killed"])
 
 @dataclass
 class Left:
-    """What an earlier process left: its session, its log, and what it asked last."""
+    """State that an earlier process left: its session, its log, and its last question."""
 
     session_id: str
     state: Path
     asked: tuple[ApprovalRequested, ...]
 
-    async def reopened(self, bench: Bench) -> Talk:
-        talk = await bench.reopen(self.session_id, wait)
-        assert talk.live.desk.pending() == self.asked
+    async def reopened(self, rig: SessionRig) -> Talk:
+        talk = await rig.reopen(self.session_id, wait)
+        assert talk.live.approver.pending() == self.asked
         assert talk.live.session.state == "AWAITING_INPUT"
         await anyio.wait_all_tasks_blocked()
-        assert bench.model.requests == []
+        assert rig.model.requests == []
         return talk
 
 
@@ -64,15 +66,15 @@ async def left(
     count: int = 1,
     arrange: Callable[[Talk], Awaitable[None]] | None = None,
 ) -> Left:
-    """A process with a turn that ends (or is killed) when its approval number `count` waits."""
+    """Run a process with a turn that ends (or is killed) while its approval number `count` is pending."""
     state = folder / "state"
-    async with running(folder, script) as bench:
-        talk = await bench.talk(mode, wait)
+    async with running(folder, script) as rig:
+        talk = await rig.talk(mode, wait)
         talk.live.session.submit("go")
         if arrange:
             await arrange(talk)
         await talk.until("approval_requested", count)
-        asked = talk.live.desk.pending()
+        asked = talk.live.approver.pending()
         if how == "killed":
             state = shutil.copytree(state, folder / "left-behind", dirs_exist_ok=True)
     if how == "ended":
@@ -83,14 +85,14 @@ async def left(
 
 
 async def answer(talk: Talk, answer: Answer, call_id: str = "") -> None:
-    """Of the one that waits, or of that call."""
-    request = next(it for it in talk.live.desk.pending() if call_id in ("", it.call_id))
-    talk.live.desk.answer(request.request_id, answer)
+    """Answer the pending approval, or the one of that call."""
+    request = next(it for it in talk.live.approver.pending() if call_id in ("", it.call_id))
+    talk.live.approver.answer(request.request_id, answer)
 
 
-def check(bench: Bench, talk: Talk) -> None:
-    """What holds after any turn that went on."""
-    assert {problem_of(request.messages) for request in bench.model.requests} <= {""}
+def check(rig: SessionRig, talk: Talk) -> None:
+    """Check the invariants after a resumed turn."""
+    assert {problem_of(request.messages) for request in rig.model.requests} <= {""}
     starts = [start.call_id for start in talk.of(ToolCallStart)]
     assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd))
     assert len(set(starts)) == len(starts)
@@ -108,19 +110,19 @@ CALLS: dict[str, tuple[list[CallTool], str]] = {
 
 @hows
 @pytest.mark.parametrize("name", CALLS)
-async def test_approval_is_there_again_and_its_yes_goes_on_with_the_turn(
+async def test_an_approval_is_restored_and_allowing_it_continues_the_turn(
     name: str, how: str, work: Path
 ) -> None:
     calls, expected = CALLS[name]
     waiting = await left(work.parent, [[step] for step in calls], how)
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         assert (work / "a.txt").read_text() == "one\n"
         await answer(talk, YES)
         await talk.until("processing_end")
         assert (work / "a.txt").read_text() == expected
-        check(bench, talk)
-        assert [result.is_error for result in bench.results()] == [False] * len(calls)
+        check(rig, talk)
+        assert [result.is_error for result in rig.results()] == [False] * len(calls)
         assert len(talk.of(ApprovalRequested)) == 1
         assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
         (turn_id,) = {envelope.turn_id for envelope in talk.envelopes if "approval" in envelope.kind}
@@ -130,26 +132,26 @@ async def test_approval_is_there_again_and_its_yes_goes_on_with_the_turn(
 
 
 @hows
-async def test_no_is_told_to_the_model_with_its_reason_and_nothing_is_done(how: str, work: Path) -> None:
+async def test_a_denial_after_a_restart_reaches_the_model_with_its_reason(how: str, work: Path) -> None:
     waiting = await left(work.parent, [[shell("rm a.txt"), shell("rm b.txt")]], how)
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, NO)
         await talk.until("approval_requested", 2)
         await answer(talk, NO)
         await talk.until("processing_end")
-        check(bench, talk)
-        assert ["not like that" in result.content for result in bench.results()] == [True, True]
+        check(rig, talk)
+        assert ["not like that" in result.content for result in rig.results()] == [True, True]
         assert talk.of(ProcessingEnd) == [ProcessingEnd("refused")]
     assert (work / "a.txt").exists()
 
 
 @hows
-async def test_change_that_is_another_by_now_is_asked_about_again(how: str, work: Path) -> None:
+async def test_a_changed_effect_needs_approval_again(how: str, work: Path) -> None:
     waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt", "on", "ON")]], how)
     (work / "a.txt").write_text("one more\n")
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, YES)
         await talk.until("approval_requested", 2)
         first, second = talk.of(ApprovalRequested)
@@ -159,42 +161,42 @@ async def test_change_that_is_another_by_now_is_asked_about_again(how: str, work
         assert (work / "a.txt").read_text() == "one more\n"
         await answer(talk, YES)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert (work / "a.txt").read_text() == "ONe more\n"
 
 
 @pytest.mark.req("X6")
-async def test_change_that_leads_elsewhere_by_now_is_asked_about_again(work: Path) -> None:
+async def test_a_write_that_resolves_elsewhere_needs_approval_again(work: Path) -> None:
     waiting = await left(work.parent, [[read("a.txt")], [edit("a.txt")]])
     (work / "a.txt").unlink()
     (work / "a.txt").symlink_to(outside(work))
-    outside(work).write_text("one\n")  # so that the change would fit
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    outside(work).write_text("one\n")  # so that the change would apply
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, YES)
         await talk.until("approval_requested", 2)
         assert "outside the workspace" in talk.of(ApprovalRequested)[-1].reason
         await answer(talk, NO)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
     assert outside(work).read_text() == "one\n"
 
 
 @pytest.mark.req("X8")
-async def test_mode_of_the_moment_holds_when_the_turn_goes_on(work: Path) -> None:
+async def test_the_current_mode_applies_when_the_turn_continues(work: Path) -> None:
     waiting = await left(work.parent, [[shell("echo x > made")]])
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await talk.live.configure(mode="plan")
         await answer(talk, YES)
         await talk.until("processing_end")
-        check(bench, talk)
-        assert "plan mode" in bench.results()[0].content
+        check(rig, talk)
+        assert "plan mode" in rig.results()[0].content
     assert not (work / "made").exists()
 
 
-async def test_what_was_allowed_of_the_call_before_is_not_asked_again(work: Path) -> None:
-    """A file outside is looked at first, and then changed: each is asked, once."""
+async def test_an_approval_given_before_is_not_requested_again(work: Path) -> None:
+    """A file outside is read first and then changed: each needs one approval."""
     path = outside(work)
     path.write_text("")
 
@@ -205,20 +207,18 @@ async def test_what_was_allowed_of_the_call_before_is_not_asked_again(work: Path
     write = call("write_file", file_path=str(path), content="mine\n")
     waiting = await left(work.parent, [[write]], count=2, arrange=look)
     assert [request.effect["type"] for request in waiting.asked] == ["WriteEffect"]
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, YES)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 2
     assert path.read_text() == "mine\n"
 
 
 @hows
-async def test_several_that_wait_are_answered_one_by_one_through_several_processes(
-    how: str, work: Path
-) -> None:
-    """Two reads outside wait, one inside is done, and a command has not begun."""
+async def test_several_pending_approvals_are_answered_across_several_processes(how: str, work: Path) -> None:
+    """Two reads outside are pending, one inside is done, and a command has not started."""
     other = outside(work).with_name("p.txt")
     other.write_text("other\n")
     calls = [
@@ -233,23 +233,23 @@ async def test_several_that_wait_are_answered_one_by_one_through_several_process
 
     waiting = await left(work.parent, [calls], how, count=2, arrange=read_inside)
     assert {request.call_id for request in waiting.asked} == {"r1", "r3"}
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, YES, "r3")
         await talk.until("tool_call_end", 2)
-        still = Left(waiting.session_id, waiting.state, talk.live.desk.pending())
+        still = Left(waiting.session_id, waiting.state, talk.live.approver.pending())
         if how == "killed":
             still.state = shutil.copytree(waiting.state, work.parent / "left-again")
     assert [request.call_id for request in still.asked] == ["r1"]
-    async with running(work.parent, state=still.state) as bench:
-        talk = await still.reopened(bench)
+    async with running(work.parent, state=still.state) as rig:
+        talk = await still.reopened(rig)
         await answer(talk, NO)
         await talk.until("approval_requested", 3)
         assert not (work / "made").exists()
         await answer(talk, YES)
         await talk.until("processing_end")
-        check(bench, talk)
-        results = bench.results()
+        check(rig, talk)
+        results = rig.results()
         assert [result.tool_call_id for result in results] == ["r1", "r2", "r3", "s"]
         assert [result.is_error for result in results] == [True, False, False, False]
         assert "one" in results[1].content
@@ -257,8 +257,8 @@ async def test_several_that_wait_are_answered_one_by_one_through_several_process
     assert (work / "made").read_text() == "made\n"
 
 
-async def test_results_of_the_same_round_stay_what_the_model_would_have_been_told(work: Path) -> None:
-    """A result that is too long for its event, and one with an image, beside a command that waits."""
+async def test_results_of_the_same_round_are_the_ones_that_the_model_would_have_received(work: Path) -> None:
+    """Next to a pending command there are a result that is too long for its event, and one with an image."""
     (work / "long.txt").write_text("".join(f"{number:0400}\n" for number in range(200)))
     (work / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n and more")
     many = [
@@ -266,27 +266,27 @@ async def test_results_of_the_same_round_stay_what_the_model_would_have_been_tol
         tool_call("read_file", json.dumps({"file_path": "p.png"}), "p"),
         shell("rm a.txt"),
     ]
-    async with running(work.parent, [many]) as bench:
-        talk = await bench.talk("full", lambda _: NO)
+    async with running(work.parent, [many]) as rig:
+        talk = await rig.talk("full", lambda _: NO)
         await talk.say("go")
-        whole = bench.results()
+        whole = rig.results()
     waiting = await left(work.parent, [many], mode="full")
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, NO)
         await talk.until("processing_end")
-        again = bench.results()
+        again = rig.results()
     assert again == whole
     assert whole[1].images
     assert len(whole[0].content) > 2 * EVENT_SHARE_CHARS, "more than the event holds"
 
 
 @hows
-async def test_rules_hold_again_for_the_turn_and_for_the_session(how: str, work: Path) -> None:
+async def test_rules_of_the_turn_and_the_session_apply_again(how: str, work: Path) -> None:
     async def by_rules(talk: Talk) -> None:
         for count, scope in ((1, "turn"), (2, "session")):
             await talk.until("approval_requested", count)
-            (request,) = talk.live.desk.pending()
+            (request,) = talk.live.approver.pending()
             exact = [rule for rule in request.rules if rule.id.startswith("command:")]
             rule = next(rule for rule in exact if rule.scope == scope)
             await answer(talk, Answer("allow", rule.scope, rule.id, decided_by="test"))
@@ -300,8 +300,8 @@ async def test_rules_hold_again_for_the_turn_and_for_the_session(how: str, work:
         [shell("touch e")],
         [shell("touch t")],
     ]
-    async with running(work.parent, later, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, later, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         await answer(talk, YES)
         await talk.until("processing_end")
         assert len(talk.of(ApprovalRequested)) == 3
@@ -310,16 +310,16 @@ async def test_rules_hold_again_for_the_turn_and_for_the_session(how: str, work:
         assert talk.of(ApprovalRequested)[-1].effect["command"] == "touch t"
         await answer(talk, YES)
         await talk.until("processing_end", 2)
-        check(bench, talk)
+        check(rig, talk)
 
 
 @pytest.mark.req("H2", "L16")
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
 @pytest.mark.parametrize("stop", ["interrupt", "abort"])
-async def test_suspended_turn_is_stopped_as_one_that_waits(stop: str, at_once: bool, work: Path) -> None:
+async def test_a_suspended_turn_can_be_stopped(stop: str, at_once: bool, work: Path) -> None:
     waiting = await left(work.parent, [[shell("echo x > made"), read("a.txt")]])
-    async with running(work.parent, [text("I see.")], state=waiting.state) as bench:
-        talk = await bench.reopen(waiting.session_id, wait)
+    async with running(work.parent, [text("I see.")], state=waiting.state) as rig:
+        talk = await rig.reopen(waiting.session_id, wait)
         if not at_once:
             await anyio.wait_all_tasks_blocked()
         getattr(talk.live.session, stop)()
@@ -330,11 +330,11 @@ async def test_suspended_turn_is_stopped_as_one_that_waits(stop: str, at_once: b
                 await talk.until("processing_end")
         (resolved,) = talk.of(ApprovalResolved)
         assert (resolved.decision, resolved.decided_by) == ("deny", "interrupt")
-        again = await bench.reopen(waiting.session_id, wait)
+        again = await rig.reopen(waiting.session_id, wait)
         assert again.live.session.state == "IDLE"
         await again.say("go on")
-        check(bench, again)
-        assert [result.is_error for result in bench.results()] == [True, True]
+        check(rig, again)
+        assert [result.is_error for result in rig.results()] == [True, True]
     reasons = {"interrupt": "interrupted", "abort": "aborted"}
     assert [end.reason for end in again.of(ProcessingEnd)] == [reasons[stop], "completed"]
     assert not (work / "made").exists()
@@ -349,58 +349,58 @@ async def test_steers_and_the_queue_wait_with_the_turn(how: str, work: Path) -> 
         talk.live.session.follow_up("and then?")
 
     waiting = await left(work.parent, [[shell("echo x > made")]], how, arrange=say_more)
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         session = talk.live.session
         assert [item.text for item in session.queue] == ["and then?"]
         assert session.submit("also this", when_busy="steer").steer_id
         assert session.submit("at last").queued_id
         await answer(talk, YES)
         await talk.until("processing_end")
-        check(bench, talk)
+        check(rig, talk)
         assert [event.text for event in talk.of(SteeringInjected)] == ["be quick", "also this"]
         assert [event.text for event in talk.of(UserInput)] == ["go", "and then?", "at last"]
-        assert bench.told() == ["go", "be quick", "also this", "and then?", "at last"]
-        first = [message.text for message in bench.model.requests[0].messages if message.role.value == "user"]
+        assert rig.user_texts() == ["go", "be quick", "also this", "and then?", "at last"]
+        first = [message.text for message in rig.model.requests[0].messages if message.role.value == "user"]
         assert first == ["go", "be quick", "also this"]
 
 
-async def test_turn_goes_on_with_its_model_when_another_was_chosen_while_it_waited(work: Path) -> None:
+async def test_the_turn_continues_with_its_model_after_another_was_selected(work: Path) -> None:
     async def choose(talk: Talk) -> None:
         await talk.until("approval_requested")
         assert await talk.live.configure(model="another-model") == "nextTurn"
 
     waiting = await left(work.parent, [[shell("touch t")]], arrange=choose)
-    async with running(work.parent, state=waiting.state) as bench:
-        talk = await waiting.reopened(bench)
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
         assert talk.live.summary().model == "another-model"
         await answer(talk, YES)
         await talk.until("processing_end")
         await talk.say("and now?")
-        models = [request.model for request in bench.model.requests]
+        models = [request.model for request in rig.model.requests]
         assert models[0] != "another-model"
         assert models[1:] == ["another-model"]
-        check(bench, talk)
+        check(rig, talk)
 
 
-async def test_answer_that_came_before_the_end_stands_and_the_turn_is_interrupted(work: Path) -> None:
-    """The log was cut right behind the answer: whether the command had begun nobody knows."""
+async def test_an_answer_recorded_before_the_end_counts_and_the_turn_is_interrupted(work: Path) -> None:
+    """The log ends right after the answer, so it is unknown whether the command had started."""
 
     async def answered(talk: Talk) -> None:
         await talk.until("approval_requested")
         await answer(talk, YES)
 
     state = work.parent / "state"
-    async with running(work.parent, [[shell("touch begun; sleep 600")]]) as bench:
-        talk = await bench.talk("ask", wait)
+    async with running(work.parent, [[shell("touch begun; sleep 600")]]) as rig:
+        talk = await rig.talk("ask", wait)
         talk.live.session.submit("go")
         await answered(talk)
         state = shutil.copytree(state, work.parent / "left-behind")
         talk.live.session.interrupt()
         await talk.until("processing_end")
-    async with running(work.parent, state=state) as bench:
-        again = await bench.reopen(talk.session_id, wait)
+    async with running(work.parent, state=state) as rig:
+        again = await rig.reopen(talk.session_id, wait)
         assert again.live.session.state == "IDLE"
-        assert again.live.desk.pending() == ()
+        assert again.live.approver.pending() == ()
         assert again.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
-        check(bench, again)
+        check(rig, again)

@@ -1,8 +1,9 @@
-"""The test scenarios of 004 section 6.5 about safety, S6.5 to S6.14, each over the real workbench on this machine."""
+"""The scenarios S6.5 to S6.14 of the tool safety specification, each with real sessions on this machine."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.settings import parse_settings
-from agent_ls.headless.answerer import MODES, allow_listed, answerer
+from agent_ls.app.settings.model import parse_settings
+from agent_ls.headless.allowed import allow_listed
+from agent_ls.headless.answerer import MODES, answerer
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.events import ApprovalRequested, ToolCallEnd
+from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from tests.support.fake_provider import CallTool, tool_call
-from tests.support.workbench import DEADLINE_S, Bench, Talk, allow, deny, running, wait
+from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, allow, deny, running, wait
 
 SECRETS = {
     "ANTHROPIC_API_KEY": "sk-test-0123456789-abcdefghij",
@@ -45,7 +47,7 @@ def shower(name: str = "show", category: str = "write", **more: Any) -> dict[str
     }  # fmt: skip
 
 
-async def ends(bench: Bench, talk: Talk) -> list[ToolCallEnd]:
+async def ends(rig: SessionRig, talk: Talk) -> list[ToolCallEnd]:
     await talk.say("go")
     return talk.of(ToolCallEnd)
 
@@ -56,26 +58,26 @@ def shown(end: ToolCallEnd) -> tuple[list[str], dict[str, str]]:
     return words, variables
 
 
-@pytest.mark.spec("004 S6.5")
+@pytest.mark.spec("safety S6.5")
 @pytest.mark.req("X7")
 @pytest.mark.parametrize(
     "command", ["rm -rf /", "rm -rf --no-preserve-root /", "sudo rm -rf /*", "mkfs.ext4 /dev/sda"]
 )
-async def test_dangerous_command_when_everything_is_allowed_then_is_refused_and_the_model_is_told(
+async def test_a_dangerous_command_is_refused_in_mode_full_and_the_model_is_informed(
     command: str, tmp_path: Path
 ) -> None:
-    async with running(tmp_path, [[call("shell", command=command)]]) as bench:
-        talk = await bench.talk("full", allow)
-        (end,) = await ends(bench, talk)
+    async with running(tmp_path, [[call("shell", command=command)]]) as rig:
+        talk = await rig.talk("full", allow)
+        (end,) = await ends(rig, talk)
         assert (end.is_error, end.error_kind) == (True, "permission_denied")
-        assert "agent-ls never runs that" in bench.results()[0].content
+        assert "agent-ls never runs that" in rig.results()[0].content
         assert talk.of(ApprovalRequested) == [], "it is refused, not asked about"
 
 
-@pytest.mark.spec("004 S6.6")
+@pytest.mark.spec("safety S6.6")
 @pytest.mark.req("X5", "T10")
 @pytest.mark.parametrize("by", ["shell", "a tool of the user's"])
-async def test_environment_of_a_subprocess_when_it_is_minimal_then_holds_the_nine_names_and_no_secret(
+async def test_the_minimal_environment_has_nine_variables_and_no_secret(
     by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in SECRETS.items():
@@ -84,9 +86,9 @@ async def test_environment_of_a_subprocess_when_it_is_minimal_then_holds_the_nin
     settings, _ = parse_settings({"commandEnvironment": {"inherit": "minimal"} if by == "shell" else {}})
     command = f"{sys.executable} -c '{SHOW}'"
     asked = call("shell", command=command) if by == "shell" else call("show", what="x")
-    async with running(tmp_path, [[asked]], settings=settings) as bench:
-        talk = await bench.talk("full", allow)
-        (end,) = await ends(bench, talk)
+    async with running(tmp_path, [[asked]], settings=settings) as rig:
+        talk = await rig.talk("full", allow)
+        (end,) = await ends(rig, talk)
     line = next(line for line in end.output.splitlines() if line.startswith("[["))
     names = set(json.loads(line)[1])
     allowed = set("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())
@@ -95,38 +97,36 @@ async def test_environment_of_a_subprocess_when_it_is_minimal_then_holds_the_nin
     assert not any(value in end.output for value in SECRETS.values())
 
 
-@pytest.mark.spec("004 S6.7")
+@pytest.mark.spec("safety S6.7")
 @pytest.mark.req("T10")
-async def test_tool_of_a_yaml_file_when_the_session_begins_then_is_offered_and_can_be_called(
+async def test_a_yaml_tool_is_offered_and_can_be_called(
     tmp_path: Path,
 ) -> None:
     define(tmp_path, shower())
-    async with running(tmp_path, [[call("show", what="hello")]]) as bench:
-        talk = await bench.talk("full")
-        (end,) = await ends(bench, talk)
-        (offered,) = [tool for tool in bench.model.requests[0].tools if tool.name == "show"]
+    async with running(tmp_path, [[call("show", what="hello")]]) as rig:
+        talk = await rig.talk("full")
+        (end,) = await ends(rig, talk)
+        (offered,) = [tool for tool in rig.model.requests[0].tools if tool.name == "show"]
     assert shown(end)[0] == ["hello"]
     assert offered.description == "Shows what it is given."
     assert offered.parameters["required"] == ["what"]
 
 
-@pytest.mark.spec("004 S6.8")
+@pytest.mark.spec("safety S6.8")
 @pytest.mark.req("T10")
 @pytest.mark.parametrize(
     "text", ["pods; touch owned", "$(touch owned)", "`touch owned`", "a && touch owned", "| touch owned",
              "x\n touch owned", "'; touch owned; '", '"; touch owned; "', "*", "~", "$HOME", "a  b", "> owned", ""]
 )  # fmt: skip
-async def test_argument_of_a_tool_when_it_holds_what_shells_read_then_arrives_as_it_is_in_one_word(
-    text: str, tmp_path: Path
-) -> None:
+async def test_an_argument_with_shell_syntax_arrives_unchanged_as_one_word(text: str, tmp_path: Path) -> None:
     define(tmp_path, shower())
-    async with running(tmp_path, [[call("show", what=text)]]) as bench:
-        (end,) = await ends(bench, await bench.talk("full", allow))
+    async with running(tmp_path, [[call("show", what=text)]]) as rig:
+        (end,) = await ends(rig, await rig.talk("full", allow))
     assert shown(end)[0] == [text]
     assert not (tmp_path / "project" / "owned").exists()
 
 
-@pytest.mark.spec("004 S6.9")
+@pytest.mark.spec("safety S6.9")
 @pytest.mark.req("T10")
 @pytest.mark.parametrize(
     ("rule", "text"),
@@ -141,14 +141,14 @@ async def test_argument_of_a_tool_when_it_holds_what_shells_read_then_arrives_as
         ({}, "a\0b"),
     ],
 )
-async def test_argument_of_a_tool_when_it_does_not_fit_its_parameter_then_nothing_runs_and_the_model_is_told(
+async def test_an_invalid_argument_runs_nothing_and_the_model_is_informed(
     rule: dict[str, Any], text: str, tmp_path: Path
 ) -> None:
     touching = ["-c", "open('ran', 'w')", "{{what}}"]
     define(tmp_path, shower(args=touching, parameters={"what": {"type": "string", **rule}}))
-    async with running(tmp_path, [[call("show", what=text)]]) as bench:
-        talk = await bench.talk("full", allow)
-        (end,) = await ends(bench, talk)
+    async with running(tmp_path, [[call("show", what=text)]]) as rig:
+        talk = await rig.talk("full", allow)
+        (end,) = await ends(rig, talk)
     assert (end.is_error, end.error_kind, "what" in end.output) == (True, "validation", True)
     assert not (tmp_path / "project" / "ran").exists()
 
@@ -160,51 +160,49 @@ def outside(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.spec("004 S6.10")
+@pytest.mark.spec("safety S6.10")
 @pytest.mark.req("X6")
 @pytest.mark.parametrize("mode", ["plan", "ask", "full"])
-async def test_read_file_when_the_path_is_outside_of_the_roots_then_is_a_permission_error(
+async def test_read_file_outside_the_roots_is_a_permission_error(
     mode: Any, outside: Path, tmp_path: Path
 ) -> None:
-    async with running(tmp_path, [[call("read_file", file_path=str(outside))]]) as bench:
-        (end,) = await ends(bench, await bench.talk(mode, deny))
+    async with running(tmp_path, [[call("read_file", file_path=str(outside))]]) as rig:
+        (end,) = await ends(rig, await rig.talk(mode, deny))
         assert (end.is_error, end.error_kind) == (True, "permission_denied")
-        assert "outside secret" not in str(bench.results())
+        assert "outside secret" not in str(rig.results())
 
 
-@pytest.mark.spec("004 S6.11")
+@pytest.mark.spec("safety S6.11")
 @pytest.mark.req("X6")
-async def test_write_file_when_a_denied_place_lies_in_a_root_then_is_a_permission_error(
+async def test_write_file_in_a_denied_folder_is_a_permission_error(
     tmp_path: Path,
 ) -> None:
     home = Path.home()  # the test's own
     asked = call("write_file", file_path=str(home / ".ssh" / "config"), content="Host *\n")
-    async with running(tmp_path, [[asked]]) as bench:
-        talk = await bench.talk("full", allow, workspace_folder=str(home))
-        (end,) = await ends(bench, talk)
+    async with running(tmp_path, [[asked]]) as rig:
+        talk = await rig.talk("full", allow, workspace_folder=str(home))
+        (end,) = await ends(rig, talk)
     assert end.is_error and end.error_kind in ("permission_denied", "access_denied")
     assert "credentials" in end.output and not (home / ".ssh").exists()
 
 
-@pytest.mark.spec("004 S6.12")
+@pytest.mark.spec("safety S6.12")
 @pytest.mark.req("X6")
 @pytest.mark.parametrize("name", ["read_file", "write_file"])
-async def test_symlink_that_leads_out_of_the_roots_when_a_tool_follows_it_then_is_rejected(
-    name: str, outside: Path, tmp_path: Path
-) -> None:
+async def test_a_symlink_out_of_the_roots_is_rejected(name: str, outside: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "link").symlink_to(outside)
     more = {"content": "mine\n"} if name == "write_file" else {}
-    async with running(tmp_path, [[call(name, file_path="link", **more)]]) as bench:
-        (end,) = await ends(bench, await bench.talk("full", deny))
+    async with running(tmp_path, [[call(name, file_path="link", **more)]]) as rig:
+        (end,) = await ends(rig, await rig.talk("full", deny))
         assert (end.is_error, end.error_kind) == (True, "permission_denied")
     assert (tmp_path / "outside.txt").read_text() == "the outside secret\n"
 
 
-@pytest.mark.spec("004 S6.13")
+@pytest.mark.spec("safety S6.13")
 @pytest.mark.req("T10", "X5")
-async def test_variables_that_a_tool_declares_when_it_runs_then_are_passed_and_shown_by_name_only(
+async def test_declared_variables_are_passed_and_displayed_by_name_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEPLOY_TOKEN", "a-token-of-the-host")
@@ -213,9 +211,9 @@ async def test_variables_that_a_tool_declares_when_it_runs_then_are_passed_and_s
         shower(args=["-c", "import os; print(len(os.environ['TOKEN']), os.environ['PLACE'])"],
                parameters={}, env={"TOKEN": "x-${DEPLOY_TOKEN}", "PLACE": "here"}),
     )  # fmt: skip
-    async with running(tmp_path, [[call("show")]]) as bench:
-        talk = await bench.talk("ask", allow)
-        (end,) = await ends(bench, talk)
+    async with running(tmp_path, [[call("show")]]) as rig:
+        talk = await rig.talk("ask", allow)
+        (end,) = await ends(rig, talk)
         (request,) = talk.of(ApprovalRequested)
         logged = b"".join(talk.live.events_since(0))
     assert end.output == f"{len('x-a-token-of-the-host')} here"
@@ -223,20 +221,20 @@ async def test_variables_that_a_tool_declares_when_it_runs_then_are_passed_and_s
     assert b"a-token-of-the-host" not in logged
 
 
-@pytest.mark.spec("004 S6.13")
+@pytest.mark.spec("safety S6.13")
 @pytest.mark.parametrize("name", ["NOT_SET_ANYWHERE", "ANTHROPIC_API_KEY"])
-async def test_variable_that_is_not_there_or_holds_a_key_when_a_tool_needs_it_then_nothing_runs(
+async def test_a_missing_variable_or_one_with_a_key_runs_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRETS["ANTHROPIC_API_KEY"])
     define(tmp_path, shower(env={"X": f"${{{name}}}"}))
     credentials = Credentials.from_environment()
-    async with running(tmp_path, [[call("show", what="x")]], credentials=credentials) as bench:
-        (end,) = await ends(bench, await bench.talk("full", allow))
+    async with running(tmp_path, [[call("show", what="x")]], credentials=credentials) as rig:
+        (end,) = await ends(rig, await rig.talk("full", allow))
     assert end.is_error and name in end.output and SECRETS["ANTHROPIC_API_KEY"] not in end.output
 
 
-@pytest.mark.spec("004 S6.14")
+@pytest.mark.spec("safety S6.14")
 @pytest.mark.req("X8")
 @pytest.mark.parametrize(
     ("category", "approve", "listed", "runs"),
@@ -245,26 +243,26 @@ async def test_variable_that_is_not_there_or_holds_a_key_when_a_tool_needs_it_th
         ("admin", "edits", [], False),
         ("admin", "all", [], False),
         ("admin", "never", ["show"], True),
-        ("admin", "never", ["other"], False),
+        ("admin", "never", ["make"], False),
         ("write", "never", [], False),
         ("write", "never", ["show"], True),
         ("write", "all", [], True),
     ],
 )
-async def test_tool_of_a_headless_run_when_it_is_not_listed_then_is_blocked(
+async def test_an_unlisted_tool_of_a_headless_run_is_blocked(
     category: str, approve: Any, listed: list[str], runs: bool, tmp_path: Path
 ) -> None:
     define(tmp_path, shower(category=category, cmd="touch", args=["{{what}}"]))
     answer = answerer(approve, NoTerminal())
-    async with running(tmp_path, [[call("show", what="x")]]) as bench:
-        talk = await bench.talk(MODES[approve], wait)
-        allow_listed(talk.live, listed)
+    async with running(tmp_path, [[call("show", what="x")]]) as rig:
+        talk = await rig.talk(MODES[approve], wait)
+        await allow_listed(talk.live, listed, os.environ)
         live = talk.live
         with anyio.fail_after(DEADLINE_S), live.session.subscribe() as events:
             live.session.submit("go")
             async for item in events:
                 if isinstance(event := item.envelope.event, ApprovalRequested):
-                    live.desk.answer(event.request_id, await answer(event))
+                    live.approver.answer(event.request_id, await answer(event))
                 if item.envelope.kind == "processing_end":
                     break
         (end,) = talk.of(ToolCallEnd)

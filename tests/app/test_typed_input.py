@@ -8,11 +8,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.loop.approval import Answer
-from agent_ls.loop.events import ApprovalRequested, TerminalExit, ToolCallEnd
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, TerminalExit, ToolCallEnd
 from tests.support.fake_provider import CallTool, Gate, Piece, text, tool_call
 from tests.support.processes import eventually
-from tests.support.workbench import allow, deny, running
+from tests.support.session_rig import allow, deny, running
 
 LISTENER = 'while read line; do echo "got $line"; done; echo over; echo over >over; exec sleep 600'
 
@@ -45,13 +45,13 @@ async def test_a_process_is_started_typed_into_read_listed_and_ended(tmp_path: P
         acts("kill", "kill"),
         text("Done."),
     ]
-    async with running(tmp_path, script) as bench:
-        (bench.folder / "listener.sh").write_text(LISTENER)
-        talk = await bench.talk("edits", answer)
+    async with running(tmp_path, script) as rig:
+        (rig.folder / "listener.sh").write_text(LISTENER)
+        talk = await rig.talk("edits", answer)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.say, "go")
             await gate.reached.wait()
-            await eventually(lambda: (bench.folder / "over").exists())
+            await eventually(lambda: (rig.folder / "over").exists())
             gate.open()
         ends = {end.call_id: end for end in talk.of(ToolCallEnd)}
         await talk.until("terminal_exit")

@@ -7,4 +7,4 @@ import pytest
 from agent_ls.testing.environment import *  # noqa: F403  # its tests and fixtures
 from tests.support.environments import FACTORIES as FACTORIES
 
-pytestmark = [pytest.mark.req("X1", "T5", "T6"), pytest.mark.spec("000 9.4.1")]
+pytestmark = [pytest.mark.req("X1", "T5", "T6"), pytest.mark.spec("loop 9.4.1")]

@@ -19,7 +19,7 @@ from anyio.abc import SocketStream
 from agent_ls.llm import errors as e, sse
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import ProviderSettings
+from agent_ls.llm.endpoint import ConnectionSettings
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import ErrorReply
 from tests.support.wire_golden import Golden
@@ -30,7 +30,7 @@ STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
     (400, e.InvalidRequestError, False),
     (401, e.AuthenticationError, False),
     (402, e.QuotaExceededError, False),
-    (403, e.AccessDeniedError, False),
+    (403, e.PermissionDeniedError, False),
     (404, e.NotFoundError, False),
     (408, e.RequestTimeoutError, False),
     (409, e.ProviderError, True),
@@ -160,12 +160,14 @@ async def send_and_close(stream: SocketStream, data: bytes) -> None:
     await stream.aclose()
 
 
-PATIENT = ProviderSettings(connect_timeout_s=30, silence_timeout_s=30)
+PATIENT = ConnectionSettings(connect_timeout_s=30, silence_timeout_s=30)
 IMPATIENT = replace(PATIENT, silence_timeout_s=0.3)  # for who never speaks: another may be no more than slow
 
 
 @asynccontextmanager
-async def asking(base_url: str, provider: str, settings: ProviderSettings = PATIENT) -> AsyncIterator[Client]:
+async def asking(
+    base_url: str, provider: str, settings: ConnectionSettings = PATIENT
+) -> AsyncIterator[Client]:
     settings = replace(settings, base_url=base_url)
     client = build_client(Credentials({provider: KEY}), {provider: settings})
     try:

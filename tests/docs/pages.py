@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections.abc import Iterator
@@ -34,12 +35,28 @@ def read(place: str) -> str:
     return (ROOT / place).read_text(encoding="utf-8")
 
 
+@cache
+def parse(place: str) -> ast.Module:
+    """A Python file of the repository as a syntax tree, which must not be changed."""
+    return ast.parse(read(place))
+
+
 def blocks(text: str, language: str = "") -> list[Block]:
     found = (
         Block(match[1], match[2].strip(), match[3], text.count("\n", 0, match.start(3)) + 1)
         for match in _FENCE.finditer(text)
     )
     return [block for block in found if language in ("", block.language)]
+
+
+def prose_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines outside of fenced blocks, with their numbers from 1."""
+    is_fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            is_fenced = not is_fenced
+        elif not is_fenced:
+            yield number, line
 
 
 def prose(text: str) -> str:
@@ -60,19 +77,19 @@ def anchors(text: str) -> set[str]:
 
 
 def section(text: str, heading: str) -> str:
-    """What stands under a heading, up to the next heading of any level; `heading` with its signs."""
+    """The text under a heading, up to the next heading of any level; `heading` with its signs."""
     found = re.search(rf"^{re.escape(heading)}$(.*?)(?=^#{{1,6}} |\Z)", text, re.DOTALL | re.MULTILINE)
     assert found, f"no heading {heading!r}"
     return found[1]
 
 
 def links(text: str) -> list[str]:
-    """The targets of links and images, but for those that stand in code."""
+    """The targets of links and images outside of code."""
     return _LINK.findall(_CODE.sub("", prose(text)))
 
 
 def code_words(text: str) -> list[str]:
-    """What stands between single backticks."""
+    """The texts between single backticks."""
     return _CODE.findall(prose(text))
 
 
@@ -104,7 +121,7 @@ def table(text: str, first_cell: str) -> list[list[str]]:
 
 
 def repository_files() -> list[str]:
-    """Files that are, or would be, committed; as paths from the root. Without git, all but what set-up makes."""
+    """Files that are or would be committed, as paths from the root. Without git: all except generated ones."""
     try:
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

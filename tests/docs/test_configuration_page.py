@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.settings import ContextSettings, ProviderSettings, Settings, parse_settings
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.app.settings.layers import SETTINGS_VARIABLE
+from agent_ls.app.settings.model import ContextSettings, ProviderSettings, Settings, parse_settings
 from agent_ls.app.store_errors import STATE_VARIABLE
-from agent_ls.app.trust import TRUST_VARIABLE
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.llm.client import _CODECS
 from agent_ls.llm.credentials import VARIABLES
 from agent_ls.policy.decide import judge
-from agent_ls.policy.named_places import DENIED_FILES, DENIED_HOME_PLACES
+from agent_ls.policy.named_places import ACCOUNT_FILES, DENIED_FILES, DENIED_HOME_PLACES
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
-from agent_ls.profiles.native import NATIVE
 from agent_ls.store.layout import workspace_key
 from agent_ls.store.log import FILE_MODE, FOLDER_MODE
 from tests.docs.pages import code_words, read, section, table
@@ -50,23 +50,12 @@ def test_of_each_setting_the_page_says_once_when_a_change_holds() -> None:
     assert sorted(told) == sorted(Settings().model_dump(by_alias=True))
 
 
-@pytest.mark.req("P7")
-@pytest.mark.parametrize(("family", "column"), [("anthropic", 1), ("openai", 2), ("gemini", 3)])
-def test_the_native_names_of_the_page_are_those_of_the_code(family: str, column: int) -> None:
-    told = {row[0].strip("`"): code_words(row[column]) for row in table(PAGE, "ours")}
-    named = {
-        name: [native.name, *(word for pair in native.parameters.items() for word in pair)]
-        for name, native in NATIVE[family].items()
-    }
-    assert {name: list(words) for name, words in told.items() if words} == named
-
-
 def test_the_variables_of_the_page_are_those_that_are_read() -> None:
     told = {word for row in table(PAGE, "variable") for word in code_words(row[0])}
     rows = [VARIABLES[name] for name in _CODECS]
 
     wanted = {name for row in rows for name in (*row.keys, row.base_url, *row.headers.values())}
-    assert told == wanted | HTTP_VARIABLES | {STATE_VARIABLE, TRUST_VARIABLE}
+    assert told == wanted | HTTP_VARIABLES | {STATE_VARIABLE, TRUST_VARIABLE, SETTINGS_VARIABLE}
 
 
 @pytest.mark.req("R5")
@@ -158,11 +147,24 @@ def test_the_words_that_the_page_gives_as_examples_are_never_silent() -> None:
         assert isinstance(asked, Ask) and asked.is_never_silent, word
 
 
+@pytest.mark.req("X6", "X8")
+def test_the_sensitive_files_that_the_page_names_are_asked_about_in_the_modes_that_it_names() -> None:
+    for _, examples, modes in table(section(PAGE, "### Sensitive files"), "group"):
+        for name in code_words(examples):
+            effect = WriteEffect((PlannedWrite(f"{ROOT}/{name}", "modify", "", "k"),))
+            by_mode = {
+                mode: judge(effect, Situation(mode, Places((ROOT,), HOME))) for mode in ("edits", "full")
+            }
+            assert isinstance(by_mode["edits"], Ask), name
+            assert isinstance(by_mode["full"], Allow if "but" in modes else Ask), name
+
+
 @pytest.mark.req("X6")
 def test_the_places_of_credentials_that_the_page_names_are_refused() -> None:
-    places = code_words(section(PAGE, "### Credentials"))
+    places = [word for word in code_words(section(PAGE, "### Credentials")) if word[0] in "~/"]
 
-    assert sorted(places) == sorted((*(f"~/{name}" for name in DENIED_HOME_PLACES), *DENIED_FILES))
+    named = (*(f"~/{name}" for name in DENIED_HOME_PLACES), *DENIED_FILES, *ACCOUNT_FILES)
+    assert sorted(places) == sorted(named)
     for place in places:
         refused = judge(ReadEffect((place.replace("~", HOME),)), Situation("full", Places(("/", HOME), HOME)))
         assert isinstance(refused, Refuse), place

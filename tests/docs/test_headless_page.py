@@ -13,7 +13,8 @@ import pytest
 
 from agent_ls.cli import exec as exec_command
 from agent_ls.cli.main import COMMANDS
-from agent_ls.headless.exec import DONE, FAILED, INTERRUPTED, REFUSED, USAGE
+from agent_ls.headless.exec import DONE, FAILED, LIMIT, REFUSED, USAGE
+from agent_ls.system import INTERRUPTED
 from tests.docs.pages import blocks, code_words, read, repository_files, table
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import AnthropicServer, Script, ToolCall
@@ -84,7 +85,14 @@ def test_the_options_of_exec_on_the_page_are_those_of_the_parser() -> None:
 
 
 def test_the_exit_codes_of_the_page_are_those_of_exec() -> None:
-    assert [int(row[0]) for row in table(PAGE, "exit code")] == [DONE, FAILED, USAGE, REFUSED, INTERRUPTED]
+    assert [int(row[0]) for row in table(PAGE, "exit code")] == [
+        DONE,
+        FAILED,
+        USAGE,
+        REFUSED,
+        LIMIT,
+        INTERRUPTED,
+    ]
 
 
 def test_every_option_of_the_other_commands_is_on_the_page() -> None:

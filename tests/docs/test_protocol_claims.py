@@ -1,16 +1,16 @@
-"""What the prose of docs/protocol.md says of a session's events, asked of a session."""
+"""Check statements of docs/protocol/ about a session's events against a real session."""
 
 from __future__ import annotations
 
 import pytest
 
-from agent_ls.loop.events import Delta, Envelope, ToolCallEnd, ToolCallStart
+from agent_ls.loop.events.types import Delta, Envelope, ToolCallEnd, ToolCallStart
 from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
-from tests.support.sessions import Bench, bench, tool
+from tests.support.sessions import RunningSession, running_session, tool
 
 
-async def told_in(session: Bench, said: str) -> list[Envelope]:
-    """All events of one turn, deltas included."""
+async def told_in(session: RunningSession, said: str) -> list[Envelope]:
+    """Return all events of one turn, including deltas."""
     with session.session.subscribe() as events:
         session.session.submit(said)
         told: list[Envelope] = []
@@ -28,8 +28,8 @@ def model() -> FakeProvider:
 
 
 @pytest.mark.req("E2")
-async def test_deltas_join_to_the_text_that_their_part_ends_with(model: FakeProvider) -> None:
-    async with bench(model, tool("look")) as session:
+async def test_deltas_join_to_the_final_text_of_their_part(model: FakeProvider) -> None:
+    async with running_session(model, tool("look")) as session:
         told = await told_in(session, "go")
 
     texts: dict[str, str] = {}
@@ -45,8 +45,8 @@ async def test_deltas_join_to_the_text_that_their_part_ends_with(model: FakeProv
     assert not texts
 
 
-async def test_a_delta_names_the_last_recorded_event_and_of_arguments_the_tool(model: FakeProvider) -> None:
-    async with bench(model, tool("look")) as session:
+async def test_a_delta_names_the_last_recorded_event_and_for_arguments_the_tool(model: FakeProvider) -> None:
+    async with running_session(model, tool("look")) as session:
         told = await told_in(session, "go")
 
     last = 0
@@ -58,8 +58,8 @@ async def test_a_delta_names_the_last_recorded_event_and_of_arguments_the_tool(m
             assert envelope.event.name == ("look" if envelope.kind == "tool_call_args_delta" else "")
 
 
-async def test_a_turn_begins_and_ends_with_the_events_that_the_page_names(model: FakeProvider) -> None:
-    async with bench(model, tool("look")) as session:
+async def test_a_turn_starts_and_ends_with_the_documented_events(model: FakeProvider) -> None:
+    async with running_session(model, tool("look")) as session:
         told = [envelope for envelope in await told_in(session, "go") if envelope.seq is not None]
         told = [envelope for envelope in told if envelope.kind != "session_start"]
 
@@ -78,10 +78,8 @@ async def test_a_turn_begins_and_ends_with_the_events_that_the_page_names(model:
         ("leap", "{}", "unknown_tool"),
     ],
 )
-async def test_every_call_starts_and_ends_whatever_becomes_of_it(
-    name: str, arguments: str, error_kind: str
-) -> None:
-    async with bench(FakeProvider([tool_call(name, arguments)]), tool("look")) as session:
+async def test_every_call_has_a_start_and_an_end(name: str, arguments: str, error_kind: str) -> None:
+    async with running_session(FakeProvider([tool_call(name, arguments)]), tool("look")) as session:
         await session.say("go")
 
     assert [event.name for event in session.recorder.of(ToolCallStart)] == [name]

@@ -6,19 +6,19 @@ import json
 import runpy
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.loop.events import ToolCallEnd, ToolCallStart
-from agent_ls.profiles.base import ProviderProfile
+from agent_ls.llm.messages import ToolResultPart
 from tests.docs.examples import run_tests, write_programs
 from tests.docs.pages import blocks, read
 from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import FakeProvider, text, tool_call
 from tests.support.loopback import AnthropicServer, Script, ToolCall
-from tests.support.sessions import bench
 
 PAGE = "docs/adding-a-tool.md"
 
@@ -28,14 +28,16 @@ def programs(tmp_path: Path) -> dict[str, Path]:
     return write_programs(PAGE, tmp_path)
 
 
+Host: TypeAlias = Callable[..., Awaitable[str]]
+
+
 @pytest.fixture
-def profile(programs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> ProviderProfile:
+def host(programs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.syspath_prepend(str(programs["count_lines.py"].parent))
     try:
-        made = runpy.run_path(str(programs["host.py"]))["profile"]
+        made: Host = runpy.run_path(str(programs["host.py"]))["main"]
     finally:
         sys.modules.pop("count_lines", None)
-    assert isinstance(made, ProviderProfile)
     return made
 
 
@@ -44,14 +46,6 @@ def test_the_tests_of_the_example_pass(programs: dict[str, Path]) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 passed" in done.stdout
-
-
-def test_the_example_is_told_to_the_model_last_and_with_a_plain_schema(profile: ProviderProfile) -> None:
-    definition = profile.registry.definitions()[-1]
-
-    assert definition.name == "count_lines"
-    assert definition.parameters["required"] == ["file_path"]
-    assert definition.parameters["additionalProperties"] is False
 
 
 @pytest.mark.req("P6", "T1")
@@ -63,18 +57,27 @@ def test_the_example_is_told_to_the_model_last_and_with_a_plain_schema(profile: 
         ('{"file": "a.md"}', True, "file_path"),
     ],
 )
-async def test_a_session_dispatches_the_example(
-    profile: ProviderProfile, arguments: str, is_error: bool, output: str
+async def test_a_session_offers_and_dispatches_the_example(
+    host: Host, arguments: str, is_error: bool, output: str, tmp_path: Path
 ) -> None:
     model = FakeProvider([tool_call("count_lines", arguments), text("I see.")])
     environment = MemoryEnvironment({"a.md": "one two\n\nthree\n"})
 
-    async with bench(model, environment=environment, registry=profile.registry) as session:
-        await session.say("How long is it?")
+    said = await host(
+        "",
+        "How long is it?",
+        provider="anthropic",
+        adapters={"anthropic": model},
+        environment=environment,
+        state_dir=tmp_path / "state",
+    )
 
-    (start,), (end,) = session.recorder.of(ToolCallStart), session.recorder.of(ToolCallEnd)
-    assert start.name == "count_lines"
-    assert (end.is_error, output in end.output) == (is_error, True)
+    assert said == "I see."
+    (definition,) = (tool for tool in model.requests[0].tools if tool.name == "count_lines")
+    assert definition.parameters["required"] == ["file_path"]
+    assert definition.parameters["additionalProperties"] is False
+    (result,) = (part for part in model.requests[-1].messages[-1].parts if isinstance(part, ToolResultPart))
+    assert (result.is_error, output in result.content) == (is_error, True)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent_ls._version import __version__
-from agent_ls.app.settings import Settings
-from agent_ls.app.settings_schema import settings_schema
+from agent_ls.app.settings.model import Settings
+from agent_ls.app.settings.schema import settings_schema
 from tests.docs.pages import read, table
 
 MANIFEST: dict[str, Any] = json.loads(read("vscode-extension/package.json"))
@@ -19,8 +19,8 @@ DECLARED: dict[str, dict[str, Any]] = CONTRIBUTES["configuration"]["properties"]
 PAGES = ("docs/vscode.md", "vscode-extension/README.md")
 ANY_SCOPE = {"agentLs.notify", "agentLs.codeLens"}
 """What neither spends, widens nor runs anything."""
-NOT_OFFERED = {"walkthroughPauseMs"}
-"""Settings of the server that are for its tests and its demo."""
+NOT_OFFERED = {"walkthroughPauseMs", "place"}
+"""Settings of the server that are for its tests and its demo, or count in the user's own settings file only."""
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.loop.events import Envelope
+from agent_ls.loop.events.types import Envelope
 from tests.support.fake_provider import Piece, reasoning, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 TURNS = 28
 
@@ -43,9 +43,9 @@ def script() -> list[Piece | Sequence[Piece]]:
 
 async def run(root: Path, kill_at: int) -> list[str]:
     """Plays it in `root`, or until the event number `kill_at` (0: to its end): the kinds of its events."""
-    async with running(root, script()) as bench:
-        (bench.folder / "a.txt").write_text("0\n")
-        talk = await bench.talk(mode="full")
+    async with running(root, script()) as rig:
+        (rig.folder / "a.txt").write_text("0\n")
+        talk = await rig.talk(mode="full")
         with talk.live.session.subscribe() as events:
             for turn in range(TURNS):
                 talk.live.session.submit(f"turn {turn}")

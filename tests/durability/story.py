@@ -1,7 +1,8 @@
-"""A whole session for a server to be killed in, the same on each wire: what the model says, what user and editor do.
+"""A whole session in which a server can be killed, the same on each wire: the model's script, and actions of
+user and editor.
 
-`Story.play` drives one session and may end the server with SIGKILL when its Nth message arrives; `resume` opens it in
-a new server and checks that nothing is lost.
+`Story.play` runs one session and can end the server with SIGKILL when its Nth message arrives. `resume` opens
+the session in a new server and checks that nothing is lost.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ TASK, FOLLOW_UP, SECOND, GO_ON = "Make it eleven.", "And what now?", "Look at it
 STEER = "Be quick about it."
 
 SHOWN = "# typed, never saved \N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}\ndef one():\n    return 1\n"
-"""The open document, which its file does not have."""
+"""Text of the open document that was never saved."""
 ON_DISK = "def one():\n    return 1\n"
 CLOSED = "first\nto go\nlast\n"
 
@@ -55,7 +56,7 @@ def environment(provider: LoopbackProvider, state: Path) -> dict[str, str]:
 
 
 def edit(provider: str, name: str, old: str, new: str) -> ToolCall:
-    """The call by which this provider's models change a file: these lines give way to those."""
+    """Return the call by which this provider's models replace these lines of a file."""
     if provider == "anthropic":
         return ToolCall("edit_file", {"file_path": name, "old_string": old, "new_string": new})
     lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
@@ -64,7 +65,7 @@ def edit(provider: str, name: str, old: str, new: str) -> ToolCall:
 
 
 def model(provider: str) -> Callable[[Json], Answer]:
-    """The script of a loopback provider. It goes by what the request says, so that it can be asked at any point."""
+    """Return the script of a loopback provider. It depends only on the request, so it can continue from any point."""
 
     def answer(body: Json) -> Answer:
         said, results = _where(body)
@@ -74,12 +75,12 @@ def model(provider: str) -> Callable[[Json], Answer]:
 
 
 def _where(body: Json) -> tuple[str, int]:
-    """The last input of the user's, and the number of tool results since."""
+    """Return the user's last input, and the number of tool results after it."""
     last, results = "", 0
-    for told in _told(body):
-        if known := next((text for text in _ANSWERS if text in told), ""):
+    for said in _input_texts(body):
+        if known := next((text for text in _ANSWERS if text in said), ""):
             last, results = known, 0
-        elif told == _RESULT:
+        elif said == _RESULT:
             results += 1
     return last, results
 
@@ -87,10 +88,10 @@ def _where(body: Json) -> tuple[str, int]:
 _RESULT = "(a result)"
 
 
-def _told(body: Json) -> Iterator[str]:
-    """What a user or a tool said, in order, of either wire."""
+def _input_texts(body: Json) -> Iterator[str]:
+    """Yield the texts of the user and the tools in a request, in order, for either wire."""
     for item in body.get("messages") or body["input"]:
-        if item.get("type") == "function_call_output":
+        if item.get("type") in ("function_call_output", "custom_tool_call_output"):
             yield _RESULT
         elif item.get("role") == "user":
             content = item["content"]
@@ -131,7 +132,7 @@ _ANSWERS: dict[str, Callable[[str], dict[int, Answer]]] = {
 
 @dataclass
 class Played:
-    """What the client has seen of a session, and what its editor holds; the server may be dead by now."""
+    """The client's view of a session, and the texts in its editor; the server may be dead."""
 
     session_id: str
     folder: Path
@@ -144,7 +145,7 @@ class Played:
         return [event for event in self.events if "seq" in event]
 
     def streamed(self, part_id: str) -> str:
-        """The text of a part as its deltas brought it."""
+        """Return the text of a part as its deltas built it."""
         return "".join(
             event["data"]["text"]
             for event in self.events
@@ -160,7 +161,7 @@ class Story:
         self._provider = provider
 
     async def play(self, folder: Path, kill_at: int = 0) -> Played:
-        """One session in `folder`, to its end, or until its Nth message (event, delta, edit) kills the server."""
+        """Run one session in `folder` to its end, or until its Nth message (event, delta, edit) kills the server."""
         await anyio.to_thread.run_sync(_make_project, folder)
         shown = folder / "open.py"
         await self._editor.open(shown, SHOWN)
@@ -204,13 +205,13 @@ class Story:
                 pass
 
     async def _send(self, method: str, session_id: str, **params: Any) -> None:
-        """Without waiting for the answer: the server may be dead before it comes."""
+        """Send a request without waiting for the answer, because the server may die before that."""
         await self._client.start(method, {"sessionId": session_id, "clientKey": new_key(), **params})
 
-    # --- afterwards
+    # --- after the kill
 
     async def resume(self, played: Played, store: SessionStore) -> None:
-        """Opens the session of a killed server here, checks it, goes on with it, and takes back all it changed."""
+        """Open the session of a killed server here, check it, continue it, and undo all its changes."""
         stored = await anyio.to_thread.run_sync(store.read, played.session_id)
         assert all("torn" in problem for problem in stored.problems), stored.problems
         await self._editor.open(played.folder / "open.py", played.shown)
@@ -228,7 +229,7 @@ class Story:
         assert "unsettled_change" not in codes
 
     async def _answer(self, played: Played, waiting: list[dict[str, Any]]) -> None:
-        """Says yes to what was asked when the server died, and to what follows, up to the end of the turn."""
+        """Allow the requests that were pending when the server died, and all later ones up to the end of the turn."""
         cursor = len(self._client.received)
         for request in waiting:
             await self._react(played.session_id, {"kind": "approval_requested", "data": request}, 0)
@@ -254,7 +255,9 @@ class Story:
         assert "I went on." in said
 
     async def _take_back(self, played: Played) -> None:
-        """Every change of the agent's is a hunk, whenever the server was killed: undone, all is as it was."""
+        """Undo all hunks: every change of the agent is a hunk, whenever the server was killed, so all files
+        are as before.
+        """
         undo = {"clientKey": new_key(), "sessionId": played.session_id, "verdict": "undo"}
         answer = await self._client.request("agent/review", undo)
         assert not answer.get("refused")

@@ -1,4 +1,6 @@
-"""kill -9 behind each event of a long run: what was told is there, and the ledger knows each change (R3, R4)."""
+"""kill -9 after each event of a long run: all recorded texts are restored, and the ledger contains each
+change (R3, R4).
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,15 @@ from agent_ls.loop.turns import AssistantTurn, CompactionTurn, ToolResultsTurn, 
 from agent_ls.store.reader import read_session
 from tests.durability.killed_run import TURNS, run
 from tests.support.fake_provider import problem_of
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-POINTS, SHARES, KILLS = (
-    300,
-    4,
-    3,
-)  # events at least; tests that divide them; kills of each where not the whole is asked for
+# Minimum number of events; number of tests that share them; kills in each unless the whole sweep is requested.
+POINTS, SHARES, KILLS = 300, 4, 3
 
 
-def told(turns: Sequence[Turn]) -> list[str]:
-    """What a history says, without ids and times."""
+def texts_of(turns: Sequence[Turn]) -> list[str]:
+    """Return the texts of a history, without ids and times."""
     said = []
     for turn in turns:
         if isinstance(turn, ToolResultsTurn):
@@ -44,30 +43,29 @@ def log_of(root: Path) -> Path:
 
 
 async def check(root: Path, kill_at: int, whole: list[str]) -> None:
-    """Resumes what was killed in `root`."""
+    """Resume the session that was killed in `root`."""
     stored = await anyio.to_thread.run_sync(lambda: read_session(log_of(root)))
     assert all("torn" in problem for problem in stored.problems)
     assert len(stored.events) >= kill_at
     assert [event.seq for event in stored.events] == list(range(1, len(stored.events) + 1))
     file = root / "project" / "a.txt"
-    async with running(root) as bench:
-        talk = await bench.reopen(log_of(root).parent.name)
-        kept = told(talk.live.session.history.turns)
+    async with running(root) as rig:
+        talk = await rig.reopen(log_of(root).parent.name)
+        kept = texts_of(talk.live.session.history.turns)
         same = next((i for i, (a, b) in enumerate(zip(kept, whole, strict=False)) if a != b), len(kept))
-        assert len(kept) - same <= 2, kept[
-            same:
-        ]  # what the cut answer said, and the results that say it was cut
+        # The two are the text of the interrupted answer, and the results that report the interruption.
+        assert len(kept) - same <= 2, kept[same:]
         await talk.say("still there?")
-        assert problem_of(bench.model.requests[-1].messages) == ""
+        assert problem_of(rig.model.requests[-1].messages) == ""
         at = int(file.read_text())
         assert 0 <= at <= TURNS
-        _, refused = await bench.workbench.review.review(verdict="undo", session_id=talk.session_id)
+        _, refused = await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
         assert not refused
         assert file.read_text() == "0\n", f"{at} changes were made"
 
 
 def points(events: int, share: int) -> list[int]:
-    """The events of this share, from the second on: before it there is nothing to resume."""
+    """Return the events of this share, from the second on: before it there is no session to resume."""
     mine = range(2 + share, events, SHARES)
     return list(mine) if IS_WHOLE else list(mine)[share :: len(mine) // KILLS][:KILLS]
 
@@ -76,14 +74,14 @@ def points(events: int, share: int) -> list[int]:
 @pytest.mark.sweep
 @pytest.mark.timeout(1200 if IS_WHOLE else 120)
 @pytest.mark.parametrize("share", range(SHARES))
-async def test_a_run_killed_behind_any_event_is_whole_up_to_there_and_can_be_undone(
+async def test_a_run_killed_after_any_event_is_complete_up_to_it_and_can_be_undone(
     share: int, tmp_path: Path
 ) -> None:
     (tmp_path / "whole").mkdir()
     kinds = await run(tmp_path / "whole", 0)
     assert len(kinds) > POINTS
     stored = await anyio.to_thread.run_sync(lambda: read_session(log_of(tmp_path / "whole")))
-    whole = told(stored.fold.turns)
+    whole = texts_of(stored.fold.turns)
     kills = points(len(kinds), share)
     command = [sys.executable, "-m", "tests.durability.killed_run", str(tmp_path), *map(str, kills)]
     await anyio.run_process(command, check=True, stderr=None)

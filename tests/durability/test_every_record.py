@@ -11,12 +11,12 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.llm.messages import Role
-from agent_ls.loop.history import History
+from agent_ls.loop.context.history import History
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
 from agent_ls.store.reader import read_session
 from agent_ls.store.recovery import recover
 from tests.support.fake_provider import Piece, text, tool_call
-from tests.support.workbench import running
+from tests.support.session_rig import running
 
 NOW = "2026-01-02T03:04:05.678Z"
 TURNS, POINTS = 24, 300
@@ -56,10 +56,10 @@ def check(log: Path, lines: list[bytes], cut: int) -> None:
 
 @pytest.mark.req("R3", "R4")
 @pytest.mark.sweep
-async def test_a_long_run_that_ends_behind_any_record_is_whole_up_to_there(tmp_path: Path) -> None:
-    async with running(tmp_path, long_script()) as bench:
-        (bench.folder / "a.txt").write_text("0\n")
-        talk = await bench.talk(mode="full")
+async def test_a_run_that_ends_after_any_record_is_complete_up_to_it(tmp_path: Path) -> None:
+    async with running(tmp_path, long_script()) as rig:
+        (rig.folder / "a.txt").write_text("0\n")
+        talk = await rig.talk(mode="full")
         for turn in range(TURNS):
             await talk.say(f"turn {turn}")
         log = talk.live.folder / "log.jsonl"

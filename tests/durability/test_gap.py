@@ -1,4 +1,4 @@
-"""Killed between a write and the event that tells of it: the log announced the write, so no hunk is lost."""
+"""Kills between a write and the event that reports it: the log has announced the write, so no hunk is lost."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.ledgers import UNSETTLED, find, gather
-from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.stored import PREIMAGE_MAX_BYTES
+from agent_ls.app.review.restore import UNSETTLED, find, gather
+from agent_ls.app.review.state import ReviewState
+from agent_ls.app.sessions.session_log import PREIMAGE_MAX_BYTES
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.loop.events import FileChange, ToolCallEnd, Warning
+from agent_ls.loop.events.types import FileChange, ToolCallEnd, Warning
 from agent_ls.store.sessions import SessionStore
-from tests.durability.bench import DyingHost, pending, told, turn, words, workbench
+from tests.durability.manager_rig import DyingHost, all_events, pending, running_manager, turn, words
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.loopback import Answer, AnthropicServer, OpenAIResponsesServer, ToolCall
 
@@ -41,7 +41,7 @@ def patch(*lines: str) -> ToolCall:
 
 
 class Crash:
-    """A session in `project` of which only what `host` kept at its death goes on."""
+    """A session in `project` that continues only from the files that `host` copied at its death."""
 
     def __init__(self, tmp_path: Path, when: str, *calls: ToolCall, shown: str | None = None) -> None:
         self.project = tmp_path / "project"
@@ -55,7 +55,7 @@ class Crash:
         self._calls = calls
 
     async def happen(self) -> None:
-        """Everything after the death is taken back: files are as they were at that moment."""
+        """Restore the files to the moment of the death."""
         at_death: dict[Path, bytes] = {}
 
         def look() -> None:
@@ -66,8 +66,8 @@ class Crash:
         answers: list[Answer] = [*([call] for call in self._calls), "Done."]
         wire = OpenAIResponsesServer if self._calls[-1].name == "apply_patch" else AnthropicServer
         with wire(answers) as provider:
-            async with workbench(self._state, provider, self.host) as bench:
-                live = await bench.new_session(workspace_folder=str(self.project))
+            async with running_manager(self._state, provider, self.host) as manager:
+                live = await manager.new_session(workspace_folder=str(self.project))
                 self.session_id = live.session.id
                 await turn(live, "Go.")
         assert self.host.left.is_dir(), "the moment never came"
@@ -118,15 +118,15 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("calls", "action", "hunks"), CHANGES)
-async def test_a_write_that_was_never_told_is_filed_when_the_session_is_opened_again(
+async def test_an_unreported_write_is_recorded_when_the_session_is_reopened(
     calls: list[ToolCall], action: str, hunks: dict[str, list[str]], tmp_path: Path
 ) -> None:
     crash = Crash(tmp_path, "written", *calls)
     await crash.happen()
     with AnthropicServer([]) as provider:
-        async with workbench(crash.host.left, provider) as bench:
-            live = await bench.open_session(crash.session_id)
-            events = told(live)
+        async with running_manager(crash.host.left, provider) as manager:
+            live = await manager.open_session(crash.session_id)
+            events = all_events(live)
             last = changes(events)[-1]
             assert last.action == action
             assert [event.call_id for event in changes(events)].count(last.call_id) == 1
@@ -134,30 +134,30 @@ async def test_a_write_that_was_never_told_is_filed_when_the_session_is_opened_a
             assert events.index(last) < len(events) - len(ends)
             assert last.call_id == ends[-1]
             for name, expected in hunks.items():
-                assert words(pending(bench, crash.project / name)) == expected
+                assert words(pending(manager, crash.project / name)) == expected
             assert unsettled(events) == []
-        async with workbench(crash.host.left, provider) as bench:
-            live = await bench.open_session(crash.session_id)
-            assert len(changes(told(live))) == len(changes(events))
-            _, refused = await bench.review.review(verdict="undo", session_id=crash.session_id)
+        async with running_manager(crash.host.left, provider) as manager:
+            live = await manager.open_session(crash.session_id)
+            assert len(changes(all_events(live))) == len(changes(events))
+            _, refused = await manager.review.review(verdict="undo", session_id=crash.session_id)
             assert refused == []
     assert {path.name: path.read_text() for path in crash.project.iterdir()} == {"a.txt": TEXT}
 
 
 @pytest.mark.parametrize("when", ["planned", "written"])
-async def test_an_announced_write_that_never_happened_is_forgotten(when: str, tmp_path: Path) -> None:
+async def test_an_announced_write_that_never_happened_is_dropped(when: str, tmp_path: Path) -> None:
     crash = Crash(tmp_path, when, read(), edit("two\n", "TWO\n"))
     await crash.happen()
-    crash.file.write_text(TEXT)  # killed before it; or the user has taken it back since
+    crash.file.write_text(TEXT)  # killed before the write, or the user has reverted it since
     with AnthropicServer([]) as provider:
-        async with workbench(crash.host.left, provider) as bench:
-            events = told(await bench.open_session(crash.session_id))
+        async with running_manager(crash.host.left, provider) as manager:
+            events = all_events(await manager.open_session(crash.session_id))
             assert (changes(events), unsettled(events)) == ([], [])
-            assert pending(bench, crash.file) == []
+            assert pending(manager, crash.file) == []
     assert crash.file.read_text() == TEXT
 
 
-async def test_a_file_that_is_neither_as_before_nor_as_planned_is_named_and_left_alone(
+async def test_a_file_with_neither_the_old_nor_the_planned_content_is_named_and_kept(
     tmp_path: Path,
 ) -> None:
     crash = Crash(tmp_path, "written", read(), edit("two\n", "TWO\n"))
@@ -165,11 +165,11 @@ async def test_a_file_that_is_neither_as_before_nor_as_planned_is_named_and_left
     crash.file.write_text("one\nTWO\nthree, by hand\nfour\n")
     with AnthropicServer([]) as provider:
         for _ in range(2):
-            async with workbench(crash.host.left, provider) as bench:
-                events = told(await bench.open_session(crash.session_id))
+            async with running_manager(crash.host.left, provider) as manager:
+                events = all_events(await manager.open_session(crash.session_id))
                 (warning,) = unsettled(events)
                 assert str(crash.file) in warning
-                assert (changes(events), pending(bench, crash.file)) == ([], [])
+                assert (changes(events), pending(manager, crash.file)) == ([], [])
     assert crash.file.read_text() == "one\nTWO\nthree, by hand\nfour\n"
 
 
@@ -180,15 +180,15 @@ async def test_a_file_that_is_neither_as_before_nor_as_planned_is_named_and_left
         pytest.param(b"\0\1", patch("*** Delete File: a.txt"), id="binary"),
     ],
 )
-async def test_a_file_whose_earlier_text_is_not_kept_is_named_and_its_change_is_no_hunk(
+async def test_a_file_without_stored_old_text_is_named_and_has_no_hunk(
     before: bytes, call: ToolCall, tmp_path: Path
 ) -> None:
     crash = Crash(tmp_path, "written", read(), call)
     crash.file.write_bytes(before)
     await crash.happen()
     with AnthropicServer([]) as provider:
-        async with workbench(crash.host.left, provider) as bench:
-            events = told(await bench.open_session(crash.session_id))
+        async with running_manager(crash.host.left, provider) as manager:
+            events = all_events(await manager.open_session(crash.session_id))
             (warning,) = unsettled(events)
             assert str(crash.file) in warning
             assert "not known" in warning
@@ -197,7 +197,7 @@ async def test_a_file_whose_earlier_text_is_not_kept_is_named_and_its_change_is_
 
 @pytest.mark.req("H4")
 @pytest.mark.parametrize("is_still_open", [True, False])
-async def test_an_edit_of_an_open_document_is_filed_if_the_editor_still_has_it(
+async def test_an_edit_of_an_open_document_is_recorded_if_the_editor_still_has_it(
     is_still_open: bool, tmp_path: Path
 ) -> None:
     shown = f"unsaved\n{TEXT}"
@@ -207,28 +207,28 @@ async def test_an_edit_of_an_open_document_is_filed_if_the_editor_still_has_it(
     assert crash.host.text(str(crash.file)) == edited
     survivor = FakeEditorHost({str(crash.file): edited} if is_still_open else {})
     with AnthropicServer([]) as provider:
-        async with workbench(crash.host.left, provider, survivor) as bench:
-            events = told(await bench.open_session(crash.session_id))
+        async with running_manager(crash.host.left, provider, survivor) as manager:
+            events = all_events(await manager.open_session(crash.session_id))
             assert len(changes(events)) == is_still_open
-            assert words(pending(bench, crash.file)) == ["pending: two| > TWO|"] * is_still_open
-            # Closed without saving, its file is as if nobody had edited it; but what the call was to replace
-            # was never on disk either, so that cannot be told from a change by somebody else.
+            assert words(pending(manager, crash.file)) == ["pending: two| > TWO|"] * is_still_open
+            # The document was closed without saving, so its file has its old text. The text that the call was
+            # to replace was never on disk either, so this looks like a change by another program.
             assert len(unsettled(events)) == (not is_still_open)
     assert crash.file.read_text() == TEXT
 
 
-async def test_a_call_that_ended_leaves_nothing_to_be_settled(tmp_path: Path) -> None:
+async def test_a_completed_call_has_nothing_to_settle(tmp_path: Path) -> None:
     crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"), edit("three\n", "3\n"))
     await crash.happen()
     with AnthropicServer([]) as provider:
-        async with workbench(crash.host.left, provider) as bench:
-            events = told(await bench.open_session(crash.session_id))
+        async with running_manager(crash.host.left, provider) as manager:
+            events = all_events(await manager.open_session(crash.session_id))
             assert len(changes(events)) == 1
-            assert words(pending(bench, crash.file)) == ["pending: two| > TWO|"]
+            assert words(pending(manager, crash.file)) == ["pending: two| > TWO|"]
             assert unsettled(events) == []
 
 
-async def test_what_a_killed_process_had_half_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
+async def test_temporary_files_of_a_killed_process_are_removed_and_nothing_else(tmp_path: Path) -> None:
     crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"))
     await crash.happen()
     dead = await anyio.run_process([sys.executable, "-c", "import os; print(os.getpid())"])
@@ -239,16 +239,16 @@ async def test_what_a_killed_process_had_half_written_is_removed_and_nothing_els
     for name in {*kept, f".agent-ls-{pid}-0.tmp"}:
         (crash.project / name).write_text("half")
     with AnthropicServer([]) as provider:
-        async with workbench(crash.host.left, provider) as bench:
-            await bench.open_session(crash.session_id)
+        async with running_manager(crash.host.left, provider) as manager:
+            await manager.open_session(crash.session_id)
     assert {path.name for path in crash.project.iterdir()} == {*kept, "a.txt"}
 
 
 @pytest.mark.parametrize("names", [1, 2])
-async def test_a_file_of_several_names_that_a_process_put_out_of_its_right_may_still_write_is_named(
+async def test_a_file_with_several_names_that_the_replaced_owner_may_still_write_is_named(
     names: int, tmp_path: Path
 ) -> None:
-    """A rename finds nothing to rename any more; what is written in place may come when that process goes on."""
+    """Nothing is left for its rename, but a write in place may still happen when that process continues."""
     crash = Crash(tmp_path, "planned", read(), edit("two\n", "TWO\n"))
     await crash.happen()
     if names == 2:
@@ -257,10 +257,10 @@ async def test_a_file_of_several_names_that_a_process_put_out_of_its_right_may_s
     opened = await anyio.to_thread.run_sync(store.open, crash.session_id)
     try:
         assert opened.stored
-        put_out = replace(opened, put_out=opened.lock.owner)  # this process planned it
+        put_out = replace(opened, put_out=opened.lock.owner)  # this process planned the write
         evidence = await gather(put_out, opened.stored, LocalEnvironment(str(crash.project)))
-        desk = ReviewDesk(lambda session_id: None, clock=SystemClock(), start=lambda work: None)
-        warnings = unsettled(find(desk, opened.stored, evidence).events)
+        state = ReviewState(lambda session_id: None, clock=SystemClock(), start=lambda work: None)
+        warnings = unsettled(find(state, opened.stored, evidence).events)
         assert len(warnings) == names - 1
         for words in warnings:
             assert str(crash.file) in words and f"process {os.getpid()}" in words

@@ -1,4 +1,4 @@
-"""Pending hunks after a restart: there again where the file allows it, gone or stale where not, never guessed."""
+"""Pending hunks after a restart: restored if the file permits it, otherwise gone or stale, never guessed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.events import HunkStateChanged
-from tests.durability.bench import content, pending, put, told, turn, words, workbench
+from agent_ls.loop.events.types import HunkStateChanged
+from tests.durability.manager_rig import all_events, content, pending, put, running_manager, turn, words
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.loopback import Answer, AnthropicServer, LoopbackProvider, ToolCall
 
@@ -36,10 +36,10 @@ def file(tmp_path: Path) -> Path:
 
 
 async def edited(state: Path, file: Path, *calls: ToolCall, host: FakeEditorHost | None = None) -> str:
-    """A session that has changed the file, of a server that has ended in good order."""
+    """Change a file in a session of a server that shuts down in an orderly way; return the session id."""
     with AnthropicServer(edits(*calls)) as provider:
-        async with workbench(state, provider, host) as bench:
-            live = await bench.new_session(workspace_folder=str(file.parent))
+        async with running_manager(state, provider, host) as manager:
+            live = await manager.new_session(workspace_folder=str(file.parent))
             await turn(live, "Go.")
             return live.session.id
 
@@ -54,44 +54,44 @@ def states(events: Sequence[object]) -> list[str]:
 
 
 def sent(provider: LoopbackProvider, words: str) -> int:
-    """How often the last request says it."""
+    """Return the number of occurrences in the last request."""
     return json.dumps(provider.requests[-1].body).count(words)
 
 
 @pytest.mark.parametrize("how", ["ended", "killed"])
-async def test_hunks_that_could_not_be_found_by_their_lines_keep_their_place_in_an_unchanged_file(
+async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeated_lines(
     how: str, file: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "state"
     with AnthropicServer(edits(edit("to go\n", ""), edit("last\n", "same\nlast\n"))) as provider:
-        async with workbench(state, provider) as bench:
-            live = await bench.new_session(workspace_folder=str(file.parent))
+        async with running_manager(state, provider) as manager:
+            live = await manager.new_session(workspace_folder=str(file.parent))
             await turn(live, "Go.")
             if how == "killed":
                 state = shutil.copytree(state, tmp_path / "killed")
-        async with workbench(state, provider) as bench:
-            live = await bench.open_session(live.session.id)
-            hunks = pending(bench, file)
+        async with running_manager(state, provider) as manager:
+            live = await manager.open_session(live.session.id)
+            hunks = pending(manager, file)
             assert words(hunks) == ["pending: to go| > ", "pending:  > same|"]
-            assert states(told(live)) == []
-            (kept,), _ = await bench.review.review(verdict="keep", hunk_ids=[hunks[0].id])
+            assert states(all_events(live)) == []
+            (kept,), _ = await manager.review.review(verdict="keep", hunk_ids=[hunks[0].id])
             assert kept.state == "kept"
-            (undone,), _ = await bench.review.review(verdict="undo", hunk_ids=[hunks[1].id])
+            (undone,), _ = await manager.review.review(verdict="undo", hunk_ids=[hunks[1].id])
             assert undone.state == "undone"
     assert content(file) == "same\nsame\nbetween\nlast\n"
 
 
-async def test_hunks_that_moved_with_the_users_typing_keep_their_place(file: Path, tmp_path: Path) -> None:
+async def test_hunks_moved_by_typing_keep_their_positions(file: Path, tmp_path: Path) -> None:
     with AnthropicServer(edits(edit("to go\n", ""))) as provider:
-        async with workbench(tmp_path / "state", provider) as bench:
-            live = await bench.new_session(workspace_folder=str(file.parent))
+        async with running_manager(tmp_path / "state", provider) as manager:
+            live = await manager.new_session(workspace_folder=str(file.parent))
             await turn(live, "Go.")
             put(file, f"mine\n{content(file)}mine too\n")
-            bench.review.user_edit(str(file), content(file))
-        async with workbench(tmp_path / "state", provider) as bench:
-            await bench.open_session(live.session.id)
-            assert words(pending(bench, file)) == ["pending: to go| > "]
-            await bench.review.review(verdict="undo", session_id=live.session.id)
+            manager.review.user_edit(str(file), content(file))
+        async with running_manager(tmp_path / "state", provider) as manager:
+            await manager.open_session(live.session.id)
+            assert words(pending(manager, file)) == ["pending: to go| > "]
+            await manager.review.review(verdict="undo", session_id=live.session.id)
     assert content(file) == f"mine\n{TEXT}mine too\n"
 
 
@@ -106,103 +106,99 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize(("text", "events", "hunks"), OUTSIDE)
-async def test_a_file_changed_while_no_server_ran_is_searched_and_never_guessed_at(
+async def test_in_a_file_changed_between_servers_hunks_are_searched_and_never_guessed(
     text: str | None, events: list[str], hunks: list[str], file: Path, tmp_path: Path
 ) -> None:
     session_id = await edited(tmp_path / "state", file, edit("last\n", "LAST\n"))
     put(file, text)
     with AnthropicServer([]) as provider:
-        for _ in range(2):  # what has been told is not told again
-            async with workbench(tmp_path / "state", provider) as bench:
-                live = await bench.open_session(session_id)
-                assert states(told(live)) == events
-                assert words(pending(bench, file)) == hunks
-        async with workbench(tmp_path / "state", provider) as bench:
-            await bench.open_session(session_id)
-            await bench.review.review(verdict="undo", session_id=session_id)
+        for _ in range(2):  # each notice is sent once
+            async with running_manager(tmp_path / "state", provider) as manager:
+                live = await manager.open_session(session_id)
+                assert states(all_events(live)) == events
+                assert words(pending(manager, file)) == hunks
+        async with running_manager(tmp_path / "state", provider) as manager:
+            await manager.open_session(session_id)
+            await manager.review.review(verdict="undo", session_id=session_id)
     assert content(file) == (text if text is None or not hunks else text.replace("LAST", "last"))
 
 
-async def test_what_was_only_in_a_buffer_is_gone_with_the_editor_and_the_model_is_told_once(
+async def test_hunks_of_an_unsaved_buffer_are_gone_with_the_editor_and_the_model_is_informed_once(
     file: Path, tmp_path: Path
 ) -> None:
     state, host = tmp_path / "state", FakeEditorHost({str(file): TEXT})
     session_id = await edited(state, file, edit("last\n", "LAST\n"), host=host)
     assert host.text(str(file)).endswith("LAST\n")
     with AnthropicServer(["So be it.", "Fine."]) as provider:
-        async with workbench(state, provider, FakeEditorHost()) as bench:
-            live = await bench.open_session(session_id)
-            assert states(told(live)) == ["gone by editor"]
-            assert pending(bench, file) == []
-        # Ended before the model could be told: it is told when it is next asked.
-        async with workbench(state, provider, FakeEditorHost()) as bench:
-            await turn(await bench.open_session(session_id), "Go on.")
+        async with running_manager(state, provider, FakeEditorHost()) as manager:
+            live = await manager.open_session(session_id)
+            assert states(all_events(live)) == ["gone by editor"]
+            assert pending(manager, file) == []
+        # The session ended before the model got the notice: it is sent with the next request.
+        async with running_manager(state, provider, FakeEditorHost()) as manager:
+            await turn(await manager.open_session(session_id), "Go on.")
             assert sent(provider, "not in the file any more") == 1
-        async with workbench(state, provider, FakeEditorHost()) as bench:
-            await turn(await bench.open_session(session_id), "And on.")
+        async with running_manager(state, provider, FakeEditorHost()) as manager:
+            await turn(await manager.open_session(session_id), "And on.")
             assert sent(provider, "not in the file any more") == 1
     assert content(file) == TEXT
 
 
-async def test_a_hunk_in_a_buffer_that_the_editor_shows_again_is_pending_again(
-    file: Path, tmp_path: Path
-) -> None:
+async def test_a_hunk_in_a_restored_buffer_is_pending_again(file: Path, tmp_path: Path) -> None:
     state, host = tmp_path / "state", FakeEditorHost({str(file): TEXT})
     session_id = await edited(state, file, edit("last\n", "LAST\n"), host=host)
     with AnthropicServer([]) as provider:
-        async with workbench(state, provider, host) as bench:
-            await bench.open_session(session_id)
-            assert words(pending(bench, file)) == ["pending: last| > LAST|"]
-            await bench.review.review(verdict="undo", session_id=session_id)
+        async with running_manager(state, provider, host) as manager:
+            await manager.open_session(session_id)
+            assert words(pending(manager, file)) == ["pending: last| > LAST|"]
+            await manager.review.review(verdict="undo", session_id=session_id)
     assert host.text(str(file)) == TEXT
 
 
-async def test_a_verdict_that_the_model_was_not_told_before_the_end_is_told_after_it(
-    file: Path, tmp_path: Path
-) -> None:
+async def test_a_decision_not_sent_before_the_end_is_sent_afterwards(file: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("last\n", "LAST\n")), "I see.", "Yes."]) as provider:
-        async with workbench(state, provider) as bench:
-            live = await bench.new_session(workspace_folder=str(file.parent))
+        async with running_manager(state, provider) as manager:
+            live = await manager.new_session(workspace_folder=str(file.parent))
             await turn(live, "Go.")
-            await bench.review.review(verdict="undo", session_id=live.session.id, comment="not like that")
+            await manager.review.review(verdict="undo", session_id=live.session.id, comment="not like that")
         for _ in range(2):
-            async with workbench(state, provider) as bench:
-                await turn(await bench.open_session(live.session.id), "Next.")
+            async with running_manager(state, provider) as manager:
+                await turn(await manager.open_session(live.session.id), "Next.")
                 assert sent(provider, "not like that") == 1
 
 
-async def test_two_sessions_in_one_file_each_get_their_hunks_back(file: Path, tmp_path: Path) -> None:
+async def test_two_sessions_in_one_file_each_restore_their_hunks(file: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("to go\n", "")), *edits(edit("last\n", "LAST\n"))]) as provider:
-        async with workbench(state, provider) as bench:
-            lives = [await bench.new_session(workspace_folder=str(file.parent)) for _ in range(2)]
+        async with running_manager(state, provider) as manager:
+            lives = [await manager.new_session(workspace_folder=str(file.parent)) for _ in range(2)]
             for live in lives:
                 await turn(live, "Go.")
             first, second = (live.session.id for live in lives)
-        async with workbench(state, provider) as bench:
-            await bench.open_session(second)
-            assert words(pending(bench, file)) == ["pending: last| > LAST|"]
-            live = await bench.open_session(first)
-            assert [hunk.session_id for hunk in pending(bench, file)] == [first, second]
-            assert states(told(live)) == []
-            await bench.review.review(verdict="undo", session_id=first)
+        async with running_manager(state, provider) as manager:
+            await manager.open_session(second)
+            assert words(pending(manager, file)) == ["pending: last| > LAST|"]
+            live = await manager.open_session(first)
+            assert [hunk.session_id for hunk in pending(manager, file)] == [first, second]
+            assert states(all_events(live)) == []
+            await manager.review.review(verdict="undo", session_id=first)
             assert content(file) == TEXT.replace("last", "LAST")
-            await bench.review.review(verdict="undo", session_id=second)
+            await manager.review.review(verdict="undo", session_id=second)
     assert content(file) == TEXT
 
 
-async def test_a_session_opened_again_in_the_same_process_has_the_hunks_as_they_are(
+async def test_a_session_reopened_in_the_same_process_has_the_current_hunks(
     file: Path, tmp_path: Path
 ) -> None:
     with AnthropicServer(edits(edit("last\n", "LAST\n"))) as provider:
-        async with workbench(tmp_path / "state", provider) as bench:
-            live = await bench.new_session(workspace_folder=str(file.parent))
+        async with running_manager(tmp_path / "state", provider) as manager:
+            live = await manager.new_session(workspace_folder=str(file.parent))
             await turn(live, "Go.")
             live.session.abort()
             await live.ended.wait()
             put(file, TEXT.replace("last", "LAST, by hand"))
-            bench.review.user_edit(str(file), content(file))
-            again = await bench.open_session(live.session.id)
-            assert states(told(again)) == ["edited by editor"]
-            assert words(pending(bench, file)) == ["edited: last| > LAST, by hand|"]
+            manager.review.user_edit(str(file), content(file))
+            again = await manager.open_session(live.session.id)
+            assert states(all_events(again)) == ["edited by editor"]
+            assert words(pending(manager, file)) == ["edited: last| > LAST, by hand|"]

@@ -27,6 +27,10 @@ async def terminate(editor: Editor, server: ServerProcess) -> None:
     server.process.send_signal(signal.SIGTERM)
 
 
+async def lose_terminal(editor: Editor, server: ServerProcess) -> None:
+    server.process.send_signal(signal.SIGHUP)
+
+
 async def exit_at_once(editor: Editor, server: ServerProcess) -> None:
     await editor.client.notify("exit")
 
@@ -39,6 +43,7 @@ Ending = Callable[[Editor, ServerProcess], Awaitable[None]]
 ENDINGS = [
     pytest.param(hang_up, 1, id="stdin closed"),
     pytest.param(terminate, 0, id="SIGTERM"),
+    pytest.param(lose_terminal, 0, id="SIGHUP"),
     pytest.param(exit_at_once, 1, id="exit without shutdown"),
     pytest.param(shut_down, 0, id="shutdown and exit"),
 ]

@@ -1,4 +1,6 @@
-"""One owner for each session: another process is told who has it, and takes it once that one is gone."""
+"""Each session has one owner: another process gets an error that names it, and can open the session when it
+has ended.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tests.support.loopback import AnthropicServer
 pytestmark = pytest.mark.req("R7", "H2")
 
 
-async def test_a_session_that_another_process_has_open_names_its_owner_and_is_had_when_that_ends(
+async def test_a_session_open_elsewhere_names_its_owner_and_can_be_opened_after_it(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:

@@ -1,7 +1,7 @@
-"""A stop at every await point of a real session: parallel tools, a subagent, commands, files, the log (L16, R2).
+"""Stop a real session at every await point: parallel tools, a subagent, commands, files, the log (L16, R2).
 
-Whatever was in flight, each call has one result, the conversation is one that a provider accepts, and no agent, task,
-process, file descriptor or lock is left.
+Each call has one result, a provider accepts the conversation, and no agent, task, process, file descriptor or
+lock is left.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.loop.events import ProcessingEnd, SessionEnd, SubagentChanged, ToolCallEnd, ToolCallStart
+from agent_ls.loop.events.types import ProcessingEnd, SessionEnd, SubagentChanged, ToolCallEnd, ToolCallStart
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
 from agent_ls.store.reader import read_session
 from agent_ls.store.recovery import recover
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import Piece, problem_of, reasoning, text, tool_call
 from tests.support.processes import eventually, new_token, processes_with, zombies_of_ours
+from tests.support.session_rig import DEADLINE_S, Talk, running
 from tests.support.steps import Steps, counted_steps
-from tests.support.workbench import DEADLINE_S, Talk, running
 
 SEED, SHARE = 6, 10  # points of each kind of stop; the sweep takes all
 IDLE_STEPS = 150
-"""Await points from a stop to IDLE while no command runs: what is left is to write it down."""
+"""Await points from a stop to IDLE if no command runs: only records are written."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """`how` is done to the talk; `lives`: the session takes another message afterwards."""
+    """`how` stops the session; `lives`: it accepts another message afterwards."""
 
     name: str
     how: Callable[[Talk], object]
@@ -49,7 +49,7 @@ STOPS = (
 
 
 def cast(token: str) -> Cast:
-    """The main agent, and one that it starts, which works beside its command."""
+    """Return scripts for the main agent and for a subagent, which works next to the main agent's command."""
     own: list[Piece] = [
         text("I ", "count."),
         tool_call("grep", json.dumps({"pattern": "o"}), "c1"),
@@ -91,14 +91,14 @@ def open_files() -> int:
 
 
 async def played(root: Path, at: int, stop: Stop) -> Steps:
-    """Stops at the await point `at` (0: not at all) and checks what must hold then."""
+    """Stop at the await point `at` (0: never) and check the invariants."""
     token = new_token()
     prepare(root)
     tasks, files, others = len(asyncio.all_tasks()), open_files(), zombies_of_ours()
     idle_at: list[int] = []
     with counted_steps() as steps:
-        async with running(root, model=cast(token)) as bench:
-            talk = await bench.talk("full")
+        async with running(root, model=cast(token)) as rig:
+            talk = await rig.talk("full")
             steps.arm(at, lambda: stop.how(talk))
             with anyio.fail_after(DEADLINE_S), talk.live.session.subscribe() as events:
                 talk.live.session.submit("go")
@@ -112,16 +112,16 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
                 assert [event.status for event in talk.of(SubagentChanged)] == ["running", "completed"]
                 assert len(talk.of(ToolCallEnd)) == 11
             if steps.count < at:
-                return steps  # this run had fewer await points than the one that was counted: nothing was stopped
+                return steps  # this run had fewer await points than the counted one, so nothing was stopped
             if at and stop.lives:
                 assert talk.live.session.state == "IDLE"
                 await talk.say("and now?")
-                assert problem_of(bench.model.requests[-1].messages) == ""
+                assert problem_of(rig.model.requests[-1].messages) == ""
             elif at:
                 await talk.live.ended.wait()
                 assert isinstance(talk.envelopes[-1].event, SessionEnd)
-            assert bench.model.open_streams == 0
-            for agent in bench.model.agents.values():
+            assert rig.model.open_streams == 0
+            for agent in rig.model.agents.values():
                 assert not [why for it in agent.requests if (why := problem_of(it.messages))]
         ran = any(
             end.exit_code is not None or end.error_kind == "interrupted" for end in talk.of(ToolCallEnd)
@@ -132,12 +132,12 @@ async def played(root: Path, at: int, stop: Stop) -> Steps:
     await eventually(lambda: zombies_of_ours() <= others)
     assert len(asyncio.all_tasks()) == tasks
     assert open_files() <= files
-    async with running(root, state=root / "state") as bench:  # its lock is free, its log whole
+    async with running(root, state=root / "state") as rig:  # the lock is free and the log complete
         await anyio.to_thread.run_sync(check_agents, talk.live.folder / "log.jsonl")
-        again = await bench.reopen(talk.session_id)
+        again = await rig.reopen(talk.session_id)
         check(again)
         await again.say("still there?")
-        assert problem_of(bench.model.requests[-1].messages) == ""
+        assert problem_of(rig.model.requests[-1].messages) == ""
     return steps
 
 
@@ -148,13 +148,13 @@ def check(talk: Talk) -> None:
     agents = [event.status for event in talk.of(SubagentChanged)]
     assert agents in ([], ["running", "completed"], ["running", "failed"])
     asked = paired(talk.live.session.history.turns)
-    # What began early in an answer that was cut is not in the history: nor is the call.
+    # A call that started early in an interrupted answer has no entry in the history.
     assert len(starts) >= len(asked)
     assert problem_of(talk.live.session.history.messages("p")) == ""
 
 
 def paired(turns: Sequence[Turn]) -> list[str]:
-    """The calls of a history, each of which has one result, in their order."""
+    """Return the calls of a history in order; check that each has one result."""
     asked = [call.id for turn in turns if isinstance(turn, AssistantTurn) for call in turn.tool_calls]
     given = [
         part.tool_call_id for turn in turns if isinstance(turn, ToolResultsTurn) for part in turn.results
@@ -164,7 +164,7 @@ def paired(turns: Sequence[Turn]) -> list[str]:
 
 
 def check_agents(log: Path) -> None:
-    """Whatever was started has told its end, and has a history of its own that is whole."""
+    """Check that every started subagent has an end event and a complete history."""
     for agent in recover(read_session(log), "2026-01-02T03:04:05.678Z").agents:
         assert agent.changed.status != "running"
         paired(agent.turns)
@@ -176,14 +176,14 @@ def points(steps: int, seed: int) -> list[int]:
     return sorted(random.Random(seed).sample(range(1, steps + 1), SHARE))
 
 
-@pytest.mark.spec("000 9.1.6", "001 4.12", "004 S5.8")
+@pytest.mark.spec("loop 9.1.6", "conversation 4.12", "safety S5.8")
 @pytest.mark.req("L16", "R2", "L8")
 @pytest.mark.sweep
 @pytest.mark.timeout(1800 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 120)
 @pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.name)
 async def test_a_stop_at_any_await_point_leaves_nothing_open(stop: Stop, tmp_path: Path) -> None:
     whole = await played(tmp_path / "whole", 0, stop)
-    await played(tmp_path / "again", 0, stop)  # what a process opens once is open now
+    await played(tmp_path / "again", 0, stop)  # files that a process opens only once are open now
     assert whole.count > 100
     for at in points(whole.count, SEED + STOPS.index(stop)):
         try:

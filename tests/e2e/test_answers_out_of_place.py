@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.server.framing import frame
+from agent_ls.server.transport.framing import frame
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError, ServerProcess
 from tests.support.loopback import Answer, AnthropicServer, ToolCall

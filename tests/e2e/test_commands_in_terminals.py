@@ -12,7 +12,7 @@ import pytest
 
 from agent_ls.environments.terminal_host import NewTerminal
 from tests.support.editor import Editor
-from tests.support.framed_client import CAPABILITIES, RICH, is_told, server_process
+from tests.support.framed_client import CAPABILITIES, RICH, is_event, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.processes import LIMIT_SECONDS, eventually, new_token, processes_with
 from tests.support.served import Served
@@ -38,7 +38,7 @@ class Terminals:
             answer = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
             await self.editor.client.request("agent/clientAnswer", answer | self._answer(asked))
 
-        await self.editor.client.with_each(is_told("client_request"), do)
+        await self.editor.client.with_each(is_event("client_request"), do)
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         params = asked["params"]
@@ -91,7 +91,7 @@ def shell(command: str, **arguments: Any) -> list[ToolCall]:
     return [ToolCall("shell", {"command": command, "timeout_ms": 60_000, **arguments})]
 
 
-async def test_a_command_that_asks_is_answered_in_the_terminal_that_the_client_opened(tmp_path: Path) -> None:
+async def test_a_waiting_command_is_answered_in_the_clients_terminal(tmp_path: Path) -> None:
     async with commanding(tmp_path, [shell(ASKS), "Done."]) as (found, session_id, terminals):
         waits = (await found.client.event("terminal_waiting", waiting=True))["data"]
         (listed,) = (await found.ask("terminals", session_id))["terminals"]
@@ -122,7 +122,7 @@ async def test_the_token_of_a_terminal_is_in_no_event_and_no_log(tmp_path: Path)
 
 
 @pytest.mark.req("R6", "T5")
-async def test_the_model_reads_what_is_left_on_a_terminal_and_no_key_that_was_in_pieces(
+async def test_the_model_reads_the_final_screen_and_no_key_split_across_chunks(
     tmp_path: Path,
 ) -> None:
     command = "printf '10%%\\r20%%\\rsk-test-\\033[0mloopback\\n'"
@@ -139,7 +139,7 @@ async def test_the_model_reads_what_is_left_on_a_terminal_and_no_key_that_was_in
     assert "sk-test-loopback" not in str(told[1])
 
 
-async def test_a_client_that_opens_no_terminal_gets_its_output_all_the_same(tmp_path: Path) -> None:
+async def test_a_client_that_opens_no_terminal_still_gets_the_output(tmp_path: Path) -> None:
     async with commanding(tmp_path, [shell("test -t 1 || echo pipes"), "Done."], refuses=True) as (
         found,
         session_id,
@@ -151,7 +151,7 @@ async def test_a_client_that_opens_no_terminal_gets_its_output_all_the_same(tmp_
         assert error.data["kind"] == "unknown_terminal"
 
 
-async def test_a_terminal_of_the_servers_own_takes_input_and_a_size_by_messages(tmp_path: Path) -> None:
+async def test_a_server_side_terminal_takes_input_and_a_size_by_messages(tmp_path: Path) -> None:
     command = "printf 'Size? '; read -r word; stty size; echo \"[$word]\""
     async with commanding(tmp_path, [shell(command), "Done."], terminal="own") as (
         found,
@@ -167,7 +167,7 @@ async def test_a_terminal_of_the_servers_own_takes_input_and_a_size_by_messages(
         assert ended["output"].startswith("Size? yes\n33 101\n[yes]\n") and not terminals.shown
 
 
-async def test_a_command_with_pipes_takes_no_input_and_says_what_to_do(tmp_path: Path) -> None:
+async def test_a_command_with_pipes_takes_no_input_and_the_error_has_a_hint(tmp_path: Path) -> None:
     script = [shell("echo begun; exec sleep 600", background=True), "Done."]
     async with commanding(tmp_path, script, terminal="pipes") as (found, session_id, terminals):
         await found.client.event("processing_end", reason="completed")
@@ -178,7 +178,7 @@ async def test_a_command_with_pipes_takes_no_input_and_says_what_to_do(tmp_path:
         assert not terminals.shown
 
 
-async def test_a_command_in_a_terminal_is_ended_alone_and_the_terminal_serves_on(tmp_path: Path) -> None:
+async def test_a_command_in_a_terminal_is_ended_alone_and_the_terminal_stays_usable(tmp_path: Path) -> None:
     script = [shell("echo begun; exec sleep 600"), shell("echo next"), "Done."]
     async with commanding(tmp_path, script) as (found, session_id, terminals):
         opened = (await found.client.event("terminal_open"))["data"]
@@ -213,7 +213,7 @@ async def test_a_closed_terminal_ends_its_command_and_the_call_has_one_result(tm
 
 
 @pytest.mark.req("L16", "R3")
-async def test_a_server_that_is_killed_leaves_no_relay_and_no_command_behind(tmp_path: Path) -> None:
+async def test_a_killed_server_leaves_no_relay_and_no_command(tmp_path: Path) -> None:
     token = new_token()
     async with commanding(tmp_path, [shell(f"echo begun; : {token}; sleep 600; echo never")]) as (
         found,
@@ -231,7 +231,7 @@ async def test_a_server_that_is_killed_leaves_no_relay_and_no_command_behind(tmp
 
 
 @pytest.mark.req("X4")
-async def test_a_confined_command_asks_in_its_terminal_as_any_other(tmp_path: Path) -> None:
+async def test_a_confined_command_reads_input_in_its_terminal(tmp_path: Path) -> None:
     script = [shell(f"{ASKS}; stty size"), "Done."]
     async with commanding(tmp_path, script, sandbox={"enabled": True}) as (
         found,

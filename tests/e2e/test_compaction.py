@@ -1,4 +1,4 @@
-"""Compaction over real stdio: asked for, told in events, kept through a restart of the server (L13, O6)."""
+"""Compaction over real stdio: requested, reported in events, kept across a restart of the server (L13, O6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def told(found: Served, session_id: str, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.req("L13", "E1", "H2")
-async def test_a_conversation_is_compacted_on_request_and_stays_so_in_the_next_process(
+async def test_a_requested_compaction_is_kept_in_the_next_process(
     tmp_path: Path,
 ) -> None:
     answers = [f"answer {number}" for number in range(6)]

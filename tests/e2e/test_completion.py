@@ -1,4 +1,4 @@
-"""What may be mentioned in the real server: files that are open, ignored or outside, problems, the selection."""
+"""Completions of the real server for mentions: open, ignored and outside files, problems, the selection."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_files_and_folders_are_offered_open_ones_first_and_nothing_outside
 
 
 @pytest.mark.req("H9", "H12")
-async def test_problems_and_the_selection_are_offered_when_there_are_any(project: Path) -> None:
+async def test_problems_and_the_selection_are_offered_if_there_are_any(project: Path) -> None:
     async with editing(project) as editor:
         cart = project / "shop" / "cart.py"
         await editor.open(cart)
@@ -83,7 +83,7 @@ async def test_problems_and_the_selection_are_offered_when_there_are_any(project
 
 
 @pytest.mark.req("H9", "T12")
-async def test_commands_are_listed_offered_and_understood(project: Path) -> None:
+async def test_commands_are_listed_offered_and_expanded(project: Path) -> None:
     async with editing(project) as editor:
         listed = (await editor.client.request("agent/commands", {}))["commands"]
         offers = await offered(editor, "", "/")
@@ -99,12 +99,29 @@ async def test_commands_are_listed_offered_and_understood(project: Path) -> None
         assert unknown.value.data["kind"] == "bad_choice"
 
 
+@pytest.mark.req("T12")
+async def test_commands_in_project_files_are_offered_and_expanded(project: Path) -> None:
+    page = project / ".claude" / "commands" / "git" / "tidy.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("---\ndescription: Tidies up\n---\nTidy $1, then show !`git status`.\n")
+    async with editing(project) as editor:
+        (offer,) = await offered(editor, "tidy", "/")
+        assert (offer["label"], offer["detail"]) == ("/git:tidy", "Tidies up")
+        session_id = await editor.new_session()
+        await editor.submit(session_id, "", input=[{**offer["part"], "arguments": "shop tests"}])
+        told = (await editor.client.event("user_input"))["data"]["text"]
+        assert told.startswith(
+            "/git:tidy shop tests\n\nTidy shop, then show (the output of the command `git status`"
+        )
+
+
 @pytest.mark.req("R5")
-async def test_names_of_no_other_place_are_told_but_those_of_a_session(project: Path) -> None:
+async def test_names_of_other_folders_are_not_disclosed(project: Path) -> None:
     async with editing(project) as editor:
         for folder in (project.parent.as_uri(), "file:///"):
-            with pytest.raises(ResponseError, match="not open in the editor"):
+            with pytest.raises(ResponseError) as refused:
                 await offered(editor, "", workspaceFolder=folder)
+            assert "not open in the editor" in str(refused.value.data)
         with pytest.raises(ResponseError):
             await offered(editor, "", sessionId="s-none")
         made = await editor.client.request(

@@ -1,4 +1,6 @@
-"""Settings that the server asks the client for, over stdio: when, what holds, what is told, and who answers badly."""
+"""Settings that the server pulls from the client over stdio: when, which ones apply, which problems are
+shown, bad answers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.trust import TRUST_VARIABLE
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.app.settings.layers import SETTINGS_VARIABLE
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import CAPABILITIES, DEADLINE_S, FramedClient, ResponseError, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
@@ -32,7 +35,7 @@ def capabilities(*, pull: bool = True, register: bool = False) -> dict[str, Any]
 
 
 class Answering:
-    """The settings of a client, as it answers when asked."""
+    """A client that answers requests for its settings."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -69,7 +72,7 @@ def shown(client: FramedClient) -> Sequence[str]:
     return [m["params"]["message"] for m in client.received if m.get("method") == "window/showMessage"]
 
 
-async def test_the_first_session_begins_with_what_the_client_answers_over_what_it_said_at_first(
+async def test_the_first_session_uses_the_pulled_settings_over_those_of_initialize(
     tmp_path: Path,
 ) -> None:
     answering = Answering([{"mode": "plan", "effort": None, "userInstructions": "Be brief."}])
@@ -80,7 +83,33 @@ async def test_the_first_session_begins_with_what_the_client_answers_over_what_i
         assert not shown(client)
 
 
-async def test_it_is_asked_again_when_the_client_says_that_something_changed(tmp_path: Path) -> None:
+async def test_the_users_settings_file_has_lower_priority_than_the_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.json"
+    own.write_text('{"mode": "plan", "effort": "high", "review": "before", "maxTurn": 1}')
+    monkeypatch.setenv(SETTINGS_VARIABLE, str(own))
+    answering = Answering([{"effort": "low"}])
+    async with configured(tmp_path, answering, review="after") as client:
+        session = await new_session(client)
+        assert (session["mode"], session["effort"], session["review"]) == ("plan", "low", "after")
+        (message,) = shown(client)
+        assert str(own) in message and "did you mean maxTurns?" in message
+
+
+async def test_an_invalid_users_settings_file_is_reported_and_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.json"
+    own.write_text('{"mode": "plan"')
+    monkeypatch.setenv(SETTINGS_VARIABLE, str(own))
+    async with configured(tmp_path, Answering([{}])) as client:
+        assert (await new_session(client))["mode"] == "ask"
+        (message,) = shown(client)
+        assert str(own) in message and "not JSON" in message
+
+
+async def test_the_settings_are_pulled_again_after_a_change_notification(tmp_path: Path) -> None:
     answering = Answering([{"mode": "plan"}], [{"mode": "edits"}], [{}])
     async with configured(tmp_path, answering) as client:
         assert (await new_session(client))["mode"] == "plan"
@@ -91,7 +120,7 @@ async def test_it_is_asked_again_when_the_client_says_that_something_changed(tmp
         assert len(answering.asked) == 3
 
 
-async def test_what_a_client_sends_with_the_change_is_taken_without_asking(tmp_path: Path) -> None:
+async def test_settings_sent_with_the_change_are_used_without_a_request(tmp_path: Path) -> None:
     answering = Answering([None])
     async with configured(tmp_path, answering) as client:
         await client.notify(CHANGED, {"settings": {"agentLs": {"mode": "plan"}}})
@@ -102,7 +131,7 @@ async def test_what_a_client_sends_with_the_change_is_taken_without_asking(tmp_p
 
 
 @pytest.mark.req("R5")
-async def test_what_is_wrong_is_told_once_with_what_is_allowed_and_the_last_good_value_stays(
+async def test_an_invalid_setting_is_reported_once_with_the_allowed_values_and_keeps_the_last_value(
     tmp_path: Path,
 ) -> None:
     wrong = [{"mode": "yolo", "maxTurns": "many", "mood": 1}]
@@ -137,13 +166,13 @@ async def test_what_is_wrong_is_told_once_with_what_is_allowed_and_the_last_good
     ],
     ids=str,
 )
-async def test_a_client_that_answers_something_else_has_changed_nothing(answer: Any, tmp_path: Path) -> None:
+async def test_an_unusable_answer_changes_nothing(answer: Any, tmp_path: Path) -> None:
     async with configured(tmp_path, Answering(answer), mode="plan") as client:
         assert (await new_session(client))["mode"] == "plan"
 
 
 @pytest.mark.req("R5")
-async def test_a_client_that_never_answers_gets_its_session_all_the_same(tmp_path: Path) -> None:
+async def test_a_client_that_never_answers_still_gets_its_session(tmp_path: Path) -> None:
     never = anyio.Event()
 
     class Silent(Answering):
@@ -156,7 +185,7 @@ async def test_a_client_that_never_answers_gets_its_session_all_the_same(tmp_pat
 
 
 @pytest.mark.parametrize(("pull", "options"), [(True, None), (False, {"section": "agentLs"})])
-async def test_changes_are_registered_for_where_the_client_offers_that(
+async def test_change_notifications_are_registered_if_the_client_supports_it(
     pull: bool, options: Any, tmp_path: Path
 ) -> None:
     registered: list[Any] = []
@@ -176,7 +205,7 @@ async def test_changes_are_registered_for_where_the_client_offers_that(
     assert (one["method"], one.get("registerOptions")) == (CHANGED, options)
 
 
-async def test_a_client_that_cannot_be_asked_is_not_asked(tmp_path: Path) -> None:
+async def test_a_client_without_pull_support_is_not_asked(tmp_path: Path) -> None:
     async with server_process() as server:
         await server.client.initialize(folder=tmp_path, capabilities=capabilities(pull=False))
         await server.client.notify(CHANGED, {"settings": None})
@@ -186,7 +215,7 @@ async def test_a_client_that_cannot_be_asked_is_not_asked(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("X8")
-async def test_in_a_folder_that_is_not_trusted_it_makes_nothing_looser_until_the_user_trusts_it(
+async def test_in_an_untrusted_folder_settings_permit_nothing_more_until_it_is_trusted(
     tmp_path: Path,
 ) -> None:
     answering = Answering([{"mode": "full", "review": "before", "webFetch": True}])
@@ -202,7 +231,7 @@ async def test_in_a_folder_that_is_not_trusted_it_makes_nothing_looser_until_the
 
 
 @pytest.mark.req("H8", "E1")
-async def test_what_is_saved_before_a_command_changes_while_the_session_is_open(tmp_path: Path) -> None:
+async def test_the_save_setting_changes_in_an_open_session(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "a.py").write_text("old\n")
@@ -219,7 +248,7 @@ async def test_what_is_saved_before_a_command_changes_while_the_session_is_open(
             outputs = []
             for count, save in enumerate(("never", "auto")):
                 await server.client.notify(CHANGED, {"settings": {"agentLs": {"save": save}}})
-                await editor.new_session()  # waits until the settings hold
+                await editor.new_session()  # waits until the settings are applied
                 await editor.submit(session_id, "go")
                 await server.client.wait_for(ended(count + 1))
                 saves = [e["data"] for e in server.client.events if e["kind"] == "save_requested"]
@@ -232,7 +261,7 @@ async def test_what_is_saved_before_a_command_changes_while_the_session_is_open(
 
 
 def ended(count: int) -> Callable[[dict[str, Any]], bool]:
-    """Whether so many turns have ended by a message."""
+    """Return a predicate for the end of this many turns."""
     seen: set[int] = set()
 
     def fits(message: dict[str, Any]) -> bool:

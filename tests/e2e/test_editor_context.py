@@ -1,4 +1,4 @@
-"""What the model is told of the editor: where the user is, and which problems an edit of its own brought."""
+"""Facts about the editor in the model's requests: the user's position, and new problems after its own edits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EDIT: list[Answer] = [
 
 @asynccontextmanager
 async def editing(folder: Path, provider: AnthropicServer, **settings: Any) -> AsyncIterator[Editor]:
-    """An editor that tells of problems, with `a.py` open."""
+    """Run an editor that reports diagnostics, with `a.py` open."""
     env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "sk-test-loopback"}
     capabilities = {**CAPABILITIES["vscode"], "experimental": {"agentLs": {**RICH, "diagnostics": True}}}
     options = {"agentLs": {"mode": "edits", **settings}}
@@ -48,15 +48,15 @@ async def say(editor: Editor, session_id: str, text: str) -> str:
     return reason
 
 
-def told(provider: AnthropicServer) -> list[str]:
-    """The texts that the last request has in the user's name."""
+def user_texts(provider: AnthropicServer) -> list[str]:
+    """Return the user messages of the last request."""
     messages = [m for m in provider.requests[-1].body["messages"] if m["role"] == "user"]
     parts = [part for message in messages for part in message["content"]]
     return [part["text"] for part in parts if part["type"] == "text"]
 
 
 @pytest.mark.req("H12", "O6")
-async def test_the_model_is_told_once_where_the_user_is_and_again_when_that_changed(tmp_path: Path) -> None:
+async def test_the_model_gets_the_users_position_once_and_again_when_it_changes(tmp_path: Path) -> None:
     with AnthropicServer(["Hm."] * 4) as provider:
         async with editing(tmp_path, provider) as editor:
             session_id = await editor.new_session(provider="anthropic")
@@ -65,23 +65,23 @@ async def test_the_model_is_told_once_where_the_user_is_and_again_when_that_chan
             await editor.client.notify("agent/editorState", state)
             await say(editor, session_id, "What is this?")
             first = provider.requests[0].body
-            assert told(provider) == ["What is this?", "[Editor: a.py, cursor at line 2]"]
+            assert user_texts(provider) == ["What is this?", "[Editor: a.py, cursor at line 2]"]
             await say(editor, session_id, "And now?")
-            assert told(provider)[2:] == ["And now?"]
+            assert user_texts(provider)[2:] == ["And now?"]
             state["selection"] = {"startLine": 0, "endLine": 2}
             await editor.client.notify("agent/editorState", state)
             await say(editor, session_id, "And this?")
-            assert told(provider)[3:] == ["And this?", "[Editor: a.py, lines 1 to 2 selected]"]
+            assert user_texts(provider)[3:] == ["And this?", "[Editor: a.py, lines 1 to 2 selected]"]
             last = provider.requests[-1].body
             assert last["system"] == first["system"] and last["tools"] == first["tools"]
             told_user = [
                 event["data"]["text"] for event in editor.client.events if event["kind"] == "user_input"
             ]
             assert told_user == ["What is this?", "And now?", "And this?"]
-        async with editing(tmp_path, provider) as editor:  # the history of a resumed session is the same
+        async with editing(tmp_path, provider) as editor:  # a resumed session has the same history
             assert (await editor.subscribe(session_id))["session"]["title"] == "What is this?"
             await say(editor, session_id, "Back.")
-            assert told(provider)[1] == "[Editor: a.py, cursor at line 2]"
+            assert user_texts(provider)[1] == "[Editor: a.py, cursor at line 2]"
 
 
 @pytest.mark.req("H12")
@@ -125,10 +125,10 @@ async def test_stopping_the_wait_for_problems_keeps_the_edit_and_its_result(tmp_
 
 
 @pytest.mark.req("H12")
-async def test_an_edit_says_that_its_check_is_not_finished_and_does_not_wait_longer(tmp_path: Path) -> None:
+async def test_an_unfinished_check_is_reported_as_such_and_not_waited_for_longer(tmp_path: Path) -> None:
     with AnthropicServer(EDIT) as provider:
         async with editing(tmp_path, provider, diagnosticsWaitMs=1) as editor:
             session_id = await editor.new_session(provider="anthropic")
             assert await say(editor, session_id, "Change it.") == "completed"
             ended = await editor.client.event("tool_call_end", name="edit_file")
-            assert "have not finished checking a.py" in ended["data"]["output"]
+            assert "has not finished checking a.py" in ended["data"]["output"]

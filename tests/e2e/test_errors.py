@@ -1,4 +1,4 @@
-"""What goes wrong between a provider and the real server, as the editor is told: once, clearly, in the right state."""
+"""Provider failures with the real server: the editor gets each error once, with a clear message and the right state."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ SOON = {"retry-after-ms": "20"}
 
 @dataclass(frozen=True)
 class Case:
-    """`errors` are the kinds that one of them may have ("" where none is told), `delays_ms` those of the retries.
+    """`errors` are the permitted error kinds ("" if no error is reported), `delays_ms` the delays of the retries.
 
-    `closes`: the session is CLOSED after it, and IDLE again once it is opened again (000 appendix B).
+    `closes`: the session is CLOSED afterwards, and IDLE when it is opened again.
     """
 
     name: str
@@ -64,8 +64,8 @@ CASES = (
     ),
     Case("529 for good", [ErrorReply(529, headers=SOON)] * 3, ("overloaded", "server"), delays_ms=(20, 20)),
     Case("529 once", [ErrorReply(529, headers=SOON), "Here."], delays_ms=(20,)),
-    Case("a cut stream", [[Text("Half a sen"), CutStream()]], ("stream",)),
-    Case("a lost connection", [[Text("Half a sen"), DropConnection()]], ("network", "stream")),
+    Case("a cut stream", [[Text("Half a sen"), CutStream()]], ("stream_cut",)),
+    Case("a lost connection", [[Text("Half a sen"), DropConnection()]], ("stream_cut",)),
     Case("an error in the stream", [[Text("Half a sen"), MidStreamError()]], ("overloaded", "server")),
     Case("arguments that are no JSON", [[ToolCall("read_file", '{"file_path": "a')], "Here."]),
 )
@@ -73,7 +73,7 @@ CASES = (
 
 @asynccontextmanager
 async def editing(folder: Path, **urls: str) -> AsyncIterator[tuple[Editor, ServerProcess]]:
-    """An editor at a server that knows these providers, by address."""
+    """Run an editor with a server that has these providers, by URL."""
     env = {f"{name.upper()}_BASE_URL": url for name, url in urls.items()}
     env |= {f"{name.upper()}_API_KEY": KEY for name in urls}
     async with server_process(env=env) as server:
@@ -94,7 +94,7 @@ def events_of(editor: Editor, session_id: str, kind: str) -> list[dict[str, Any]
 
 
 async def said(editor: Editor, session_id: str, text: str) -> str:
-    """Sends it, and waits for the end of its turn: the reason."""
+    """Send a message and return the reason of its turn's end."""
     start = len(editor.client.received)
     await editor.submit(session_id, text)
 
@@ -106,13 +106,13 @@ async def said(editor: Editor, session_id: str, text: str) -> str:
 
 
 def _kind(message: dict[str, Any]) -> str:
-    """Of an event, "" for all else."""
+    """Return the kind of an event; "" for other messages."""
     return str(message["params"]["kind"]) if message.get("method") == "agent/event" else ""
 
 
 @pytest.mark.req("R1", "R5", "T1", "U8", "L3")
 @pytest.mark.parametrize("name", SERVERS)
-async def test_each_failure_is_told_once_and_leaves_the_session_as_appendix_b_says(
+async def test_each_failure_is_reported_once_and_leaves_the_specified_state(
     name: str, tmp_path: Path
 ) -> None:
     answers: list[Answer] = []
@@ -144,7 +144,7 @@ async def check(editor: Editor, name: str, case: Case) -> None:
         assert error["message"] and error["hint"]
         assert error["retryable"] is not case.closes
         assert case.words in error["message"] + error["hint"]
-    for result in events_of(editor, session_id, "tool_call_end"):  # the model is told, and nobody else
+    for result in events_of(editor, session_id, "tool_call_end"):  # only the model gets these errors
         assert (result["isError"], result["errorKind"]) == (True, "validation")
         assert "JSON" in result["output"]
     if case.closes:
@@ -161,7 +161,7 @@ async def check(editor: Editor, name: str, case: Case) -> None:
 
 
 @pytest.mark.req("R1", "U8")
-async def test_an_address_where_nothing_listens_is_tried_again_and_then_told_once(tmp_path: Path) -> None:
+async def test_an_unreachable_url_is_retried_and_then_reported_once(tmp_path: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -181,7 +181,7 @@ async def test_an_address_where_nothing_listens_is_tried_again_and_then_told_onc
 
 
 @pytest.mark.req("R1", "L3")
-async def test_a_session_closed_by_a_wrong_key_goes_on_in_a_server_that_has_the_right_one(
+async def test_a_session_closed_by_a_wrong_key_continues_in_a_server_with_the_right_one(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer(["At last."], key="the right one") as provider:

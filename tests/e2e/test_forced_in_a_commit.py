@@ -1,4 +1,4 @@
-"""A server that stands still in the middle of writing files, and whose session is taken by force (PROTOCOL, Rules)."""
+"""A server stops in the middle of writing files, and its session is taken over by force (docs/durability.md)."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.items import ItemFold
-from agent_ls.server import to_wire
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.items import ItemFold
+from agent_ls.server.rpc import to_wire
 from tests.support.served import TASK, Served, served
 from tests.test_protocol_golden import without_uris
 

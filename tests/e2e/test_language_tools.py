@@ -1,4 +1,6 @@
-"""Language tools over a real connection: offered by capability, answered by the client, a rename made by the server."""
+"""Language tools over a real connection: offered by capability, answered by the client; renames are applied
+by the server.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,10 @@ def at(name: str, line: int, start: int, end: int, **more: Any) -> dict[str, Any
 
 
 @dataclass
-class Desk:
-    """An editor with `a.py` open and `b.py` not; what its language tools answer is a table that a test may change."""
+class LanguageRig:
+    """An editor with `a.py` open and `b.py` closed; its answers to language queries are a table that a test
+    can change.
+    """
 
     editor: Editor
     folder: Path
@@ -46,7 +50,7 @@ class Desk:
         return (self.folder / "b.py").as_uri()
 
     def renamed(self, new_name: str) -> list[dict[str, Any]]:
-        """What a language server would answer. Columns of b.py count the emoji as two."""
+        """Return the answer of a language server. Columns of b.py count the emoji as two."""
         version = self.editor.documents[self.a].version
         there = [at("b.py", 0, 14, 19), at("b.py", 2, 12, 17), at("b.py", 2, 24, 29)]
         return [
@@ -75,9 +79,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(
+async def language_rig(
     folder: Path, script: Sequence[Answer], abilities: Mapping[str, bool], **settings: Any
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[LanguageRig]:
     (folder / "a.py").write_text(A)
     (folder / "b.py").write_text(B)
     capabilities = {**CAPABILITIES["vscode"], "experimental": {"agentLs": {**RICH, **abilities}}}
@@ -90,7 +94,7 @@ async def desk(
                 folder=folder, capabilities=capabilities, initializationOptions=options
             )
             await editor.open(folder / "a.py")
-            found = Desk(editor, folder, provider)
+            found = LanguageRig(editor, folder, provider)
             tasks.start_soon(answer_queries, server.client, found.answers, found.asked)
             yield found
             tasks.cancel_scope.cancel()
@@ -106,10 +110,10 @@ ALL = {"language": True, "diagnostics": True}
     [(ALL, TOOLS), ({"language": True}, TOOLS), ({"diagnostics": True}, ["diagnostics"]), ({}, [])],
     ids=["all", "only asked", "only told", "none"],
 )
-async def test_the_tools_are_those_that_the_client_can_answer(
+async def test_the_offered_tools_are_those_that_the_client_can_answer(
     tmp_path: Path, abilities: dict[str, bool], expected: list[str]
 ) -> None:
-    async with desk(tmp_path, ["Hm.", "Hm."], abilities) as found:
+    async with language_rig(tmp_path, ["Hm.", "Hm."], abilities) as found:
         session_id = await found.editor.new_session(provider="anthropic")
         await found.ask(session_id)
         assert [name for name in found.offered() if name in TOOLS] == expected
@@ -119,7 +123,7 @@ async def test_the_tools_are_those_that_the_client_can_answer(
 
 
 @pytest.mark.req("T14")
-async def test_definition_references_and_symbols_are_asked_of_the_client(tmp_path: Path) -> None:
+async def test_definition_references_and_symbols_are_requested_from_the_client(tmp_path: Path) -> None:
     script: list[Answer] = [
         [
             ToolCall("definition", {"file_path": "b.py", "line": 3, "symbol": "total"}),
@@ -128,7 +132,7 @@ async def test_definition_references_and_symbols_are_asked_of_the_client(tmp_pat
         ],
         "Done.",
     ]
-    async with desk(tmp_path, script, ALL) as found:
+    async with language_rig(tmp_path, script, ALL) as found:
         here = at("a.py", 0, 4, 9, uri=found.a)
         found.answers["definition"] = lambda params: {"locations": [here]}
         found.answers["references"] = lambda params: {
@@ -159,8 +163,8 @@ RENAME: list[Answer] = [
 
 
 @pytest.mark.req("T14", "H6")
-async def test_a_rename_is_an_edit_of_the_agent_in_open_and_other_files(tmp_path: Path) -> None:
-    async with desk(tmp_path, RENAME, ALL, mode="ask") as found, anyio.create_task_group() as tasks:
+async def test_a_rename_is_an_edit_of_the_agent_in_open_and_closed_files(tmp_path: Path) -> None:
+    async with language_rig(tmp_path, RENAME, ALL, mode="ask") as found, anyio.create_task_group() as tasks:
         found.answers["rename"] = lambda params: {"documents": found.renamed(params["newName"])}
         session_id = await found.editor.new_session(provider="anthropic")
         tasks.start_soon(found.editor.approve_all)
@@ -170,7 +174,7 @@ async def test_a_rename_is_an_edit_of_the_agent_in_open_and_other_files(tmp_path
         asked = await found.editor.client.event("approval_requested", tool="rename_symbol")
         assert [write["action"] for write in asked["data"]["effect"]["files"]] == ["modify", "modify"]
         assert found.editor.documents[found.a].source == A.replace("total", "sum_of")
-        assert (tmp_path / "a.py").read_text() == A  # it is open: the editor has it, unsaved
+        assert (tmp_path / "a.py").read_text() == A  # the file is open: the change is in the editor, unsaved
         assert (tmp_path / "b.py").read_text() == B.replace("total", "sum_of")
         output = (await found.result("rename_symbol"))["output"]
         assert output.startswith("Renamed total to sum_of in 2 files:\n\na.py:1: def sum_of(rows):")
@@ -182,8 +186,8 @@ async def test_a_rename_is_an_edit_of_the_agent_in_open_and_other_files(tmp_path
 
 
 @pytest.mark.req("T14")
-async def test_an_answer_about_an_earlier_version_is_asked_for_again(tmp_path: Path) -> None:
-    async with desk(tmp_path, RENAME, ALL) as found:
+async def test_an_answer_for_an_old_version_is_requested_again(tmp_path: Path) -> None:
+    async with language_rig(tmp_path, RENAME, ALL) as found:
         versions = iter([7, 3])
 
         def rename(params: dict[str, Any]) -> dict[str, Any]:
@@ -199,20 +203,20 @@ async def test_an_answer_about_an_earlier_version_is_asked_for_again(tmp_path: P
 
 
 NONSENSE: list[tuple[Any, str]] = [
-    ("no language server answers for a.py", "could not tell: no language server answers for a.py"),
-    ({}, "makes no sense (at documents)"),
-    ({"documents": "all"}, "makes no sense (at documents)"),
+    ("no language server answers for a.py", "could not answer: no language server answers for a.py"),
+    ({}, "is malformed (at documents)"),
+    ({"documents": "all"}, "is malformed (at documents)"),
     (
         {"documents": [{"uri": "A", "edits": [{"startLine": -1, "endLine": 0, "newText": ""}]}]},
-        "makes no sense",
+        "is malformed",
     ),
     (
         {"documents": [{"uri": "A", "edits": [{"startLine": 2**80, "endLine": 0, "newText": ""}]}]},
-        "makes no sense",
+        "is malformed",
     ),
     (
         {"documents": [{"uri": "https://x/a.py", "edits": [at("", 0, 4, 9, newText="x")]}]},
-        "which is no file",
+        "which is not a file",
     ),
     (
         {"documents": [{"uri": "A", "edits": [at("", 0, 4, 9, newText="x"), at("", 0, 8, 9, newText="y")]}]},
@@ -234,8 +238,8 @@ NONSENSE: list[tuple[Any, str]] = [
 
 
 @pytest.mark.req("T14", "R5")
-async def test_what_makes_no_sense_is_an_error_of_the_call_and_changes_nothing(tmp_path: Path) -> None:
-    async with desk(tmp_path, RENAME * len(NONSENSE), ALL) as found:
+async def test_a_nonsensical_answer_is_an_error_of_the_call_and_changes_nothing(tmp_path: Path) -> None:
+    async with language_rig(tmp_path, RENAME * len(NONSENSE), ALL) as found:
         session_id = await found.editor.new_session(provider="anthropic")
         for number, (answer, words) in enumerate(NONSENSE):
             told = json.loads(json.dumps(answer).replace('"A"', json.dumps(found.a)))
@@ -251,8 +255,8 @@ async def test_what_makes_no_sense_is_an_error_of_the_call_and_changes_nothing(t
 
 
 @pytest.mark.req("T14")
-async def test_a_call_that_is_stopped_while_the_client_thinks_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with desk(tmp_path, [*RENAME, "I see."], ALL) as found:
+async def test_a_call_stopped_before_the_clients_answer_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with language_rig(tmp_path, [*RENAME, "I see."], ALL) as found:
         session_id = await found.editor.new_session(provider="anthropic")
         await found.editor.submit(session_id, "Go on.")
         request = await found.editor.client.event("client_request", what="rename")
@@ -268,16 +272,16 @@ async def test_a_call_that_is_stopped_while_the_client_thinks_leaves_nothing_beh
 
 
 @pytest.mark.req("T14", "H12")
-async def test_problems_are_pulled_or_taken_from_what_was_told(tmp_path: Path) -> None:
+async def test_diagnostics_are_pulled_or_taken_from_reports(tmp_path: Path) -> None:
     script: list[Answer] = [[ToolCall("diagnostics", {})], "Done."]
     told = {"startLine": 1, "endLine": 1, "message": "odd", "source": "lint"}
-    async with desk(tmp_path, script, {"diagnostics": True}) as found:
+    async with language_rig(tmp_path, script, {"diagnostics": True}) as found:
         await found.editor.client.notify("agent/diagnostics", {"uri": found.b, "items": [told]})
         session_id = await found.editor.new_session(provider="anthropic")
         await found.ask(session_id)
         assert (await found.result("diagnostics"))["output"] == "b.py:2: error: odd (lint)"
         assert found.asked == []
-    async with desk(tmp_path, script, ALL) as found:
+    async with language_rig(tmp_path, script, ALL) as found:
         stale = {"uri": found.a, "items": [told]}
         await found.editor.client.notify("agent/diagnostics", stale)
         file = {"uri": found.b, "items": [{**told, "severity": 2, "code": 7}], "settled": False}
@@ -291,13 +295,13 @@ async def test_problems_are_pulled_or_taken_from_what_was_told(tmp_path: Path) -
 
 
 @pytest.mark.req("H12")
-async def test_an_edit_asks_for_problems_where_the_client_tells_none_by_itself(tmp_path: Path) -> None:
+async def test_an_edit_requests_diagnostics_from_a_client_that_does_not_report_them(tmp_path: Path) -> None:
     script: list[Answer] = [
         [ToolCall("read_file", {"file_path": "a.py"})],
         [ToolCall("edit_file", {"file_path": "a.py", "old_string": "sum(rows)", "new_string": "sum(row)"})],
         "Done.",
     ]
-    async with desk(tmp_path, script, {"language": True}, diagnosticsWaitMs=30_000) as found:
+    async with language_rig(tmp_path, script, {"language": True}, diagnosticsWaitMs=30_000) as found:
 
         def checked(params: dict[str, Any]) -> dict[str, Any]:
             problem = {"startLine": 1, "endLine": 1, "message": "no name row"}
@@ -315,13 +319,13 @@ async def test_an_edit_asks_for_problems_where_the_client_tells_none_by_itself(t
 
 
 @pytest.mark.req("T14", "X6")
-async def test_a_rename_reaches_no_file_that_an_edit_would_not_reach(tmp_path: Path) -> None:
+async def test_a_rename_changes_no_file_that_an_edit_could_not_change(tmp_path: Path) -> None:
     project, outside = tmp_path / "project", tmp_path / "outside.py"
     project.mkdir()
     for path in (outside, project / "hidden.py", project / ".env"):
         path.write_text("total\n")
     (project / IGNORE_FILE).write_text("hidden.py\n")
-    async with desk(project, RENAME * 3, ALL) as found:
+    async with language_rig(project, RENAME * 3, ALL) as found:
         editor = found.editor
         session_id = await editor.new_session(provider="anthropic")
         for number, path in enumerate((outside, project / ".env", project / "hidden.py")):
@@ -331,7 +335,7 @@ async def test_a_rename_reaches_no_file_that_an_edit_would_not_reach(tmp_path: P
             }
             start = len(editor.client.received)
             await editor.submit(session_id, "Go on.")
-            if path.name != "hidden.py":  # what the ignore file names is not even asked about
+            if path.name != "hidden.py":  # files in the ignore file are not even queried
                 event = await editor.client.wait_for(
                     lambda m: m.get("params", {}).get("kind") == "approval_requested", after=start
                 )

@@ -1,4 +1,4 @@
-"""What travels to an editor: of a large document only the range that changes."""
+"""Sizes of messages to an editor: for a large document only the changed range is sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINES = 100_000
 CHANGED = 75_001
 
 MAX_BYTES = 2_000
-"""Of a request, with its range, its names and its label; the document has four million."""
+"""Size of a request with its range, names and label; the document has four million bytes."""
 
 PATCH = (
     f"*** Begin Patch\n*** Update File: large.py\n@@\n-value = {CHANGED}  # a line of the text\n+value = 0\n"
@@ -26,7 +26,7 @@ PATCH = (
 
 @pytest.mark.req("H4", "T4")
 @pytest.mark.parametrize("review", ["after", "before"])
-async def test_edit_of_one_line_of_a_large_document_then_only_its_range_travels(
+async def test_an_edit_of_one_line_in_a_large_document_sends_only_its_range(
     review: str, tmp_path: Path
 ) -> None:
     text = "".join(f"value = {at}  # a line of the text\n" for at in range(LINES))

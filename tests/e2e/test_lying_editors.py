@@ -1,4 +1,4 @@
-"""Editors that lie about their edits, over real stdio, with review after and before: only what a text shows is true."""
+"""Editors that report false results of edits, over real stdio, with review after and before: only the text counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.editor import new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.loopback_script import Answer
-from tests.support.lying_wire import LIES, TOLD_AS_DONE, LyingEditor
+from tests.support.lying_wire import LIES, REPORTED_AS_DONE, LyingEditor
 from tests.support.served import served
 
 OLD = "one\nkeep\ntwo\nkeep\nthree\n"
@@ -25,7 +25,7 @@ NEW = "ONE\nkeep\ntwo\nkeep\nTHREE\n"
 
 
 def answer(body: Mapping[str, Any]) -> Any:
-    """The session is told the name of its file: reads it, writes it anew, and is done."""
+    """Answer by the name of the session's file: read it, write it, end."""
     name = next(iter(re.findall(r"edit (\w+\.txt)", str(body["messages"]))))
     match sum(message["role"] == "assistant" for message in body["messages"]):
         case 0:
@@ -40,7 +40,7 @@ def answer(body: Mapping[str, Any]) -> Any:
 async def editing(
     folder: Path, review: str
 ) -> AsyncIterator[tuple[LyingEditor, dict[str, str], ServerProcess]]:
-    """All files are open, and for each a session has begun to edit it; the sessions by file."""
+    """Open all files, and start a session for each that edits it; yield the sessions by file."""
     for name in LIES:
         (folder / name).write_text(OLD)
     env = {"AGENT_LS_STATE_DIR": str(folder.parent / "state"), "ANTHROPIC_API_KEY": "sk-test-loopback"}
@@ -77,7 +77,7 @@ async def hunks(editor: LyingEditor, session_id: str) -> list[dict[str, Any]]:
 
 
 def demand_in_step(found: list[dict[str, Any]], text: str) -> None:
-    """Each pending hunk is in the text that the user sees, where it is said to be."""
+    """Check that each pending hunk is in the user's text at its reported position."""
     lines = text.splitlines(keepends=True)
     for hunk in found:
         if hunk["state"] == "pending":
@@ -85,7 +85,7 @@ def demand_in_step(found: list[dict[str, Any]], text: str) -> None:
 
 
 @pytest.mark.req("H4", "H6", "R5")
-async def test_edit_when_review_is_after_then_its_result_says_what_the_text_shows(tmp_path: Path) -> None:
+async def test_with_review_after_the_result_matches_the_text(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     async with editing(folder, "after") as (editor, sessions, server):
@@ -93,7 +93,7 @@ async def test_edit_when_review_is_after_then_its_result_says_what_the_text_show
             ended = await event(editor, session_id, "tool_call_end", name="write_file")
             await event(editor, session_id, "processing_end")
             text = editor.documents[(folder / name).as_uri()].source
-            is_done = LIES[name] in TOLD_AS_DONE
+            is_done = LIES[name] in REPORTED_AS_DONE
             assert (text == NEW) == is_done, name
             assert ended["isError"] != is_done, name
             found = await hunks(editor, session_id)
@@ -105,7 +105,7 @@ async def test_edit_when_review_is_after_then_its_result_says_what_the_text_show
 
 
 @pytest.mark.req("H4", "H6", "R5")
-async def test_verdicts_when_review_is_before_then_a_hunk_is_kept_when_the_text_shows_it(
+async def test_with_review_before_a_hunk_is_kept_when_the_text_contains_it(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "project"
@@ -121,7 +121,7 @@ async def test_verdicts_when_review_is_before_then_a_hunk_is_kept_when_the_text_
             result = await editor.client.request("agent/review", wanted)
             text = editor.documents[uri].source
             left = await hunks(editor, session_id)
-            if LIES[name] in TOLD_AS_DONE:
+            if LIES[name] in REPORTED_AS_DONE:
                 assert text == NEW and left == [] and result["refused"] == []
                 assert {hunk["state"] for hunk in result["changed"]} == {"kept"}
                 ended = await event(editor, session_id, "tool_call_end", name="write_file")
@@ -142,7 +142,7 @@ async def test_verdicts_when_review_is_before_then_a_hunk_is_kept_when_the_text_
 
 
 @pytest.mark.req("H4", "R3")
-async def test_editor_that_goes_before_it_answers_an_edit_then_the_turn_is_settled_and_the_text_as_it_was(
+async def test_if_the_editor_disconnects_before_answering_the_turn_settles_and_the_text_is_unchanged(
     tmp_path: Path,
 ) -> None:
     script: list[Answer] = [
@@ -161,7 +161,7 @@ async def test_editor_that_goes_before_it_answers_an_edit_then_the_turn_is_settl
             folder = found.folder(session_id)
             await found.client.hang_up()
             assert await found.server.exit_code() == 1
-            # Had it not settled, the process would have been ended where it stood: without these.
+            # If the call had not settled, its process would have been ended before it wrote these events.
             lines = log_path(folder).read_text().splitlines()
             kinds = [json.loads(line)["event"]["kind"] for line in lines if line.startswith('{"event":')]
             assert kinds.count("tool_call_end") == 2 and kinds[-1] == "session_end"

@@ -1,4 +1,4 @@
-"""One file by many names: as editors write uris, as models name paths. Nothing is written behind an open document."""
+"""One file under many names, as editors write URIs and models write paths. No open document is changed on disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import anyio
 import pytest
 from lsprotocol import types as lsp
 
-from agent_ls.server.documents import SyncedDocument
+from agent_ls.server.lsp.documents import SyncedDocument
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.served import Served, served
 
@@ -29,7 +29,7 @@ def _vscode(path: str) -> str:
 
 
 def _lower_hex(path: str) -> str:
-    """As some clients of Vim write it: %c3%b6 for %C3%B6."""
+    """Return a URI as some Vim clients write it: %c3%b6 for %C3%B6."""
     return "".join(
         f"%{byte:02x}" if chr(byte) not in SAFE else chr(byte) for byte in b"file://" + path.encode()
     )
@@ -52,15 +52,15 @@ STYLES: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class File:
-    """`opened` is the uri that it is open by, `told` that by which its change is told; the model names it `named`."""
+    """`opened` is the URI of the open document, `reported` the URI in its changes; the model uses the path `named`."""
 
     path: Path
     opened: str
-    told: str
+    reported: str
     named: str
 
     async def show(self, found: Served) -> None:
-        """The editor opens it, and its user types at its start."""
+        """Open the file in the editor and type at its start."""
         document = SyncedDocument(self.opened, TEXT, 1, found.editor.abilities)
         found.editor.documents[self.opened] = document
         item = {"uri": self.opened, "languageId": "python", "version": 1, "text": TEXT}
@@ -70,7 +70,7 @@ class File:
         document.version = 2
         at = {"line": 0, "character": 0}
         change = {"range": {"start": at, "end": at}, "text": TYPED}
-        params = {"textDocument": {"uri": self.told, "version": 2}, "contentChanges": [change]}
+        params = {"textDocument": {"uri": self.reported, "version": 2}, "contentChanges": [change]}
         await found.client.notify("textDocument/didChange", params)
 
     @property
@@ -80,7 +80,7 @@ class File:
 
 
 async def check_edited(tmp_path: Path, files: Sequence[File]) -> None:
-    """The model changes a line of each. What a file of several names asks is allowed."""
+    """The model changes one line of each file. Approvals for files with several names are allowed."""
     reads, edits = zip(*(file.calls for file in files), strict=True)
     with AnthropicServer([list(reads), list(edits), "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found, anyio.create_task_group() as tasks:
@@ -106,7 +106,7 @@ def made(tmp_path: Path, name: str) -> Path:
     return path
 
 
-async def test_a_document_is_found_however_its_editor_writes_uris(tmp_path: Path) -> None:
+async def test_a_document_is_found_for_every_uri_form_of_its_editor(tmp_path: Path) -> None:
     files = []
     for number, style in enumerate(STYLES.values()):
         path = made(tmp_path, f"{number} {NAME}")
@@ -114,7 +114,7 @@ async def test_a_document_is_found_however_its_editor_writes_uris(tmp_path: Path
     await check_edited(tmp_path, files)
 
 
-async def test_changes_are_taken_though_they_are_told_by_another_uri_of_the_file(tmp_path: Path) -> None:
+async def test_changes_with_another_uri_of_the_file_are_applied(tmp_path: Path) -> None:
     files = []
     for number, style in enumerate(STYLES.values()):
         path = made(tmp_path, f"{number} {NAME}")
@@ -128,7 +128,7 @@ def _linked(path: Path) -> str:
 
 
 def _other_case(path: Path) -> str:
-    """As a file system has it that does not tell letters by their size: one file, two names."""
+    """Return the path in another case, which on a case-insensitive file system is the same file."""
     os.link(path, path.with_name(path.name.upper()))
     return path.name.upper()
 
@@ -154,7 +154,7 @@ NAMES: Sequence[Callable[[Path], str]] = (
 )
 
 
-async def test_a_document_is_found_by_whatever_name_the_model_gives_its_file(tmp_path: Path) -> None:
+async def test_a_document_is_found_for_every_path_that_the_model_uses(tmp_path: Path) -> None:
     files = []
     for number, name in enumerate(NAMES):
         path = made(tmp_path, f"{number} {NAME}")
@@ -162,8 +162,8 @@ async def test_a_document_is_found_by_whatever_name_the_model_gives_its_file(tmp
     await check_edited(tmp_path, files)
 
 
-async def test_a_document_is_found_in_a_workspace_that_is_opened_through_a_link(tmp_path: Path) -> None:
-    """The editor has the name with the link; commands tell the model the one without."""
+async def test_a_document_is_found_in_a_workspace_opened_through_a_link(tmp_path: Path) -> None:
+    """The editor uses the path with the link; commands report the path without it to the model."""
     (tmp_path / "real").mkdir()
     real = made(tmp_path / "real", "a.py")
     (tmp_path / "project").symlink_to(real.parent)

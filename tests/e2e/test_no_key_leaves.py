@@ -1,8 +1,8 @@
-"""A known key is put into every path that leads in; of all that leaves, no byte holds it (R6, X5).
+"""Put a known key into every input: no output contains a byte of it (R6, X5).
 
-What leaves: each message to the client but the texts of documents, stderr, and each file of the state folder: log,
-title, draft, outputs, recording, figures. The user's own files are not altered, nor are the copies (blobs) that a
-roll back puts in their place; the model is sent what the user wrote.
+Outputs are: each message to the client except document texts, stderr, and each file of the state folder (log,
+title, draft, outputs, recording, figures). The user's own files stay unchanged, and so do their copies for a
+roll back (blobs); the model gets the user's text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.loop.redaction import MARK
+from agent_ls.loop.calls.redaction import MARK
 from tests.support.commands import environment, provider_variables, run
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError, server_process
@@ -21,8 +21,8 @@ from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Text, To
 
 pytestmark = pytest.mark.req("R6", "X5", "H16")
 
-KEY = "of-no-known-form/0123456789"  # so that only the step that knows it can find it
-AWS = "AKIAABCDEFGHIJKLMNOP"  # of a known form, and nobody's of ours
+KEY = "of-no-known-form/0123456789"  # only the step that knows the key can find it
+AWS = "AKIAABCDEFGHIJKLMNOP"  # of a known form, and not a real key
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ ANSWERS: list[Answer] = [
 ]
 
 
-async def test_key_that_comes_in_by_any_way_leaves_by_none(folder: Path) -> None:
+async def test_a_key_from_any_input_is_in_no_output(folder: Path) -> None:
     with AnthropicServer(ANSWERS, key=KEY) as provider:
         state = folder.parent / "state"
         env = {"ANTHROPIC_BASE_URL": provider.base_url, "AGENT_LS_STATE_DIR": str(state)}
@@ -130,6 +130,7 @@ async def everything_is_asked(editor: Editor, session_id: str) -> list[Any]:
         await ask("agent/history", {**named, "limit": 100}),
         await ask("agent/export", {**named, "format": "markdown"}),
         await ask("agent/export", {**named, "format": "jsonl"}),
+        await ask("agent/export", {**named, "format": "html"}),
         await ask("agent/hunks", named),
         await ask("agent/rules", named),
         await ask("agent/rename", {**named, "clientKey": new_key(), "title": f"now {KEY}"}),
@@ -145,7 +146,7 @@ async def everything_is_asked(editor: Editor, session_id: str) -> list[Any]:
 
 
 def check_exports(state: Path, folder: Path, session_id: str, recording: Path) -> None:
-    """Also of what was written before the key was known: it stands in a log now, put there by hand."""
+    """Also check text that was written before the key was known: the test has put it into the log."""
     (log,) = state.rglob("log.jsonl")
     log.write_text(log.read_text().replace(MARK, KEY))
     recording.write_text(recording.read_text().replace(MARK, KEY))
@@ -153,6 +154,7 @@ def check_exports(state: Path, folder: Path, session_id: str, recording: Path) -
     for words in (
         ["sessions", "export", session_id],
         ["sessions", "export", session_id, "--format", "jsonl"],
+        ["sessions", "export", session_id, "--format", "html"],
         ["sessions", "show", session_id],
         ["export", str(recording), "--redact"],
     ):
@@ -162,7 +164,7 @@ def check_exports(state: Path, folder: Path, session_id: str, recording: Path) -
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_key_is_in_no_output_of_a_run_without_an_editor(folder: Path, arguments: list[str]) -> None:
+def test_a_key_is_in_no_output_of_a_headless_run(folder: Path, arguments: list[str]) -> None:
     script: list[Answer] = [
         [Text(f"I heard {KEY}."), ToolCall("shell", {"command": "cat keys.txt"})],
         [ToolCall("shell", {"command": f"touch {KEY.replace('/', '-')}; echo {KEY}"})],

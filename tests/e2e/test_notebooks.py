@@ -70,7 +70,7 @@ async def test_after_a_change_that_cannot_be_read_nothing_is_changed_until_it_is
         await notebook.tell_nonsense()
         await notebook.editor.submit(session_id, "go")
         await notebook.editor.client.event("processing_end", reason="completed")
-        assert "open it anew" in results(provider)[1]
+        assert "open it again" in results(provider)[1]
         assert path.read_text() == TEXT and [cell["text"] for cell in notebook.cells][1] != "y"
 
         await notebook.close()

@@ -1,4 +1,4 @@
-"""Two server processes on one store: one owns a session, the other reads along or takes it over (PROTOCOL, Rules)."""
+"""Two server processes on one store: one owns a session, the other follows it or takes it over."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def is_event(kind: str, **fields: Any) -> Any:
     return fits
 
 
-def check_told(found: Served, session_id: str, first: int, last: int) -> None:
-    """This client has the events with these numbers, in their order, each once."""
+def check_received(found: Served, session_id: str, first: int, last: int) -> None:
+    """Check that this client has the events with these numbers, in order, each once."""
     told = [number for number in seqs(found, session_id) if first <= number <= last]
     assert told == list(range(first, last + 1))
 
 
-async def told_up_to(found: Served, session_id: str, last: int) -> None:
-    """Until this client has the event with the number `last`."""
+async def wait_received(found: Served, session_id: str, last: int) -> None:
+    """Wait until this client has the event with number `last`."""
 
     def fits(message: dict[str, Any]) -> bool:
         params = message.get("params") or {}
@@ -58,13 +58,13 @@ async def told_up_to(found: Served, session_id: str, last: int) -> None:
 
 
 def logged(found: Served, session_id: str) -> list[dict[str, Any]]:
-    """The events of the log, in its order."""
+    """Return the events of the log, in order."""
     lines = (found.folder(session_id) / "log.jsonl").read_text().splitlines()
     return [record["event"] for line in lines if "event" in (record := json.loads(line))]
 
 
 def check_log(found: Served, session_id: str) -> list[dict[str, Any]]:
-    """Numbers from 1 without hole or repetition."""
+    """Check that the log's events are numbered from 1 without gap or repetition; return them."""
     events = logged(found, session_id)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     return events
@@ -76,14 +76,15 @@ async def taken(found: Served, session_id: str, **params: Any) -> dict[str, Any]
             try:
                 answer = await found.change("takeOver", session_id, **params)
             except ResponseError as error:
-                assert error.data["kind"] == "owner_silent"  # an owner on a slow machine: its user asks again
+                # the owner on a slow machine did not answer in time: try again
+                assert error.data["kind"] == "owner_silent"
                 continue
             session: dict[str, Any] = answer["session"]
             assert (session["access"], session["live"]) == ("owner", True)
             return session
 
 
-async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: Path) -> None:
+async def test_a_second_editor_follows_a_session_while_the_first_one_works(tmp_path: Path) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.editor.new_session()
         opened = await second.editor.subscribe(session_id)
@@ -96,9 +97,9 @@ async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: P
 
         await first.work_off(session_id, TASK)
         last = max(seqs(first, session_id))
-        await told_up_to(second, session_id, last)
+        await wait_received(second, session_id, last)
         since = opened["lastSeq"]
-        check_told(second, session_id, since + 1, last)
+        check_received(second, session_id, since + 1, last)
         told = [event for event in first.recorded(session_id) if since < event["seq"] <= last]
         assert [event for event in second.recorded(session_id) if event["seq"] <= last] == told
         assert not [e for e in second.client.events if "seq" not in e and e["kind"] != "access"]
@@ -117,7 +118,7 @@ async def test_a_second_editor_reads_along_while_the_first_one_works(tmp_path: P
         assert again["pending"]["hunks"] == theirs["files"]
         await first.change("rename", session_id, title="Read along")
         renamed = await second.client.event("title", title="Read along")
-        check_told(second, session_id, since + 1, renamed["seq"])
+        check_received(second, session_id, since + 1, renamed["seq"])
         forked = (await second.change("fork", session_id))["session"]
         assert forked["access"] == "owner" and forked["id"] != session_id
 
@@ -147,7 +148,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-async def test_who_reads_along_may_change_nothing_and_is_told_how_to(tmp_path: Path) -> None:
+async def test_a_follower_cannot_change_anything_and_gets_a_hint(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "touch made"})]]) as provider:
         async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
             session_id = await first.editor.new_session(provider="anthropic")
@@ -162,7 +163,7 @@ async def test_who_reads_along_may_change_nothing_and_is_told_how_to(tmp_path: P
                     params = {**params, "requestId": pending["requestId"]}
                 error = await second.refused(method, session_id, **params)
                 assert (error.code, error.data["kind"]) == (1002, "session_busy"), method
-                assert "take it over" in error.data["hint"], method
+                assert "take the session over" in error.data["hint"], method
             await second.client.notify("agent/draft", {"sessionId": session_id, "text": "not mine"})
             await second.change("closeSession", session_id)
             assert "draft" not in await first.editor.subscribe(session_id)
@@ -170,7 +171,7 @@ async def test_who_reads_along_may_change_nothing_and_is_told_how_to(tmp_path: P
             assert logged(first, session_id)[-1]["kind"] == "approval_requested"
 
 
-async def test_hunks_of_a_session_that_is_read_along_are_not_decided_by_their_ids_or_file(
+async def test_hunks_of_a_followed_session_cannot_be_decided_by_id_or_file(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as first:
@@ -191,7 +192,7 @@ async def test_hunks_of_a_session_that_is_read_along_are_not_decided_by_their_id
             assert (await first.ask("hunks", session_id))["files"] == opened["pending"]["hunks"] or True
 
 
-async def test_an_idle_session_is_taken_over_and_the_one_before_reads_on(tmp_path: Path) -> None:
+async def test_an_idle_session_is_taken_over_and_the_former_owner_follows_it(tmp_path: Path) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.task_done()
         opened = await second.editor.subscribe(session_id)
@@ -205,14 +206,14 @@ async def test_an_idle_session_is_taken_over_and_the_one_before_reads_on(tmp_pat
 
         await second.work_off(session_id, "And once more.")
         last = max(seqs(second, session_id))
-        await told_up_to(first, session_id, last)
-        check_told(first, session_id, min(seqs(first, session_id)), last)
-        check_told(second, session_id, opened["lastSeq"] + 1, last)
+        await wait_received(first, session_id, last)
+        check_received(first, session_id, min(seqs(first, session_id)), last)
+        check_received(second, session_id, opened["lastSeq"] + 1, last)
         check_log(second, session_id)
 
 
-async def test_who_reads_along_does_what_its_own_session_asks_of_it(tmp_path: Path) -> None:
-    """The server asks a client by the session that it subscribed to last, whoever has that."""
+async def test_a_follower_still_answers_requests_of_its_own_session(tmp_path: Path) -> None:
+    """The server sends a client's requests to the session that it subscribed to last, whichever process owns it."""
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.editor.new_session()
         own = await second.editor.new_session()
@@ -229,7 +230,7 @@ def owner(found: Served) -> dict[str, Any]:
     return {"pid": found.server.process.pid, "host": socket.gethostname(), "program": "Visual Studio Code"}
 
 
-async def test_hunks_are_decided_by_who_took_the_session_over_and_by_nobody_else(tmp_path: Path) -> None:
+async def test_only_the_new_owner_decides_about_hunks(tmp_path: Path) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.task_done()
         await second.editor.subscribe(session_id)
@@ -251,7 +252,7 @@ async def test_hunks_are_decided_by_who_took_the_session_over_and_by_nobody_else
         assert told["data"]["hunks"][0]["id"] == hunk["id"]
 
 
-async def test_a_turn_that_streams_ends_as_interrupted_with_what_was_said(tmp_path: Path) -> None:
+async def test_a_streaming_turn_is_interrupted_with_its_text_kept(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half of ", gate, "it.")], "The other."]) as provider:
         async with (
@@ -271,18 +272,18 @@ async def test_a_turn_that_streams_ends_as_interrupted_with_what_was_said(tmp_pa
             assert ended["data"]["reason"] == "interrupted"
             said = await second.client.event("assistant_text_end")
             assert said["data"]["text"] == "Half of "
-            # What was queued waits for its user, as after any interrupt, and is the taker's now.
+            # Queued messages wait for the user, as after any interrupt, and belong to the new owner.
             await second.change("queue", session_id, startNow=queued["queuedId"])
             await second.client.event("assistant_text_end", text="The other.")
             await second.client.event("processing_end", reason="completed")
             last = check_log(second, session_id)[-1]["seq"]
-            await told_up_to(second, session_id, last)
-            await told_up_to(first, session_id, last)
-            check_told(second, session_id, opened["lastSeq"] + 1, last)
-            check_told(first, session_id, min(seqs(first, session_id)), last)
+            await wait_received(second, session_id, last)
+            await wait_received(first, session_id, last)
+            check_received(second, session_id, opened["lastSeq"] + 1, last)
+            check_received(first, session_id, min(seqs(first, session_id)), last)
 
 
-async def test_a_turn_that_waits_for_a_person_waits_on_with_the_same_request(tmp_path: Path) -> None:
+async def test_a_turn_waiting_for_the_user_keeps_waiting_with_the_same_request(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "touch made"})], "Made."]) as provider:
         async with (
             served(tmp_path, provider=provider) as first,
@@ -306,16 +307,16 @@ async def test_a_turn_that_waits_for_a_person_waits_on_with_the_same_request(tmp
             await second.client.event("processing_end", reason="completed")
             assert (second.project / "made").exists()
             last = check_log(second, session_id)[-1]["seq"]
-            await told_up_to(first, session_id, last)
-            check_told(first, session_id, min(seqs(first, session_id)), last)
-            check_told(second, session_id, opened["lastSeq"] + 1, last)
+            await wait_received(first, session_id, last)
+            check_received(first, session_id, min(seqs(first, session_id)), last)
+            check_received(second, session_id, opened["lastSeq"] + 1, last)
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     return {"requestId": asked["data"]["requestId"], "decision": "allow", "scope": "once"}
 
 
-async def test_a_killed_owner_is_followed_by_who_asks_for_it(tmp_path: Path) -> None:
+async def test_after_a_killed_owner_the_session_can_be_taken_over(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half", gate)]]) as provider:
         async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
@@ -337,7 +338,7 @@ async def test_a_killed_owner_is_followed_by_who_asks_for_it(tmp_path: Path) -> 
         gate.open()
 
 
-async def test_an_owner_that_stands_still_is_forced_and_writes_nothing_when_it_goes_on(
+async def test_a_frozen_owner_is_replaced_by_force_and_writes_nothing_afterwards(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
@@ -370,13 +371,15 @@ async def test_an_owner_that_stands_still_is_forced_and_writes_nothing_when_it_g
             texts = [e["data"]["text"] for e in events if e["kind"] == "assistant_text_end"]
             assert "By the other." in texts and not any("more" in text for text in texts)
             last = events[-1]["seq"]
-            await told_up_to(second, session_id, last)
-            await told_up_to(first, session_id, last)
-            check_told(second, session_id, opened["lastSeq"] + 1, last)
-            check_told(first, session_id, min(seqs(first, session_id)), last)
+            await wait_received(second, session_id, last)
+            await wait_received(first, session_id, last)
+            check_received(second, session_id, opened["lastSeq"] + 1, last)
+            check_received(first, session_id, min(seqs(first, session_id)), last)
 
 
-async def test_of_two_that_take_it_at_once_one_has_it_and_the_other_is_told(tmp_path: Path) -> None:
+async def test_of_two_simultaneous_take_overs_one_succeeds_and_the_other_gets_an_error(
+    tmp_path: Path,
+) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second, served(tmp_path) as third:
         session_id = await first.editor.new_session()
         for found in (second, third):
@@ -408,7 +411,7 @@ async def test_of_two_that_take_it_at_once_one_has_it_and_the_other_is_told(tmp_
         assert not list(first.folder(session_id).glob("handover*"))
 
 
-async def test_a_run_without_an_editor_is_seen_and_taken_over_and_ends(tmp_path: Path) -> None:
+async def test_a_headless_run_can_be_followed_and_taken_over_and_ends(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half", gate)], "Mine."]) as provider:
         async with served(tmp_path, provider=provider) as second:
@@ -428,17 +431,17 @@ async def test_a_run_without_an_editor_is_seen_and_taken_over_and_ends(tmp_path:
             check_log(second, found["id"])
 
 
-async def test_a_session_that_its_owner_deletes_is_none_for_who_read_along(tmp_path: Path) -> None:
+async def test_a_session_deleted_by_its_owner_is_unknown_to_its_followers(tmp_path: Path) -> None:
     async with served(tmp_path) as first, served(tmp_path) as second:
         session_id = await first.editor.new_session()
         await second.editor.subscribe(session_id)
         await first.change("deleteSession", session_id, force=True)
         with anyio.fail_after(DEADLINE_S):
-            while True:  # it is read a moment later
+            while True:  # the log is read a moment later
                 error = await second.refused("submit", session_id, input=TEXT)
                 if error.data["kind"] != "session_busy":
                     break
-        assert error.data["kind"] == "session_closed"
+        assert error.data["kind"] == "unknown_session"
         assert (await second.refused("takeOver", session_id)).data["kind"] == "unknown_session"
 
 
@@ -449,7 +452,7 @@ async def listed(found: Served, session_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("how", ["question", "proposal"])
-async def test_what_a_turn_asks_beside_approvals_waits_on_too(tmp_path: Path, how: str) -> None:
+async def test_pending_questions_of_a_turn_are_taken_over_too(tmp_path: Path, how: str) -> None:
     call = (
         ToolCall("ask_user", {"question": "Which one?", "choices": ["this", "that"]})
         if how == "question"

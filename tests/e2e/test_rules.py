@@ -35,7 +35,7 @@ async def test_a_rule_is_stored_listed_by_all_faces_and_taken_back(tmp_path: Pat
             listed = run("policy", "list", cwd=found.project, environ=home)
             assert rule["id"] in listed.out and listed.code == 0
             assert (
-                "allowed by your rule"
+                "Allowed by your rule"
                 in run("policy", "explain", "touch c", "--mode", "ask", cwd=found.project, environ=home).out
             )
 

@@ -1,4 +1,4 @@
-"""What the user has typed and not saved, before a command reads the file: by the setting, over real stdio (H8)."""
+"""Unsaved text before a command reads the file: saved or reported, by the setting, over real stdio (H8)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALLS = [[ToolCall("shell", {"command": "cat a.py"})]] * 2
         ("agent", "Save", "old\n", 0),
     ],
 )
-async def test_a_command_reads_what_the_setting_says(
+async def test_a_command_reads_the_text_that_the_setting_selects(
     tmp_path: Path, policy: str, answer: str | None, read: str, questions: int
 ) -> None:
     project = tmp_path / "project"

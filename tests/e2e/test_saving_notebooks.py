@@ -1,4 +1,4 @@
-"""What is not saved of an open notebook, before a command reads the file: by the setting, over real stdio (H8, H15)."""
+"""Unsaved cells of an open notebook before a command reads the file: by the setting, over real stdio (H8, H15)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDIT = edit(action="replace", cell="2", source="y = 5")
 
 
 async def cat_of(notebook: NotebookEditor, session_id: str) -> str:
-    """What the last command of the turn read, and was told."""
+    """Return the output of the turn's last command, as the model received it."""
     client = notebook.editor.client
     await notebook.editor.submit(session_id, "go")
     await client.event("processing_end", reason="completed")
@@ -47,7 +47,7 @@ def sources(path: Path) -> list[str]:
         ("never", True, "", False),
     ],
 )
-async def test_a_command_reads_the_cells_that_the_setting_says(
+async def test_a_command_reads_the_cells_that_the_setting_selects(
     tmp_path: Path, policy: str, is_edited: bool, does: str, saved: bool
 ) -> None:
     script = (READ, EDIT, CAT) if is_edited else (CAT,)
@@ -76,7 +76,7 @@ async def test_a_command_reads_the_cells_that_the_setting_says(
         assert len(asked) == (policy == "ask" and does == "types")
 
 
-async def test_what_was_typed_as_the_editor_was_asked_is_not_saved(tmp_path: Path) -> None:
+async def test_text_typed_during_the_save_request_is_not_saved(tmp_path: Path) -> None:
     async with opened(tmp_path, READ, EDIT, CAT) as (notebook, session_id, path, _):
 
         async def type_more() -> None:
@@ -88,7 +88,7 @@ async def test_what_was_typed_as_the_editor_was_asked_is_not_saved(tmp_path: Pat
         assert "the user's unsaved changes" in output and path.read_text() == TEXT
 
 
-async def test_cells_that_are_as_the_file_has_them_are_not_saved_however_it_is_laid_out(
+async def test_unchanged_cells_are_not_saved_in_any_layout(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path, CAT, save="auto") as (notebook, session_id, path, _):
@@ -101,7 +101,7 @@ async def test_cells_that_are_as_the_file_has_them_are_not_saved_however_it_is_l
         assert not [e for e in notebook.editor.client.events if e["kind"] == "save_requested"]
 
 
-async def test_a_notebook_whose_file_has_other_cells_by_now_is_not_saved_over_it(tmp_path: Path) -> None:
+async def test_a_notebook_whose_file_has_changed_is_not_saved_over_it(tmp_path: Path) -> None:
     async with opened(tmp_path, CAT, save="auto") as (notebook, session_id, path, _):
         newer = TEXT.replace("x = 1", "x = 9")
         path.write_text(newer)
@@ -111,7 +111,7 @@ async def test_a_notebook_whose_file_has_other_cells_by_now_is_not_saved_over_it
         assert "the file on disk has others" in output and path.read_text() == newer
 
 
-async def test_what_is_typed_after_a_save_is_the_user_s_again(tmp_path: Path) -> None:
+async def test_text_typed_after_a_save_is_a_user_change(tmp_path: Path) -> None:
     async with opened(tmp_path, READ, EDIT, CAT) as (notebook, session_id, path, _):
         await notebook.type(0, "# Typed")
         await notebook.save()
@@ -120,7 +120,7 @@ async def test_what_is_typed_after_a_save_is_the_user_s_again(tmp_path: Path) ->
         assert "Not saved" not in output and sources(path) == ["# Typed", "y = 5", "as it is"]
 
 
-async def test_what_the_user_saves_while_a_process_runs_is_no_change_of_the_process(tmp_path: Path) -> None:
+async def test_a_save_by_the_user_during_a_process_is_not_its_change(tmp_path: Path) -> None:
     start = [ToolCall("shell", {"command": "mkfifo go; cat go", "background": True})]
     async with opened(tmp_path, start, "Started.") as (notebook, session_id, path, _):
         client = notebook.editor.client

@@ -36,7 +36,7 @@ async def editing(project: Path, name: str = "vscode") -> AsyncIterator[tuple[Ed
 
 @asynccontextmanager
 async def approving(editor: Editor) -> AsyncIterator[None]:
-    """Meanwhile the user says yes to everything, and his editor does what it is asked."""
+    """Allow every request in this block, with an editor that does what it is asked."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.approve_all)
         tasks.start_soon(editor.do_as_asked)
@@ -50,7 +50,7 @@ def recorded(editor: Editor, session_id: str) -> list[dict[str, Any]]:
 
 @pytest.mark.req("H1", "H3", "H4", "H6", "H7")
 @pytest.mark.parametrize("name", ["vscode", "neovim"])
-async def test_a_task_is_done_in_the_open_buffer_and_reviewed_hunk_by_hunk(name: str, project: Path) -> None:
+async def test_a_task_edits_the_open_buffer_and_is_reviewed_hunk_by_hunk(name: str, project: Path) -> None:
     cart = project / "shop" / "cart.py"
     unsaved = "# not saved yet 😋\n" + cart.read_text()
     async with editing(project, name) as (editor, _):
@@ -85,7 +85,7 @@ async def test_a_task_is_done_in_the_open_buffer_and_reviewed_hunk_by_hunk(name:
 
 
 @pytest.mark.req("H4", "H6")
-async def test_before_a_command_what_only_the_agent_changed_is_saved(project: Path) -> None:
+async def test_agent_only_changes_are_saved_before_a_command(project: Path) -> None:
     cart = project / "shop" / "cart.py"
     async with editing(project) as (editor, _):
         document = await editor.open(cart)
@@ -101,7 +101,7 @@ async def test_before_a_command_what_only_the_agent_changed_is_saved(project: Pa
 
 
 @pytest.mark.req("H4")
-async def test_before_a_command_what_the_user_has_not_saved_stays_so_and_the_model_is_told(
+async def test_unsaved_user_changes_stay_unsaved_before_a_command_and_the_model_is_informed(
     project: Path,
 ) -> None:
     cart = project / "shop" / "cart.py"
@@ -119,7 +119,7 @@ async def test_before_a_command_what_the_user_has_not_saved_stays_so_and_the_mod
 
 
 @pytest.mark.req("H4")
-async def test_a_file_that_is_not_open_is_written_to_disk_and_the_editor_told(project: Path) -> None:
+async def test_a_file_that_is_not_open_is_written_to_disk_and_the_editor_is_notified(project: Path) -> None:
     cart = project / "shop" / "cart.py"
     async with editing(project) as (editor, _):
         session_id = await editor.new_session()
@@ -133,7 +133,7 @@ async def test_a_file_that_is_not_open_is_written_to_disk_and_the_editor_told(pr
 
 
 @pytest.mark.req("H3")
-async def test_a_client_that_comes_back_gets_what_it_missed_and_no_more(project: Path) -> None:
+async def test_a_reconnecting_client_gets_exactly_the_missed_events(project: Path) -> None:
     async with editing(project) as (editor, _):
         session_id = await editor.new_session()
         await editor.submit(session_id, TASK)
@@ -154,7 +154,7 @@ async def test_a_client_that_comes_back_gets_what_it_missed_and_no_more(project:
 
 
 @pytest.mark.req("H7")
-async def test_the_first_answer_to_an_approval_stands(project: Path) -> None:
+async def test_the_first_answer_to_an_approval_wins(project: Path) -> None:
     async with editing(project) as (editor, _):
         session_id = await editor.new_session()
         await editor.submit(session_id, TASK)
@@ -171,7 +171,7 @@ async def test_the_first_answer_to_an_approval_stands(project: Path) -> None:
 
 
 @pytest.mark.req("H2")
-async def test_the_same_client_key_is_one_request(project: Path) -> None:
+async def test_requests_with_the_same_client_key_have_one_effect(project: Path) -> None:
     async with editing(project) as (editor, _):
         key = new_key()
         made = {"clientKey": key, "provider": "walkthrough"}
@@ -190,7 +190,7 @@ async def test_the_same_client_key_is_one_request(project: Path) -> None:
 
 
 @pytest.mark.req("H2", "L6")
-async def test_steer_queue_interrupt_and_abort_do_what_they_say(project: Path) -> None:
+async def test_steer_queue_interrupt_and_abort_work(project: Path) -> None:
     async with editing(project) as (editor, _):
         client, session_id = editor.client, await editor.new_session()
         turn = await editor.submit(session_id, TASK)
@@ -221,7 +221,7 @@ async def test_steer_queue_interrupt_and_abort_do_what_they_say(project: Path) -
         await client.request("agent/abort", {"sessionId": session_id})
         await client.event("session_end")
         with pytest.raises(ResponseError) as closed:
-            await editor.submit(session_id, "more")
+            await client.request("agent/compact", {"sessionId": session_id, "clientKey": new_key()})
         assert closed.value.data["kind"] == "session_closed"
         assert (await editor.subscribe(session_id))["session"]["state"] == "IDLE"
 
@@ -249,7 +249,7 @@ PARAMS_ERRORS: list[tuple[str, dict[str, Any] | None, str]] = [
     ("agent/submit", {"sessionId": 7}, "invalid_params"),
     ("agent/submit", {"sessionId": "s", "clientKey": "k", "input": []}, "invalid_params"),
     ("agent/submit", {"sessionId": "s", "clientKey": "k", "input": [{"type": "dance"}]}, "invalid_params"),
-    ("agent/submit", {"sessionId": "s", "clientKey": "k", "input": text_input("x")}, "session_closed"),
+    ("agent/submit", {"sessionId": "s", "clientKey": "k", "input": text_input("x")}, "unknown_session"),
     ("agent/submit", {"sessionId": "s", "clientKey": "k", "input": text_input(" ")}, "invalid_params"),
     ("agent/subscribe", {"sessionId": "s-none"}, "unknown_session"),
     ("agent/subscribe", {"sessionId": "../../etc/passwd"}, "unknown_session"),
@@ -270,7 +270,7 @@ PARAMS_ERRORS: list[tuple[str, dict[str, Any] | None, str]] = [
 
 
 @pytest.mark.req("R5")
-async def test_a_request_that_cannot_be_done_says_why_and_what_next(project: Path) -> None:
+async def test_a_refused_request_says_why_and_what_to_do_next(project: Path) -> None:
     async with editing(project) as (editor, server):
         for method, params, kind in PARAMS_ERRORS:
             with pytest.raises(ResponseError) as caught:
@@ -282,16 +282,16 @@ async def test_a_request_that_cannot_be_done_says_why_and_what_next(project: Pat
 
 
 @pytest.mark.req("H8")
-async def test_a_client_that_did_not_announce_events_is_told_how(project: Path) -> None:
+async def test_a_client_that_did_not_announce_events_gets_a_hint(project: Path) -> None:
     async with editing(project, "minimal") as (editor, _):
         with pytest.raises(ResponseError) as refused:
             await editor.new_session()
         assert refused.value.data["kind"] == "not_negotiated"
-        assert "experimental.agentLs" in refused.value.data["hint"]
+        assert "experimental.agentLs" in refused.value.data["detail"]
 
 
 @pytest.mark.req("H8")
-async def test_a_plugin_of_another_version_is_told_once_and_treated_as_stock(project: Path) -> None:
+async def test_an_incompatible_plugin_is_reported_once_and_treated_as_plugin_free(project: Path) -> None:
     async with server_process() as server:
         capabilities = {"experimental": {"agentLs": {"version": 99, "events": True}}}
         result = await server.client.initialize(folder=project, capabilities=capabilities)
@@ -302,7 +302,7 @@ async def test_a_plugin_of_another_version_is_told_once_and_treated_as_stock(pro
             await Editor(server.client).new_session()
 
 
-async def test_settings_that_are_wrong_are_told_and_the_rest_holds(project: Path) -> None:
+async def test_invalid_settings_are_reported_and_the_rest_applies(project: Path) -> None:
     async with server_process() as server:
         editor = Editor(server.client)
         await editor.start(project, provider="walkthrough", noSuchThing=1)
@@ -311,12 +311,12 @@ async def test_settings_that_are_wrong_are_told_and_the_rest_holds(project: Path
         await editor.new_session(provider=None)
 
 
-async def test_settings_that_change_hold_for_the_sessions_made_from_then_on(project: Path) -> None:
+async def test_changed_settings_apply_to_later_sessions(project: Path) -> None:
     async with server_process() as server:
         editor = Editor(server.client)
         await editor.start(project, provider="walkthrough")
         before = await editor.new_session(provider=None)
-        for settings in (None, {}, {"other": {"mode": "full"}}, 7):  # of other servers, or nothing at all
+        for settings in (None, {}, {"other": {"mode": "full"}}, 7):  # of other servers, or without content
             await server.client.notify("workspace/didChangeConfiguration", {"settings": settings})
         changed = {
             "agentLs": {"provider": "walkthrough", "mode": "plan", "providers": {"ollama": {}}, "mood": 1}
@@ -332,7 +332,7 @@ async def test_settings_that_change_hold_for_the_sessions_made_from_then_on(proj
 
 
 @pytest.mark.req("R3", "R4", "H7")
-async def test_a_killed_server_is_resumed_with_all_but_the_running_turn(project: Path) -> None:
+async def test_a_resume_after_a_kill_keeps_everything_but_the_running_turn(project: Path) -> None:
     key = new_key()
     async with editing(project) as (editor, server):
         session_id = await editor.new_session()
@@ -346,7 +346,7 @@ async def test_a_killed_server_is_resumed_with_all_but_the_running_turn(project:
         events = resumed["events"]
         assert [event["seq"] for event in events] == list(range(1, resumed["lastSeq"] + 1))
         assert events[before[0]["seq"] - 1 : before[-1]["seq"]] == before
-        assert resumed["session"]["state"] == "AWAITING_INPUT"  # what was asked still is
+        assert resumed["session"]["state"] == "AWAITING_INPUT"  # the question is still pending
         assert await editor.submit(session_id, TASK, clientKey=key) == submitted
         await editor.client.request("agent/interrupt", {"sessionId": session_id, "clientKey": new_key()})
         await editor.client.event("processing_end", reason="interrupted")
@@ -358,7 +358,7 @@ async def test_a_killed_server_is_resumed_with_all_but_the_running_turn(project:
 
 @pytest.mark.req("R4", "L16")
 @pytest.mark.parametrize("how", ["hang up", "shutdown", "SIGTERM"])
-async def test_the_end_of_the_editor_ends_what_a_command_started(how: str, project: Path) -> None:
+async def test_the_end_of_the_editor_ends_processes_of_commands(how: str, project: Path) -> None:
     tests = project / "tests" / "test_cart.py"
     pid_file = project / "pid"
     async with editing(project) as (editor, server):

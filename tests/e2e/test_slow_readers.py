@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import pytest
 
-from agent_ls.server.framing import frame
+from agent_ls.server.transport.framing import frame
 from tests.support.editor import Editor
-from tests.support.framed_client import ServerProcess, server_process
+from tests.support.framed_client import ServerProcess, is_event, server_process
 from tests.support.loopback import AnthropicServer, Text, ToolCall
 
 PIECES = [f"{number:07} " for number in range(12_000)]
@@ -28,9 +29,13 @@ def peak_bytes(server: ServerProcess) -> int:
     return int(line.split()[1]) * 1024
 
 
+def is_end_of(session_id: str, message: dict[str, Any]) -> bool:
+    return is_event("processing_end")(message) and message["params"]["sessionId"] == session_id
+
+
 @linux_only
 @pytest.mark.req("E4", "R5", "H3")
-async def test_client_when_it_stops_reading_during_a_flood_costs_bounded_memory_and_catches_up(
+async def test_a_client_that_stops_reading_during_a_flood_costs_bounded_memory_and_catches_up(
     tmp_path: Path,
 ) -> None:
     noisy = ToolCall("shell", {"command": f"yes 0123456789 | head -c {PRINTED}"})
@@ -56,11 +61,38 @@ async def test_client_when_it_stops_reading_during_a_flood_costs_bounded_memory_
             assert sum(len(event["data"]["text"]) for event in live) < 5 * MIB
 
 
+@pytest.mark.req("E4", "R5", "H3")
+async def test_a_client_that_reads_nothing_of_two_sessions_is_answered_at_once(
+    tmp_path: Path,
+) -> None:
+    noisy = ToolCall("shell", {"command": f"yes 0123456789 | head -c {PRINTED}"})
+
+    def answer(body: Any) -> Any:
+        words = str(body["messages"][-1])
+        if "tool_result" in words:
+            return "Done."
+        return [noisy] if "noise" in words else [Text(*PIECES)]
+
+    with AnthropicServer(answer) as provider:
+        env = {"ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
+        async with server_process(env=env) as server:
+            editor = Editor(server.client)
+            await editor.start(tmp_path)
+            ids = [await editor.new_session(provider="anthropic", mode="full") for _ in range(2)]
+            for session_id, words in zip(ids, ("text", "noise"), strict=True):
+                await editor.submit(session_id, f"Make {words}.")
+            server.client.stop_reading()
+            await anyio.to_thread.run_sync(provider.wait_for_requests, 3)
+            asked = await server.client.start("agent/sessions", {})
+            server.client.go_on_reading()
+            assert len((await server.client.result(asked))["sessions"]) == 2
+            for session_id in ids:
+                await server.client.wait_for(partial(is_end_of, session_id))
+
+
 @linux_only
 @pytest.mark.req("E4", "R5")
-async def test_client_when_it_sends_without_reading_is_read_no_further_and_gets_each_answer_in_the_end() -> (
-    None
-):
+async def test_a_client_that_sends_without_reading_is_paused_and_gets_each_answer_in_the_end() -> None:
     command = (sys.executable, "-m", "tests.support.wire_server")
     count, sent = 200, 0
     async with server_process(command) as server, anyio.create_task_group() as tasks:
@@ -89,7 +121,7 @@ async def test_client_when_it_sends_without_reading_is_read_no_further_and_gets_
 
 
 @pytest.mark.req("R5")
-async def test_message_when_it_is_announced_as_too_large_is_refused_before_its_body_is_read() -> None:
+async def test_a_message_announced_as_too_large_is_refused_before_its_body_is_read() -> None:
     async with server_process() as server:
         await server.client.initialize()
         await server.client.send_raw(b"Content-Length: 68719476736\r\n\r\n")
@@ -98,7 +130,7 @@ async def test_message_when_it_is_announced_as_too_large_is_refused_before_its_b
 
 
 @pytest.mark.req("R5")
-async def test_message_when_it_is_nested_deep_is_answered_and_the_server_lives(tmp_path: Path) -> None:
+async def test_a_deeply_nested_message_is_answered_and_the_server_continues(tmp_path: Path) -> None:
     async with server_process() as server:
         client = server.client
         await client.initialize(folder=tmp_path)

@@ -1,4 +1,6 @@
-"""An editor without a plugin (H8): a whole session by a chat document, prompts, code actions, progress and marks."""
+"""An editor without a plugin (H8): a whole session through a chat document, prompts, code actions, progress,
+diagnostics.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ async def test_a_scripted_conversation_completes_with_only_the_server(name: str,
         assert editor.open_prompts == 0 and editor.most_prompts == 1
         cart = project / "shop" / "cart.py"
         changed = await anyio.Path(cart).read_text()
-        marks = await editor.marks(cart)  # all of them announce that they show diagnostics
+        marks = await editor.marks(cart)  # all of these editors announce diagnostics
         assert marks[0]["source"] == "agent-ls" and marks[0]["severity"] == 3
         await editor.open(cart)
         line = marks[0]["range"]["start"]["line"]
@@ -58,17 +60,45 @@ async def test_a_scripted_conversation_completes_with_only_the_server(name: str,
         assert not editor.problems, editor.problems
 
 
+@pytest.mark.req("H8")
+async def test_code_lenses_are_refreshed_when_they_differ_and_not_at_every_step_of_a_turn(
+    project: Path,
+) -> None:
+    cart, command = project / "shop" / "cart.py", ToolCall("shell", {"command": "touch made"})
+    edit = ToolCall(
+        "edit_file", {"file_path": "shop/cart.py", "old_string": "RATE = 0.1", "new_string": "RATE = 0.2"}
+    )
+    look = ToolCall("read_file", {"file_path": "shop/cart.py"})
+    with AnthropicServer([*[[command]] * 4, [look], [edit], "All done."]) as provider:
+        env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
+        async with server_process(env=env) as server:
+            editor = StockEditor(server.client, "vscode")
+            editor.on_prompt = lambda titles: "Allow once"
+            await editor.start(project, provider="anthropic")
+            await editor.open(project / "chat.agent.md", "")
+            await editor.open(cart)
+            assert await editor.lenses(cart) == []
+            await editor.say(TASK)
+            await editor.chat_until("## you\n\n", after="All done.")
+            while not (titles := await editor.lenses(cart)):
+                seen = editor.lens_refreshes
+                await editor.until(lambda seen=seen: editor.lens_refreshes > seen)  # type: ignore[misc]
+            assert titles[0].startswith("Keep")
+            assert editor.prompts_shown == 5
+            assert editor.lens_refreshes <= 2
+
+
 @pytest.mark.req("H8", "H7")
 @pytest.mark.parametrize(
     "answer", [None, {}, {"title": ""}, {"title": "allow once"}, {"title": 7}, [], "error"]
 )
-async def test_an_answer_that_is_no_offered_title_approves_nothing(answer: Any, project: Path) -> None:
+async def test_an_answer_that_is_not_an_offered_title_approves_nothing(answer: Any, project: Path) -> None:
     async with chatting(project) as editor:
         editor.on_prompt = lambda titles: answer
         await editor.say(TASK)
         await editor.until(lambda: editor.prompts_shown == 1 and editor.open_prompts == 0)
         chat = project / "chat.agent.md"
-        await editor.chat_until("Waiting for you")
+        await editor.chat_until("Asks for approval")
         offered = await editor.actions(chat, 0, 0)
         titles = [item["title"] for item in offered if "Allow" in item["title"] or "Deny" in item["title"]]
         assert titles[0].startswith("Deny: ") and titles[1].startswith("Allow once: ")
@@ -78,7 +108,7 @@ async def test_an_answer_that_is_no_offered_title_approves_nothing(answer: Any, 
 
 
 @pytest.mark.req("H8", "H7")
-async def test_a_prompt_is_shown_when_the_chat_has_what_it_asks_about(project: Path) -> None:
+async def test_a_prompt_is_displayed_after_the_chat_contains_its_request(project: Path) -> None:
     chat, seen = project / "chat.agent.md", list[str]()
 
     def looks(titles: list[str]) -> str:
@@ -89,12 +119,12 @@ async def test_a_prompt_is_shown_when_the_chat_has_what_it_asks_about(project: P
         editor.on_prompt = looks
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
-    assert [text.rstrip().endswith("`agentLs.deny`.") for text in seen] == [True] * 4
+    assert [text.rstrip().endswith("`agentLs.approve`.") for text in seen] == [True] * 4
     assert "```diff" in seen[0] and "python3 -m unittest" in seen[1]
 
 
 @pytest.mark.req("H8", "H7")
-async def test_a_prompt_that_is_never_answered_is_taken_back_when_an_action_answers(project: Path) -> None:
+async def test_an_unanswered_prompt_is_withdrawn_when_a_code_action_answers(project: Path) -> None:
     async with chatting(project) as editor:
         editor.on_prompt = None
         await editor.say(TASK)
@@ -108,11 +138,11 @@ async def test_a_prompt_that_is_never_answered_is_taken_back_when_an_action_answ
 
 
 @pytest.mark.req("H8", "H11")
-async def test_an_editor_that_takes_edits_after_commands_only_gets_the_answer_with_the_next_one(
+async def test_an_editor_that_takes_edits_only_after_commands_gets_the_answer_with_the_next_one(
     project: Path,
 ) -> None:
     chat = project / "chat.agent.md"
-    async with chatting(project, "kate") as editor:  # it takes them for two seconds
+    async with chatting(project, "kate") as editor:  # this editor delays its diagnostics by two seconds
         editor.takes_edits = False
         editor.on_prompt = lambda titles: "Allow once"
         assert not [it for it in await editor.actions(chat, 0, 0) if it["title"] == "Show the answer"]
@@ -133,7 +163,7 @@ async def test_an_editor_that_takes_edits_after_commands_only_gets_the_answer_wi
 
 
 @pytest.mark.req("H8")
-async def test_progress_shows_a_turn_and_its_button_stops_it(project: Path) -> None:
+async def test_progress_displays_a_turn_and_its_cancel_button_stops_it(project: Path) -> None:
     async with chatting(project, "vscode") as editor:
         editor.on_prompt = None
         await editor.say(TASK)
@@ -149,7 +179,7 @@ async def test_progress_shows_a_turn_and_its_button_stops_it(project: Path) -> N
 @pytest.mark.parametrize(
     ("name", "notify", "expected"), [("eglot", "unseen", 1), ("eglot", "off", 0), ("vscode", "unseen", 0)]
 )
-async def test_the_end_of_a_turn_is_told_once_where_no_progress_tells_it(
+async def test_the_end_of_a_turn_is_reported_once_without_progress(
     project: Path, name: str, notify: str, expected: int
 ) -> None:
     async with chatting(project, name, notify=notify) as editor:
@@ -162,7 +192,7 @@ async def test_the_end_of_a_turn_is_told_once_where_no_progress_tells_it(
 
 
 @pytest.mark.req("H8")
-async def test_what_the_user_types_while_an_answer_streams_stays_and_is_not_sent(project: Path) -> None:
+async def test_text_typed_while_an_answer_streams_is_kept_and_not_sent(project: Path) -> None:
     async with chatting(project) as editor:
         chat = project / "chat.agent.md"
         editor.on_prompt = lambda titles: "Allow once"
@@ -175,12 +205,12 @@ async def test_what_the_user_types_while_an_answer_streams_stays_and_is_not_sent
 
 
 @pytest.mark.req("H8", "R4")
-async def test_a_chat_goes_on_in_its_session_after_a_restart(project: Path) -> None:
+async def test_a_chat_continues_its_session_after_a_restart(project: Path) -> None:
     chat = project / "chat.agent.md"
     async with chatting(project) as editor:
         editor.on_prompt = None
         await editor.say(TASK)
-        await editor.chat_until("Waiting for you")
+        await editor.chat_until("Asks for approval")
         text = editor.documents[chat.as_uri()].source
         await editor.client.shut_down()
     async with server_process() as server:
@@ -188,13 +218,13 @@ async def test_a_chat_goes_on_in_its_session_after_a_restart(project: Path) -> N
         editor.on_prompt = lambda titles: "Allow once"
         await editor.start(project, provider="walkthrough")
         await editor.open(chat, text)
-        whole = await editor.chat_until("## you\n\n", after="Waiting for you")
+        whole = await editor.chat_until("## you\n\n", after="Asks for approval")
         assert whole.startswith(text.rstrip("\n")) and "Allowed." in whole
         assert whole.count("## agent <!--") == 1
 
 
 @pytest.mark.req("H8", "R4")
-async def test_a_chat_whose_answer_was_cut_by_the_end_of_the_editor_can_be_gone_on_with(
+async def test_a_chat_whose_answer_was_interrupted_by_the_editors_end_can_be_continued(
     project: Path,
 ) -> None:
     chat, halfway, gate = project / "chat.agent.md", Gate(), Gate()
@@ -218,7 +248,7 @@ async def test_a_chat_whose_answer_was_cut_by_the_end_of_the_editor_can_be_gone_
 
 
 @pytest.mark.req("H8", "R4")
-async def test_an_answer_that_was_never_saved_is_brought_back(project: Path) -> None:
+async def test_an_unsaved_answer_is_restored(project: Path) -> None:
     chat = project / "chat.agent.md"
     async with chatting(project, mode="full") as editor:
         await editor.say(TASK)
@@ -235,7 +265,7 @@ async def test_an_answer_that_was_never_saved_is_brought_back(project: Path) -> 
 
 
 @pytest.mark.req("H8")
-async def test_a_chat_that_was_closed_while_its_answer_came_has_all_of_it_when_it_is_opened_again(
+async def test_a_chat_closed_during_its_answer_has_all_of_it_when_reopened(
     project: Path,
 ) -> None:
     chat, cart = project / "chat.agent.md", project / "shop" / "cart.py"
@@ -280,7 +310,7 @@ async def test_an_answer_that_ends_with_a_question_can_be_answered(project: Path
 
 @pytest.mark.req("H8", "T7", "L15")
 @pytest.mark.parametrize("way", ["words", "action"])
-async def test_what_the_agent_asks_stands_in_the_chat_and_is_answered_there(way: str, project: Path) -> None:
+async def test_a_question_of_the_agent_is_in_the_chat_and_answered_there(way: str, project: Path) -> None:
     chat = project / "chat.agent.md"
     ask = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "US Dollar"]})
     with AnthropicServer([[Text("Let me see."), ask], "So be it."]) as provider:
@@ -300,7 +330,7 @@ async def test_what_the_agent_asks_stands_in_the_chat_and_is_answered_there(way:
 
 
 @pytest.mark.req("H8", "L6")
-async def test_a_message_below_a_heading_of_ones_own_steers_the_turn_that_runs(project: Path) -> None:
+async def test_a_message_below_the_users_own_heading_steers_the_running_turn(project: Path) -> None:
     chat, gate = project / "chat.agent.md", Gate()
     look = ToolCall("read_file", {"file_path": "shop/cart.py"})
     with AnthropicServer([[Text("I look."), gate, look], "In Euro."]) as provider:
@@ -308,16 +338,18 @@ async def test_a_message_below_a_heading_of_ones_own_steers_the_turn_that_runs(p
             await editor.say("Go.")
             await editor.chat_until("I look.")
             await editor.say("\n## you\n\nIn Euro, please.")
-            await editor.save(chat)  # twice is told once
+            await editor.save(chat)  # saving twice sends the message once
             gate.open()
-            await editor.chat_until("told meanwhile: In Euro, please.")
-            text = await editor.chat_until("## you\n\n", after="told meanwhile: In Euro, please.")
+            await editor.chat_until("sent to the model: In Euro, please.")
+            text = await editor.chat_until("## you\n\n", after="sent to the model: In Euro, please.")
         assert json.dumps(provider.requests[1].body["messages"]).count("In Euro, please.") == 1
-    assert text.index("## you\n\nIn Euro, please.") < text.index("told meanwhile") < text.index("In Euro.\n")
+    assert (
+        text.index("## you\n\nIn Euro, please.") < text.index("sent to the model") < text.index("In Euro.\n")
+    )
 
 
 @pytest.mark.req("H8")
-async def test_at_and_slash_are_completed_where_they_mean_something(project: Path) -> None:
+async def test_at_and_slash_are_completed_where_they_have_a_meaning(project: Path) -> None:
     async with chatting(project) as editor:
         chat = project / "chat.agent.md"
         await editor.append(chat, "ü look at @car")
@@ -339,7 +371,7 @@ async def test_at_and_slash_are_completed_where_they_mean_something(project: Pat
 
 
 @pytest.mark.req("H8", "R5")
-async def test_commands_that_make_no_sense_say_why(project: Path) -> None:
+async def test_invalid_commands_return_a_reason(project: Path) -> None:
     async with chatting(project) as editor:
         senseless: list[tuple[str, list[Any]]] = [
             ("agentLs.send", [{"uri": "file:///elsewhere.agent.md"}]),
@@ -361,7 +393,7 @@ async def test_commands_that_make_no_sense_say_why(project: Path) -> None:
 
 
 @pytest.mark.req("H8")
-async def test_lines_of_a_file_are_asked_about_by_an_action(project: Path) -> None:
+async def test_a_code_action_asks_about_lines_of_a_file(project: Path) -> None:
     async with chatting(project) as editor:
         cart, chat = project / "shop" / "cart.py", project / "chat.agent.md"
         await editor.open(cart)

@@ -58,10 +58,10 @@ async def test_each_chat_offers_the_answers_to_its_own_questions_only(chat: Path
     with AnthropicServer([touch, touch, "Done."]) as provider:
         async with told_by(provider, chat, mode="ask") as editor:
             await editor.say("Go.")
-            await editor.chat_until("Waiting for you")
+            await editor.chat_until("Asks for approval")
             await editor.open(other, "")
             await editor.say("Go.")
-            await editor.chat_until("Waiting for you")
+            await editor.chat_until("Asks for approval")
 
             async def allowing(path: Path) -> list[dict[str, Any]]:
                 return [it for it in await editor.actions(path, 0, 0) if it["title"].startswith("Allow once")]
@@ -248,11 +248,11 @@ async def test_a_chat_says_where_changes_wait_for_a_verdict(chat: Path) -> None:
     with AnthropicServer([[read], [edit], "Done."]) as provider:
         async with told_by(provider, chat, mode="full", review="before") as editor:
             await editor.say("Go.")
-            await editor.chat_until(f"> **Waiting for you.** Changes are proposed in `{cart}`: keep or undo")
+            await editor.chat_until(f"> **Proposed changes** in `{cart}`: they are made when")
             (keep, *_) = await editor.actions(cart, 8, 8)
             await editor.choose(keep)
             text = await editor.chat_until("Done.")
-    assert text.count("Waiting for you") == 1
+    assert text.count("Proposed changes") == 1
 
 
 @pytest.mark.req("H7")
@@ -264,9 +264,9 @@ async def test_what_is_asked_in_two_documents_of_one_session_is_asked_once(chat:
             text = await editor.chat_until("## you\n\n", after="One.")
             await editor.open(other, f"{text}Go.\n")
             await editor.save(other)
-            await editor.chat_until("Waiting for you")
+            await editor.chat_until("Asks for approval")
             editor.chat = chat
-            await editor.chat_until("Waiting for you")
+            await editor.chat_until("Asks for approval")
             cart = chat.parent / "shop" / "cart.py"
             offered = [it for it in await editor.actions(cart, 0, 0) if it["title"].startswith("Allow once")]
             assert len(offered) == 1

@@ -54,7 +54,7 @@ async def test_nonsense_is_answered_and_approves_nothing(project: Path) -> None:
         chat = project / "chat.agent.md"
         await editor.open(chat, "")
         await editor.say(TASK)
-        await editor.chat_until("Waiting for you")
+        await editor.chat_until("Asks for approval")
         for method in ("codeAction", "codeLens", "completion"):
             for params in NONSENSE:
                 with anyio.move_on_after(30) as limit:

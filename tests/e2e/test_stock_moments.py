@@ -101,7 +101,7 @@ async def test_a_chat_that_is_saved_twice_at_once_is_sent_once_and_nothing_is_co
             await editor.actions(chat, 0, 0)
             gate.open()
             await editor.chat_until("## you\n\n", after="All done.")
-            assert "still at work" not in str(editor.client.received)
+            assert "still working" not in str(editor.client.received)
         assert len(provider.requests) == 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_owners import check_log, is_event, taken, told_up_to
+from tests.e2e.test_owners import check_log, is_event, taken, wait_received
 from tests.support.editor import new_key
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.served import Served, served
@@ -55,7 +55,7 @@ async def test_changes_in_another_editors_unsaved_text_are_told_of_and_to_be_rev
             told = await second.client.event("warning", code="unsaved_elsewhere")
             assert "2 changes" in told["data"]["message"] and "shop/cart.py" in told["data"]["message"]
             assert f"process {first.server.process.pid}" in told["data"]["message"]
-            await told_up_to(first, session_id, told["seq"])  # its user reads it too
+            await wait_received(first, session_id, told["seq"])  # its user reads it too
             assert not await open_files(second, session_id)
 
             await first.editor.save(path)

@@ -96,7 +96,7 @@ async def test_without_the_token_the_connection_is_refused_and_others_go_on(
         (["--tcp", "0"], "--token-file"),
         (["--tcp", "0.0.0.0:0", "--token-file", "t"], "not this machine"),
         (["--tcp", "example.org:80", "--token-file", "t"], "not this machine"),
-        (["--tcp", "many", "--token-file", "t"], "no address"),
+        (["--tcp", "many", "--token-file", "t"], "is not an address"),
         (["--tcp", "0", "--token-file", "short"], "shorter"),
         (["--tcp", "0", "--token-file", "open"], "chmod 600"),
     ],

@@ -1,4 +1,4 @@
-"""Commands over real stdio: one id each, read along, ended alone, told when they end (H2, T5, L16)."""
+"""Commands over real stdio: one id each, followed output, ended one by one, their end reported (H2, T5, L16)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BACKGROUND = {"command": "touch made; echo ready; exec sleep 1000", "background"
 
 @asynccontextmanager
 async def commanding(tmp_path: Path, script: Sequence[Any]) -> AsyncIterator[tuple[Served, str]]:
-    """A session whose model has begun with the script; its command is allowed."""
+    """Run a session whose model has started the script; its command is allowed."""
     with AnthropicServer(script) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic")
@@ -29,7 +29,9 @@ async def commanding(tmp_path: Path, script: Sequence[Any]) -> AsyncIterator[tup
 
 
 async def read_until(found: Served, session_id: str, terminal_id: str, wanted: str) -> dict[str, Any]:
-    """All of a running command's output, once it holds what is wanted; each answer goes on where one ended."""
+    """Return the output of a running command once it contains `wanted`; each request continues where the last
+    answer ended.
+    """
     text, offset = "", 0
     while True:
         read = await found.ask("terminalOutput", session_id, terminalId=terminal_id, offset=offset)
@@ -39,7 +41,7 @@ async def read_until(found: Served, session_id: str, terminal_id: str, wanted: s
 
 
 @pytest.mark.req("H2", "T5")
-async def test_a_command_that_its_call_waits_for_is_listed_read_and_ended_alone(tmp_path: Path) -> None:
+async def test_a_foreground_command_is_listed_read_and_ended_alone(tmp_path: Path) -> None:
     call = ToolCall("shell", {"command": "touch made; echo begun; exec sleep 1000", "timeout_ms": 600000})
     async with commanding(tmp_path, [[call], "I see."]) as (found, session_id):
         opened = (await found.client.event("terminal_open"))["data"]
@@ -69,7 +71,7 @@ async def test_a_command_that_its_call_waits_for_is_listed_read_and_ended_alone(
 
 
 @pytest.mark.req("H2", "T5")
-async def test_a_background_command_has_one_id_and_tells_when_it_ends_after_its_turn(tmp_path: Path) -> None:
+async def test_a_background_command_has_one_id_and_reports_its_end_after_its_turn(tmp_path: Path) -> None:
     async with commanding(tmp_path, [[ToolCall("shell", BACKGROUND)], "Started."]) as (found, session_id):
         await found.client.event("processing_end", reason="completed")
         opened = (await found.client.event("terminal_open"))["data"]
@@ -95,7 +97,7 @@ async def test_a_background_command_has_one_id_and_tells_when_it_ends_after_its_
 
 @pytest.mark.req("R3", "L16")
 @pytest.mark.parametrize("is_killed", [True, False])
-async def test_a_background_command_that_ends_with_its_process_is_told_to_have_ended(
+async def test_a_background_command_that_ends_with_its_process_is_reported_as_ended(
     tmp_path: Path, is_killed: bool
 ) -> None:
     async with commanding(tmp_path, [[ToolCall("shell", BACKGROUND)], "Started."]) as (found, session_id):
@@ -115,7 +117,7 @@ async def test_a_background_command_that_ends_with_its_process_is_told_to_have_e
 
 @pytest.mark.req("R4", "T5")
 @pytest.mark.parametrize("how", ["left", "taken over"])
-async def test_background_commands_end_with_the_process_that_has_the_session_and_the_model_is_told_once(
+async def test_background_commands_end_with_their_owner_and_the_model_is_informed_once(
     how: str, tmp_path: Path
 ) -> None:
     token = new_token()
@@ -139,9 +141,7 @@ async def test_background_commands_end_with_the_process_that_has_the_session_and
                     await second.editor.submit(session_id, "And now?")
                     await second.client.event("assistant_text_end", text=said)
                     told = str(provider.requests[number].body["messages"])
-                    assert (
-                        told.count("Your background processes have ended with the old one: touch made") == 1
-                    )
+                    assert told.count("Your background processes have ended: touch made") == 1
                 assert (await second.ask("terminals", session_id))["terminals"] == []
 
 
@@ -152,7 +152,7 @@ def events_id(events: list[dict[str, Any]]) -> str:
 
 @pytest.mark.req("H2", "T5")
 @pytest.mark.parametrize("keep", [None, True, False])
-async def test_an_interrupt_keeps_or_ends_what_the_turn_started_in_the_background(
+async def test_an_interrupt_keeps_or_ends_background_commands_as_requested(
     keep: bool | None, tmp_path: Path
 ) -> None:
     asking = ToolCall("shell", {"command": "touch more"})

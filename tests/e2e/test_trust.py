@@ -1,4 +1,6 @@
-"""Trust over real stdio: asked and answered by each face, read and taken back, and told by an editor that knows."""
+"""Trust over real stdio: asked and answered by each client, listed and revoked, and reported by an editor
+that knows it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.app.sample import copy_sample_project
-from agent_ls.app.trust import TRUST_VARIABLE
 from tests.support.commands import environment, run
 from tests.support.editor import new_key
 from tests.support.framed_client import CAPABILITIES, server_process
@@ -28,7 +30,7 @@ def _undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(TRUST_VARIABLE)
 
 
-async def test_a_folder_is_trusted_by_an_approval_listed_by_all_faces_and_taken_back(tmp_path: Path) -> None:
+async def test_a_folder_is_trusted_by_an_approval_listed_by_all_clients_and_revoked(tmp_path: Path) -> None:
     with AnthropicServer([[EDIT], "Done.", [EDIT], "Refused."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic", mode="edits")
@@ -64,7 +66,7 @@ async def test_a_folder_is_trusted_by_an_approval_listed_by_all_faces_and_taken_
             assert run("trust", "forget", cwd=found.project, environ=home).code == 1
 
 
-async def test_a_request_answers_what_a_session_is_asking(tmp_path: Path) -> None:
+async def test_a_trust_request_answers_the_pending_approval(tmp_path: Path) -> None:
     with AnthropicServer(["Hello."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic")
@@ -77,7 +79,7 @@ async def test_a_request_answers_what_a_session_is_asking(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("told", [True, "yes", 1, None])
-async def test_what_the_user_trusts_in_his_editor_is_not_asked_again_and_not_kept(
+async def test_folders_trusted_in_the_editor_are_not_asked_about_and_not_stored(
     tmp_path: Path, told: object
 ) -> None:
     project = tmp_path / "project"
@@ -85,7 +87,7 @@ async def test_what_the_user_trusts_in_his_editor_is_not_asked_again_and_not_kep
     capabilities = deepcopy(CAPABILITIES["vscode"])
     capabilities["experimental"]["agentLs"]["workspaceTrusted"] = told
     async with server_process(env={"AGENT_LS_STATE_DIR": str(tmp_path / "state")}) as server:
-        # A setting of that name may come from a file of the folder: it is no more than an unknown setting.
+        # A setting of that name may come from a file of the folder; it is treated as an unknown setting.
         options = {"agentLs": {"workspaceTrusted": True}}
         await server.client.initialize(
             folder=project, capabilities=capabilities, initializationOptions=options

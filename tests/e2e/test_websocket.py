@@ -19,8 +19,8 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
-from agent_ls.server.framing import MAX_BODY_BYTES
-from agent_ls.server.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
+from agent_ls.server.transport.framing import MAX_BODY_BYTES
+from agent_ls.server.transport.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
 from tests.support import commands, frame_echo
 from tests.support.editor import Editor
 from tests.support.framed_client import DEADLINE_S, ServerProcess, server_process
@@ -414,9 +414,9 @@ async def test_above_the_limit_a_connection_is_closed_and_the_others_stay(
         (["--ws", "0"], "--token-file"),
         (["--ws", "0.0.0.0:0", "--token-file", "t"], "not this machine"),
         (["--ws", "0", "--token-file", "open"], "chmod 600"),
-        (["--ws", "0", "--token-file", "t", "--origin", "*"], "no origin"),
-        (["--ws", "0", "--token-file", "t", "--origin", "null"], "no origin"),
-        (["--ws", "0", "--token-file", "t", "--origin", "https://a.example/path"], "no origin"),
+        (["--ws", "0", "--token-file", "t", "--origin", "*"], "is not the origin"),
+        (["--ws", "0", "--token-file", "t", "--origin", "null"], "is not the origin"),
+        (["--ws", "0", "--token-file", "t", "--origin", "https://a.example/path"], "is not the origin"),
         (["--tcp", "0", "--token-file", "t", "--origin", "https://a.example"], "for --ws"),
         (["--ws", "0", "--tcp", "0", "--token-file", "t"], "not allowed with"),
     ],

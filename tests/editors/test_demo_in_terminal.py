@@ -44,7 +44,7 @@ def test_the_demo_opens_neovim_and_plays_to_its_end(tmp_path: Path, home: Path) 
         terminal.wait_screen("↪ Note it in CHANGES.md.")
         terminal.press("M-a", "Run this command?", "python3 -m unittest", "I do that")
         terminal.press("M-a", "One test is left", "Make this change?")
-        terminal.press("M-a", "agent 2/2", "Run this command?")
+        terminal.press("M-a", "agent 1 of 2", "Run this command?")
         terminal.press("M-a", "I add a line to CHANGES.md.", "Make this change?")
         terminal.press("M-a", "All tests pass.", "○ idle")
 

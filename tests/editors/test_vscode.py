@@ -23,7 +23,7 @@ PYTHON = str(Path(sys.executable).resolve())
 
 
 @pytest.mark.req("H6", "H7", "H9", "H12", "H17")
-def test_the_walkthrough_session_plays_on_the_server_that_the_package_brings_along(tmp_path: Path) -> None:
+def test_the_walkthrough_session_plays_on_the_packaged_server(tmp_path: Path) -> None:
     copy_sample_project(tmp_path / "shop")
     index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str((vscode.RIG / "wheels").resolve())}
 
@@ -65,7 +65,9 @@ def edit(old: str, new: str) -> ToolCall:
 
 
 class Model:
-    """Answers what the user said with the answers that belong to it, one a request. `heard`: what was new in each."""
+    """Answers each user message with the answers assigned to it, one per request. `heard`: the new texts of
+    each request.
+    """
 
     def __init__(self) -> None:
         self.gates = {"count": Gate(), "never": Gate()}
@@ -109,15 +111,15 @@ class Model:
             "And then rest.": ["Rested."],
         }
 
-    def told(self, words: str) -> str:
-        """What came with these words, in the first request that had them."""
+    def sent_with(self, words: str) -> str:
+        """Return the texts that were sent together with these words, from the first request that contains them."""
         found = [new for new in self.heard if words in new]
         assert found, f"{words!r} is in none of {self.heard}"
         return found[0]
 
 
 @pytest.mark.req("H6", "H7", "H9", "H12", "H16", "H17")
-def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path: Path) -> None:
+def test_a_working_session_behaves_as_expected_and_survives_a_reload(tmp_path: Path) -> None:
     project = tmp_path / "store"
     (project / "old").mkdir(parents=True)
     (project / "stock.py").write_text(STOCK)
@@ -141,16 +143,16 @@ def test_a_session_of_work_goes_as_a_user_expects_and_survives_a_reload(tmp_path
             },
         )
 
-    assert "Only the bolts." in model.told("Only the bolts."), "steered within the turn"
-    assert "the old one is still needed" in model.told("still needed")
-    assert "Say parts, not pieces." in model.told("Go on.")
+    assert "Only the bolts." in model.sent_with("Only the bolts."), "steered within the turn"
+    assert "the old one is still needed" in model.sent_with("still needed")
+    assert "Say parts, not pieces." in model.sent_with("Go on.")
     assert not (project / "old").exists()
     stored = b"".join(path.read_bytes() for path in state.rglob("*") if path.is_file())
     assert vscode.KEY.encode() not in stored
 
 
 @pytest.mark.req("H6", "H9", "H12")
-def test_proposals_are_decided_first_and_sessions_are_kept_as_things(tmp_path: Path) -> None:
+def test_proposals_are_decided_first_and_sessions_are_managed(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)
@@ -176,12 +178,12 @@ def test_proposals_are_decided_first_and_sessions_are_kept_as_things(tmp_path: P
     assert "As you like." not in str(bodies[4]) and "refused" in bodies[4][-1][1]
     assert "the unit is missing" in str(bodies[7])
     assert "the second" not in (project / "stock.py").read_text()
-    told = (project / "told.md").read_text()
-    assert "Tidy the names." in told and "As you like." in told
+    exported = (project / "told.md").read_text()
+    assert "Tidy the names." in exported and "As you like." in exported
 
 
 def wait_for_text(folder: Path, text: str) -> None:
-    """Until a file below holds it."""
+    """Wait until a file below the folder contains the text."""
     deadline = time.monotonic() + 30
     while not any(text in path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()):
         assert time.monotonic() < deadline, f"{text!r} is in no file of {folder}"
@@ -189,7 +191,7 @@ def wait_for_text(folder: Path, text: str) -> None:
 
 
 def scripted(items: int = 0) -> dict[str, Any]:
-    """A server whose sessions are made up, with so many items of history."""
+    """Return the environment for a server with scripted sessions that have this many items of history."""
     command = [str(vscode.RIG / "node/bin/node"), str(vscode.SCRIPTS / "scripted_server.mjs")]
     return {"machine": {"agentLs.command": command}, "env": {"SCRIPT_ITEMS": str(items)}}
 
@@ -208,13 +210,16 @@ def test_a_hostile_answer_does_nothing_in_the_chat_and_axe_finds_nothing_serious
 
 
 @pytest.mark.req("H7", "H9")
-def test_prompt_queue_plan_and_questions_of_the_chat_are_driven_by_hand_and_keys(
-    shop: Path, tmp_path: Path
-) -> None:
+def test_prompt_queue_plan_and_questions_work_by_mouse_and_keys(shop: Path, tmp_path: Path) -> None:
     given = scripted()
     vscode.play(
         "chat_look.mjs", shop, machine=given["machine"], env={"SCRIPT_STATE": str(tmp_path / "draft.json")}
     )
+
+
+@pytest.mark.req("H9")
+def test_the_chat_fits_into_300_400_and_600_px_in_light_and_dark(shop: Path) -> None:
+    vscode.play("chat_widths.mjs", shop, **scripted())
 
 
 @pytest.mark.req("H9")
@@ -223,14 +228,14 @@ def test_ten_thousand_deltas_and_two_thousand_items_leave_the_chat_responsive(sh
 
 
 @pytest.mark.req("H5", "H9", "H17", "T5")
-def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_there(tmp_path: Path) -> None:
+def test_awkward_programs_run_in_terminals_of_the_window_and_take_input_there(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)
     with AnthropicServer(awkward.CALLS, key=vscode.KEY) as server:
 
         def check(at: int) -> None:
-            program, said = awkward.PROGRAMS[at], awkward.told(server, at)
+            program, said = awkward.PROGRAMS[at], awkward.result_text(server, at)
             assert program.says(said), (program.name, said[-600:])
 
         vscode.play(
@@ -240,7 +245,7 @@ def test_awkward_programs_run_in_terminals_of_the_window_and_are_typed_into_ther
             env=vscode.variables(tmp_path / "state", ADA_API_KEY="of-the-editor"),
             answers={
                 "programs": lambda: [{"name": p.name, "keys": p.keys} for p in awkward.PROGRAMS],
-                "isTold": lambda at: awkward.is_told(server, at),
+                "isTold": lambda at: awkward.is_reported(server, at),
                 "check": check,
             },
         )
@@ -300,10 +305,12 @@ def test_an_open_notebook_is_read_and_changed_by_cell_in_the_window(tmp_path: Pa
             machine=vscode.machine(server, mode="edits"),
             env=vscode.variables(tmp_path / "state"),
         )
-        told = str(server.requests[1].body["messages"][-1])
+        result = str(server.requests[1].body["messages"][-1])
         read = str(server.requests[-1].body["messages"][-1])
 
-    assert "x = 2" in told and "cell_type" not in told, "as it was in the window, and no JSON"
+    assert "x = 2" in result and "cell_type" not in result, "as it was in the window, and no JSON"
     assert "x = 4" in read and "Not saved" not in read, "what a command reads"
     sources = ["".join(cell["source"]) for cell in json.loads((project / "a.ipynb").read_text())["cells"]]
-    assert sources == ["# Title", "x = 4", "as it is"], "the undo is not saved"
+    assert sources == ["# Title", "x = 2", "as it is"], (
+        "agent-ls had saved the change, so its undo is saved too"
+    )

@@ -34,7 +34,7 @@ SCRIPT: list[Any] = [
 
 
 @pytest.mark.req("T14", "H9", "H12")
-def test_the_language_server_of_vscode_is_asked_and_a_rename_is_ours(tmp_path: Path) -> None:
+def test_the_language_server_of_vscode_is_queried_and_agent_ls_applies_the_rename(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "cart.js").write_text(CART)
@@ -65,7 +65,7 @@ def test_the_language_server_of_vscode_is_asked_and_a_rename_is_ours(tmp_path: P
 
 
 def results(server: AnthropicServer) -> list[str]:
-    """What each call gave, as the model was told it."""
+    """Return the result of each call, as the model received it."""
     parts = [part for message in server.requests[-1].body["messages"] for part in message["content"]]
     found = [part["content"] for part in parts if isinstance(part, dict) and part["type"] == "tool_result"]
     return [content if isinstance(content, str) else content[0]["text"] for content in found]

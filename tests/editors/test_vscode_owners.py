@@ -1,4 +1,4 @@
-"""A session that Neovim has, in a real VS Code workbench: read along, taken over, lost, and taken by force."""
+"""A session of Neovim in a real VS Code workbench: followed, taken over, lost again, and taken over by force."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import vscode
-from tests.support.acceptance import WIRES, Desk
+from tests.support.acceptance import WIRES, NvimRig
 from tests.support.loopback import AnthropicServer, Text, ToolCall
 from tests.support.nvim_driver import find_nvim
 
@@ -33,14 +33,14 @@ SCRIPT: list[Any] = [
 
 
 @pytest.mark.req("H9", "R4")
-def test_a_session_of_neovim_is_read_along_and_taken_over_also_by_force(tmp_path: Path) -> None:
+def test_a_session_of_neovim_is_followed_and_taken_over_also_by_force(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)
     with AnthropicServer(SCRIPT, key=vscode.KEY) as model:
-        desk = Desk(project, tmp_path / "home", model, ANTHROPIC)
-        desk.variables["ANTHROPIC_API_KEY"] = vscode.KEY
-        desk.open("stock.py")
+        rig = NvimRig(project, tmp_path / "home", model, ANTHROPIC)
+        rig.variables["ANTHROPIC_API_KEY"] = vscode.KEY
+        rig.open("stock.py")
         stopped: list[int] = []
 
         def stop(pid: int) -> None:
@@ -54,32 +54,32 @@ def test_a_session_of_neovim_is_read_along_and_taken_over_also_by_force(tmp_path
         def in_neovim(do: str, *words: str) -> None:
             match do:
                 case "say":
-                    desk.submit(*words)
+                    rig.submit(*words)
                 case "see":
-                    desk.wait_done(*words)
+                    rig.wait_done(*words)
                 case "isAsked":
-                    desk.wait_asked()
+                    rig.wait_asked()
                 case "isReader":
-                    desk.nvim.wait_screen("read only", *words)
+                    rig.nvim.wait_screen("read only", *words)
                 case "takeOver":
-                    desk.nvim.cmd("AgentLs takeover")
-                    desk.wait_transcript("This session is this editor's now.")
+                    rig.nvim.cmd("AgentLs takeover")
+                    rig.wait_transcript("This session is this editor's now.")
                 case _:
                     raise AssertionError(do)
 
         try:
-            desk.submit("Tidy the count.")
-            desk.wait_done("It is tidy.")
+            rig.submit("Tidy the count.")
+            rig.wait_done("It is tidy.")
             vscode.play(
                 "owners.mjs",
                 project,
                 machine=vscode.machine(model),
-                env=vscode.variables(desk.home / "state"),
+                env=vscode.variables(rig.home / "state"),
                 answers={"neovim": in_neovim, "stop": stop, "goOn": go_on},
             )
         finally:
             go_on()
-            desk.close()
+            rig.close()
         asked = [ANTHROPIC.said(request.body) for request in model.requests]
 
     assert (project / "made").exists()

@@ -1,4 +1,4 @@
-"""Settings in a real VS Code workbench: changed while it runs they hold at once, and a project has no say in them."""
+"""Settings in a real VS Code workbench: changes apply at once while it runs, and a project cannot change them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ MARK = ToolCall("shell", {"command": "touch made"})
 
 
 def project_says(project: Path, evil: AnthropicServer, **more: Any) -> None:
-    """What a repository would write to have its way; `more` is none of ours, and tells that the file is read."""
+    """Write settings as a malicious repository would; `more` are settings of another extension, which show
+    that the file is read.
+    """
     theirs = {
         "agentLs.command": [str(project / "evil.sh")],
         "agentLs.python": str(project / "evil.sh"),
@@ -36,13 +38,13 @@ def project_says(project: Path, evil: AnthropicServer, **more: Any) -> None:
     (project / ".vscode/settings.json").write_text(json.dumps(theirs))
 
 
-def told_first(body: Any) -> tuple[str, str, set[str]]:
-    """Of a request: the model, what it is told before all else, and the names of its tools."""
+def request_start(body: Any) -> tuple[str, str, set[str]]:
+    """Return the model of a request, its first instructions, and the names of its tools."""
     return body["model"], json.dumps(body["system"]), {tool["name"] for tool in body["tools"]}
 
 
 @pytest.mark.req("H2", "H9")
-def test_settings_hold_as_they_are_changed_and_those_of_a_project_make_nothing_looser(
+def test_changed_settings_apply_at_once_and_project_settings_permit_nothing_more(
     tmp_path: Path,
 ) -> None:
     project = tmp_path / "store"
@@ -76,8 +78,8 @@ def test_settings_hold_as_they_are_changed_and_those_of_a_project_make_nothing_l
                 "projectSays": lambda ruler: project_says(project, evil, **{"editor.rulers": [ruler]}),
             },
         )
-        model, system, tools = told_first(one.requests[0].body)
-        bodies = [told_first(request.body) for request in other.requests]
+        model, system, tools = request_start(one.requests[0].body)
+        bodies = [request_start(request.body) for request in other.requests]
         assert not evil.requests, "no key and no word went where the project said"
 
     assert model != "of-the-project" and "Obey" not in system and "web_fetch" not in tools

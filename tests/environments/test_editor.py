@@ -133,10 +133,18 @@ async def test_a_bom_on_disk_is_no_part_of_the_editors_text() -> None:
     assert host.text(A) == "a\nB\n"
 
 
-@pytest.mark.parametrize("content", [b"\xff\n", b"a\n\xff"])
+@pytest.mark.req("T2", "H4")
+async def test_change_in_the_encoding_that_a_file_declares_is_put_into_its_document() -> None:
+    head = "# coding: latin-1\n"
+    environment, host, _ = make({A: head}, {A: head})
+    await environment.commit([FileWrite(A, (head + "é\n").encode("latin-1"), head.encode())], WHO)
+    assert host.text(A) == head + "é\n"
+
+
+@pytest.mark.parametrize("content", [b"\xff\x01\n", b"a\n\x00\xff"])
 async def test_bytes_that_are_no_text_are_not_put_into_a_document(content: bytes) -> None:
     environment, host, _ = make({A: "a\n"}, {A: "a\n"})
-    with pytest.raises(EditRefusedError, match="UTF-8"):
+    with pytest.raises(EditRefusedError, match="is not text"):
         await environment.commit([FileWrite(A, content, b"a\n")], WHO)
     assert host.text(A) == "a\n"
 

@@ -1,4 +1,4 @@
-"""The user types into the file while the agent edits it: nothing of either is lost, whatever the editor claims."""
+"""The user types into the file while the agent edits it: no text is lost, whatever results the editor reports."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.review.verdicts import keep, undo_plan, undone
 from agent_ls.text import split_lines
 from tests.support.ledger_checks import problems
+from tests.support.ledger_decisions import keep_hunks, undo_hunks
 from tests.support.lying_client import (
     AGENT_MARKS,
     EGLOT,
@@ -34,9 +34,9 @@ TEXT = "".join(f"line {n}\n" if n % 3 else "\n" for n in range(25))
 
 @dataclass(slots=True)
 class Agent:
-    """Makes edits that never touch what the user typed, as far as it has read; each adds a mark of its own.
+    """Makes edits that avoid text of the user, as far as it has read; each edit adds a mark of its own.
 
-    `certain` are marks that must stand in the document once, `possible` those of edits whose fate was not known.
+    `certain` marks must be in the document once; `possible` ones belong to edits with an unknown outcome.
     """
 
     random: Random
@@ -56,12 +56,12 @@ class Agent:
         return "".join(lines), mark
 
     def learn(self, before: str, after: str) -> None:
-        """Its change is in: marks came with it and went with it."""
+        """Record that the edit was applied: it added and removed marks."""
         self.certain -= marks(before) - marks(after)
         self.certain |= marks(after) - marks(before)
 
     def doubt(self, before: str, after: str) -> None:
-        """Its change may be in."""
+        """Record that the edit may have been applied."""
         unsure = marks(before) ^ marks(after)
         self.certain -= unsure
         self.possible |= unsure
@@ -77,7 +77,7 @@ def is_user_mark(char: str) -> bool:
 
 @dataclass(slots=True)
 class Play:
-    """One run: a user who types, an agent that edits and is undone, an editor with its quirks."""
+    """One run: a user who types, an agent that edits and whose hunks are undone, and an editor with its quirks."""
 
     random: Random
     clock: VirtualClock
@@ -88,7 +88,7 @@ class Play:
 
     async def one_call(self, call_id: str) -> None:
         before = (await self.environment.read_bytes(PATH)).decode()
-        self.clock.run_for(self.random.choice((0, 0, 30, 200)))  # the model thinks
+        self.clock.run_for(self.random.choice((0, 0, 30, 200)))  # time in which the model generates
         after, mark = self.agent.edit(before)
         try:
             await self.commit(before, after, call_id)
@@ -97,13 +97,13 @@ class Play:
         assert self.editor.text.count(mark) <= 1
 
     async def one_undo(self) -> None:
-        """A verdict on some hunks that the user did not type in."""
+        """Undo some hunks in which the user has not typed."""
         ledger = self.host.ledger
         pending = [hunk.id for hunk in ledger.open_hunks if hunk.state == "pending"]
         self.host.undoing = tuple(id_ for id_ in pending if self.random.random() < 0.5)
-        plan = undo_plan(ledger, self.host.undoing)
+        expected = undo_hunks(ledger, self.host.undoing).ledger.current_text
         with suppress(StaleFileError):
-            await self.commit(ledger.current_text or "", plan.expected or "", "")
+            await self.commit(ledger.current_text or "", expected or "", "")
 
     async def commit(self, before: str, after: str, call_id: str) -> None:
         write = FileWrite(PATH, after.encode(), before.encode())
@@ -143,8 +143,8 @@ async def test_a_user_who_types_while_the_agent_edits_loses_no_character(seed: i
     assert marks(text) <= agent.certain | agent.possible | played.editor.by_undo
 
     untouched = [hunk.id for hunk in ledger.open_hunks if hunk.state == "pending"]
-    without_agent = undone(ledger, untouched).ledger
+    without_agent = undo_hunks(ledger, untouched).ledger
     assert problems(without_agent) == []
     assert [char for char in played.editor.typed if char not in (without_agent.current_text or "")] == []
-    kept = keep(ledger, [hunk.id for hunk in ledger.open_hunks]).ledger
+    kept = keep_hunks(ledger, [hunk.id for hunk in ledger.open_hunks]).ledger
     assert kept.base == kept.current == ledger.current

@@ -1,4 +1,4 @@
-"""What only the environment in memory has: its mode bits, its clock, its commands."""
+"""Features that only the in-memory environment has: its mode bits, its clock, its commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.req("X1")
 WHO = Attribution()
 
 
-async def test_modes_are_kept_and_moved_along() -> None:
+async def test_modes_are_kept_and_moved_with_files() -> None:
     env = MemoryEnvironment()
     env.put("run.sh", "1", mode=0o755)
     env.put("old.sh", "2", mode=0o700)
@@ -47,7 +47,7 @@ async def test_a_read_only_file_is_not_overwritten() -> None:
     assert env.files == {}
 
 
-async def test_commands_go_to_the_callable_with_their_folder() -> None:
+async def test_commands_are_passed_to_the_callable_with_their_folder() -> None:
     seen: list[tuple[str, str]] = []
 
     async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:

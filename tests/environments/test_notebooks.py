@@ -1,4 +1,4 @@
-"""Notebooks that an editor has open: read with its cells, changed by cell there, never written behind it."""
+"""Notebooks that are open in an editor: read with its cells, changed there by cell, never written on disk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agent_ls.environments.editor_host import OpenNotebook
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.notebooks import NotebookEnvironment
-from agent_ls.notebook.align import ShownCell
-from agent_ls.notebook.assemble import Wanted
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.notebook.notebook_text import TargetCell
 from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
 from agent_ls.tools.read_file import READ_FILE
@@ -33,20 +33,20 @@ CELLS = [
     },
 ]  # fmt: skip
 TEXT = json.dumps({"cells": CELLS, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
-SHOWN = (ShownCell("markdown", "# Title", "intro"), ShownCell("code", "print(1)", "calc"))
+SHOWN = (EditorCell("markdown", "# Title", "intro"), EditorCell("code", "print(1)", "calc"))
 CALL = Attribution("s", "t", "c")
 
 
 class FakeNotebookHost:
-    """An honest editor; `meanwhile` is what its user does before a change is made."""
+    """An honest editor; `before_change` is called before a change is applied, as an action of its user."""
 
-    def __init__(self, cells: tuple[ShownCell, ...] = SHOWN) -> None:
+    def __init__(self, cells: tuple[EditorCell, ...] = SHOWN) -> None:
         self.shown: OpenNotebook | None = OpenNotebook(PATH, 1, cells)
-        self.asked: list[Sequence[Wanted]] = []
-        self.meanwhile: Callable[[], None] = lambda: None
+        self.asked: list[Sequence[TargetCell]] = []
+        self.before_change: Callable[[], None] = lambda: None
         self.refusal = ""
 
-    def cells(self) -> list[ShownCell]:
+    def cells(self) -> list[EditorCell]:
         assert self.shown
         return list(self.shown.cells)
 
@@ -59,15 +59,15 @@ class FakeNotebookHost:
     def open_notebook(self, path: str) -> OpenNotebook | None:
         return self.shown if path == PATH else None
 
-    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[Wanted]) -> OpenNotebook:
-        self.meanwhile()
+    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> OpenNotebook:
+        self.before_change()
         if self.refusal:
             raise EditRefusedError(notebook.path, self.refusal)
         if notebook != self.shown:
             raise StaleFileError(notebook.path)
         self.asked.append(wanted)
         cells = tuple(
-            ShownCell(
+            EditorCell(
                 cell.kind, cell.source, cell.id if cell.origin is None else notebook.cells[cell.origin].id
             )
             for cell in wanted
@@ -91,7 +91,7 @@ def calls(disk: MemoryEnvironment, host: FakeNotebookHost) -> ToolCalls:
     return ToolCalls(NotebookEnvironment(disk, host))  # type: ignore[arg-type]  # it only passes it on
 
 
-async def test_what_is_unsaved_in_a_cell_is_read_and_outputs_are_those_of_the_file(
+async def test_unsaved_cells_are_read_and_outputs_come_from_the_file(
     calls: ToolCalls, host: FakeNotebookHost
 ) -> None:
     assert await calls.environment.read_bytes(PATH) == TEXT.encode(), "nothing was typed: the file as it is"
@@ -129,9 +129,7 @@ async def test_a_cell_is_changed_in_the_editor_and_not_on_disk(
     assert state.after == await calls.environment.read_bytes(PATH) and "meanwhile" not in output.text
 
 
-async def test_taking_a_change_back_is_a_change_of_cells_too(
-    calls: ToolCalls, host: FakeNotebookHost
-) -> None:
+async def test_undoing_a_change_edits_cells_too(calls: ToolCalls, host: FakeNotebookHost) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
     output = await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="delete", cell="2")
     (state,) = output.files
@@ -141,11 +139,11 @@ async def test_taking_a_change_back_is_a_change_of_cells_too(
     assert tuple(host.cells()) == SHOWN
 
 
-async def test_what_the_user_types_meanwhile_is_not_overwritten(
+async def test_text_typed_by_the_user_during_an_edit_is_not_overwritten(
     calls: ToolCalls, host: FakeNotebookHost
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
-    host.meanwhile = lambda: host.type(1, "typed")
+    host.before_change = lambda: host.type(1, "typed")
 
     with pytest.raises(StaleFileError):
         await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="2", source="x")
@@ -153,7 +151,7 @@ async def test_what_the_user_types_meanwhile_is_not_overwritten(
     assert [cell.source for cell in host.cells()] == ["# Title", "typed"]
 
 
-async def test_a_refusal_of_the_editor_is_told_and_nothing_is_written(
+async def test_a_refusal_of_the_editor_is_reported_and_nothing_is_written(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
@@ -169,7 +167,7 @@ async def test_a_refusal_of_the_editor_is_told_and_nothing_is_written(
     ("content", "words"),
     [(b"{}", "which nbformat"), (b"no json", "not valid JSON"), (None, "close it there first")],
 )
-async def test_what_is_no_notebook_and_a_deletion_are_refused_while_it_is_open(
+async def test_invalid_notebooks_and_deletions_are_refused_while_open(
     calls: ToolCalls, disk: MemoryEnvironment, content: bytes | None, words: str
 ) -> None:
     with pytest.raises(EditRefusedError, match=words):
@@ -178,7 +176,7 @@ async def test_what_is_no_notebook_and_a_deletion_are_refused_while_it_is_open(
     assert await disk.read_bytes(PATH) == TEXT.encode()
 
 
-async def test_text_tools_leave_an_open_notebook_alone(calls: ToolCalls, host: FakeNotebookHost) -> None:
+async def test_text_tools_do_not_change_an_open_notebook(calls: ToolCalls, host: FakeNotebookHost) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
 
     with pytest.raises(ToolError, match="edit_notebook"):
@@ -187,7 +185,7 @@ async def test_text_tools_leave_an_open_notebook_alone(calls: ToolCalls, host: F
     assert host.asked == []
 
 
-async def test_cells_that_are_not_known_are_not_written(
+async def test_unknown_cells_are_not_written(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     assert host.shown
@@ -199,7 +197,7 @@ async def test_cells_that_are_not_known_are_not_written(
     assert await disk.read_bytes(PATH) == TEXT.encode()
 
 
-async def test_with_other_files_all_is_done_or_taken_back(
+async def test_a_commit_with_other_files_is_all_or_nothing(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     writes = [
@@ -215,7 +213,7 @@ async def test_with_other_files_all_is_done_or_taken_back(
     assert host.cells()[0].source == "# T" and await disk.read_bytes("/project/b.txt") == b"b"
 
 
-async def test_a_notebook_that_is_open_nowhere_is_changed_on_disk(
+async def test_a_notebook_that_is_not_open_is_changed_on_disk(
     calls: ToolCalls, host: FakeNotebookHost, disk: MemoryEnvironment
 ) -> None:
     host.shown = None

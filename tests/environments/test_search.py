@@ -234,3 +234,33 @@ def test_a_limit_of_no_results_finds_none_and_says_so() -> None:
     findings = Findings(GrepOptions(max_results=0))
     assert not findings.add(GrepLine("f", 1, ""))
     assert (findings.result().lines, findings.result().truncated) == ((), True)
+
+
+@pytest.mark.req("T6", "R5")
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("*a" * 60 + "c", "a" * 255),
+        ("**/a/" * 20 + "c", "a/" * 2_000 + "b"),
+        ("**/*a*a*a*a*a*a*a*a*c", ("a" * 255 + "/") * 15 + "b"),
+        ("*?*?*?*?*?*?*?*?*?*?c", "a" * 255),
+    ],
+)
+def test_glob_with_many_wildcards_takes_no_exponential_time(glob: str, path: str) -> None:
+    assert not compile_glob(glob).fullmatch(path)
+    assert compile_glob(glob).fullmatch(path[:-1] + "a" * 30 + "c") or glob.startswith("**/a/")
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        ("*a*b", "xaab", True), ("*a*b", "xaa/b", False), ("*ab*ab", "abaab", True), ("*ab*ab", "ab", False),
+        ("*[ab]*?c", "xaxc", True), ("*a*{b,bc}", "aabc", True), ("**/a/**/b", "a/b", True),
+        ("**/a/**/b", "x/a/x/a/y/b", True), ("**/a*/**/b", "ab/c/b", True), ("**/a/b/**/c", "a/a/b/c", True),
+        ("**/a/**/b", "a/x", False), ("*\\**a", "x*xa", True), ("**/*a*/**/*b", "xa/b", True),
+    ],
+)  # fmt: skip
+def test_glob_with_several_wildcards_matches_as_one_that_backtracks(
+    glob: str, path: str, expected: bool
+) -> None:
+    assert bool(compile_glob(glob).fullmatch(path)) is expected

@@ -1,4 +1,4 @@
-"""The calls of programs that confine, as text: also those that this machine cannot run."""
+"""Command lines and profiles of the sandbox programs, as text: also those that this machine cannot run."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ WALLS = Walls(
     hidden=("/home/ada/.ssh",),
     hidden_files=("/home/ada/.netrc",),
 )
-BUBBLEWRAP = Sandbox("bubblewrap", "/usr/bin/bwrap", "/bin/bash", "/usr/bin/env")
-SEATBELT = Sandbox("seatbelt", "/usr/bin/sandbox-exec", "/bin/bash")
+BUBBLEWRAP = Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap", "/usr/bin/env")
+SEATBELT = Sandbox("seatbelt", "/bin/bash", "/usr/bin/sandbox-exec")
 COMMAND = "echo \"it's\" && rm 'a b'"
 
 
 @pytest.mark.parametrize("sandbox", [BUBBLEWRAP, SEATBELT], ids=lambda it: it.kind)
-def test_command_is_one_word_for_the_shell_within_and_the_shell_around_gives_way(sandbox: Sandbox) -> None:
+def test_the_command_is_one_word_for_the_inner_shell_and_the_outer_shell_is_replaced(
+    sandbox: Sandbox,
+) -> None:
     line = confined(COMMAND, sandbox, WALLS, "/home/ada/shop")
     argv = shlex.split(line)
     assert argv[0] == "exec" and argv[1:] == confined_argv(COMMAND, sandbox, WALLS, "/home/ada/shop")
     assert argv[-3:] == ["/bin/bash", "-c", COMMAND]
 
 
-def test_what_is_hidden_or_guarded_is_laid_over_what_may_be_written() -> None:
+def test_hidden_and_guarded_paths_are_mounted_over_writable_ones() -> None:
     argv = confined_argv(COMMAND, BUBBLEWRAP, WALLS, "/home/ada/shop")
     opened = argv.index("/home/ada/shop")
     for place in (*WALLS.guarded, *WALLS.hidden, *WALLS.hidden_files):
@@ -41,22 +43,22 @@ def test_what_is_hidden_or_guarded_is_laid_over_what_may_be_written() -> None:
 
 
 @pytest.mark.parametrize("network", [True, False])
-def test_network_is_a_choice(network: bool) -> None:
-    walls = Walls(("/w",), "/t", network=network)
-    assert ("--unshare-net" in confined_argv("x", BUBBLEWRAP, walls, "/w")) != network
-    assert ("(deny network*)" in seatbelt_profile(walls)) != network
+def test_network_access_is_optional(network: bool) -> None:
+    limits = Walls(("/w",), "/t", network=network)
+    assert ("--unshare-net" in confined_argv("x", BUBBLEWRAP, limits, "/w")) != network
+    assert ("(deny network*)" in seatbelt_profile(limits)) != network
 
 
-def test_without_a_program_for_signals_nothing_else_is_lost() -> None:
+def test_without_a_program_for_signals_everything_else_works() -> None:
     with_it = confined_argv("x", BUBBLEWRAP, WALLS, "/home/ada/shop")
     without = confined_argv(
-        "x", Sandbox("bubblewrap", "/usr/bin/bwrap", "/bin/bash"), WALLS, "/home/ada/shop"
+        "x", Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap"), WALLS, "/home/ada/shop"
     )
     dropped = ["/usr/bin/env", "--ignore-signal=TERM", "--default-signal=TERM"]
     assert [word for word in with_it if word not in dropped] == without
 
 
-def test_profile_of_macos() -> None:
+def test_the_profile_for_macos() -> None:
     assert seatbelt_profile(WALLS).split("\n") == [
         "(version 1)",
         "(allow default)",
@@ -76,5 +78,5 @@ def test_profile_of_macos() -> None:
     ]
 
 
-def test_profile_of_macos_sets_the_place_for_temporary_files() -> None:
+def test_the_macos_profile_sets_the_temporary_folder() -> None:
     assert "TMPDIR=/private/tmp/agent-ls-1" in confined_argv("x", SEATBELT, WALLS, "/w")

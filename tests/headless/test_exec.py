@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -82,11 +83,10 @@ def test_exec_when_edits_are_approved_then_edits_prints_the_diff_and_ends_with_0
 
 
 @pytest.mark.req("H13", "X8")
-@pytest.mark.parametrize("server_type", SERVERS)
 def test_exec_when_nothing_is_approved_then_refuses_the_edit_tells_the_model_and_ends_with_3(
-    server_type: type[LoopbackProvider], project: Path
+    project: Path,
 ) -> None:
-    done, server = play(server_type, editing(server_type), project)
+    done, server = play(AnthropicServer, editing(AnthropicServer), project)
     assert done.code == 3, done
     assert (project / "a.py").read_text() == "x = 1\n"
     assert "--approve edits" in str(server.requests[2].body)
@@ -104,20 +104,48 @@ def test_exec_as_json_prints_each_recorded_event_once_and_in_order(project: Path
         assert kind in kinds
 
 
+@pytest.mark.req("T12", "H13")
+def test_exec_takes_commands_built_in_and_in_files_and_leaves_other_words_alone(project: Path) -> None:
+    page = project.parent / "home" / ".claude" / "commands" / "hello.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("Say hello to $ARGUMENTS.")
+    for prompt, expected in (
+        ("/hello Ada", "/hello Ada\\n\\nSay hello to Ada."),
+        ("/tests of a.py", "/tests of a.py\\n\\n"),
+        ("/etc/hosts is what?", "/etc/hosts is what?"),
+    ):
+        done, server = play(AnthropicServer, ["Done."], project, prompt)
+        assert done.code == 0, done
+        assert expected in json.dumps(server.requests[0].body)
+
+
+# Each fault once, over the four wires in turn: tests/contracts/test_provider.py has every fault over every wire.
 FAILURES = [
-    pytest.param([ErrorReply(401)], ("key",), 1, 1, id="wrong key"),
-    pytest.param([ErrorReply(404)], ("model",), 1, 1, id="unknown model"),
-    pytest.param([ErrorReply(429, headers=AT_ONCE)] * 3, ("429", "rate"), 1, 3, id="429"),
-    pytest.param([ErrorReply(529, headers=AT_ONCE)] * 3, ("529", "overload"), 1, 3, id="529"),
-    pytest.param([[Text("half of an answ"), CutStream()]], ("ended", "cut", "broke"), 1, 1, id="cut stream"),
-    pytest.param([[Text("half"), MidStreamError()]], ("overload", "error"), 1, 1, id="error in the stream"),
-    pytest.param([ErrorReply(429, headers=AT_ONCE), "Fine."], ("Fine.",), 0, 2, id="429 once"),
+    pytest.param(AnthropicServer, [ErrorReply(401)], ("key",), 1, 1, id="wrong key"),
+    pytest.param(OpenAIResponsesServer, [ErrorReply(404)], ("model",), 1, 1, id="unknown model"),
+    pytest.param(GeminiServer, [ErrorReply(429, headers=AT_ONCE)] * 3, ("429", "rate"), 1, 3, id="429"),
+    pytest.param(ChatServer, [ErrorReply(529, headers=AT_ONCE)] * 3, ("529", "overload"), 1, 3, id="529"),
     pytest.param(
+        OpenAIResponsesServer,
+        [[Text("half of an answ"), CutStream()]],
+        ("ended", "cut", "broke"),
+        1,
+        1,
+        id="cut stream",
+    ),
+    pytest.param(
+        AnthropicServer,
+        [[Text("half"), MidStreamError()]],
+        ("overload", "error"),
+        1,
+        1,
+        id="error in the stream",
+    ),
+    pytest.param(GeminiServer, [ErrorReply(429, headers=AT_ONCE), "Fine."], ("Fine.",), 0, 2, id="429 once"),
+    pytest.param(
+        ChatServer,
         [[ToolCall("read_file", '{"file_path": "a.py"')], "I see."],
-        (
-            "JSON",
-            "required, but missing",
-        ),  # Gemini's wire has objects there, and an empty one is what is left
+        ("JSON",),
         0,
         2,
         id="arguments not JSON",
@@ -126,8 +154,7 @@ FAILURES = [
 
 
 @pytest.mark.req("R1", "U8", "R5", "T1")
-@pytest.mark.parametrize("server_type", SERVERS)
-@pytest.mark.parametrize(("script", "words", "code", "requests"), FAILURES)
+@pytest.mark.parametrize(("server_type", "script", "words", "code", "requests"), FAILURES)
 def test_exec_when_the_provider_fails_then_says_so_once_and_ends_as_told(
     server_type: type[LoopbackProvider],
     script: Script,

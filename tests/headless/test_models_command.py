@@ -39,6 +39,19 @@ def test_models_when_run_then_each_provider_is_listed_or_told_why_not(tmp_path: 
         assert [request.method for request in local.requests] == ["GET"]
 
 
+@pytest.mark.req("P5", "H13")
+def test_models_and_exec_use_the_address_in_the_users_own_settings_file(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    with ChatServer(["I am qwen."]) as local:
+        local.listed = LISTED
+        own.write_text(json.dumps({"providers": {"lmstudio": {"baseUrl": local.base_url}}}))
+        environ = environment(tmp_path, AGENT_LS_SETTINGS=str(own))
+        listed = run("models", "lmstudio", cwd=tmp_path, environ=environ)
+        assert f"{local.base_url}\n    lmstudio/small" in listed.out, listed
+        words = ("exec", "--provider", "lmstudio", "--model", "qwen", "hi")
+        assert "I am qwen." in run(*words, cwd=tmp_path, environ=environ).out
+
+
 @pytest.mark.req("P5")
 def test_models_when_one_is_chosen_then_new_sessions_use_it_until_it_is_forgotten(tmp_path: Path) -> None:
     with ChatServer(["I am qwen."]) as local:
@@ -54,6 +67,18 @@ def test_models_when_one_is_chosen_then_new_sessions_use_it_until_it_is_forgotte
         assert local.requests[-1].body["model"] == "qwen"
         assert run("models", "--forget", cwd=tmp_path, environ=environ).code == 0
         assert not (tmp_path / "state" / "choice.json").exists()
+
+
+@pytest.mark.req("P5")
+def test_context_size_that_a_local_server_reports_is_used_without_a_choice(tmp_path: Path) -> None:
+    with ChatServer(["I am qwen."]) as local:
+        local.listed = LISTED
+        environ = environment(tmp_path, VLLM_BASE_URL=local.base_url)
+        done = run(
+            "exec", "--json", "--provider", "vllm", "--model", "qwen", "hi", cwd=tmp_path, environ=environ
+        )
+        assert done.code == 0, done
+        assert done.of_kind("usage")[0]["contextWindowTokens"] == 32_768
 
 
 @pytest.mark.req("H16")

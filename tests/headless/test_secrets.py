@@ -1,7 +1,9 @@
-"""Keys are in no event, log, output, error or child process (ARCHITECTURE, invariant 13; X5, R6)."""
+"""Keys are in no event, log, output, error or child process (requirements X5, R6)."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,41 @@ def check(done: Finished, way: str) -> None:
         assert "PLAIN=seen" in done.out, "the command did run and show its environment"
     if "error" in way:
         assert done.code == 1, done
+
+
+LOOKS_AT_ALL = """
+import glob
+found = []
+for path in glob.glob("/proc/[0-9]*/environ"):
+    try:
+        found += [path] if KEY.encode() in open(path, "rb").read() else []
+    except OSError:
+        pass
+open("found", "w").write(repr(found))
+"""
+
+
+@pytest.mark.req("X5")
+@pytest.mark.skipif("sys.platform != 'linux'", reason="there is no /proc")
+def test_no_process_shows_the_key_among_its_variables(tmp_path: Path) -> None:
+    """Also to root, who may read the variables of every process."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "look.py").write_text(f"KEY = {KEY!r}[:8] + {KEY!r}[8:]\n{LOOKS_AT_ALL}")
+    answers: list[Answer] = [[ToolCall("shell", {"command": "python3 look.py"})], "ok"]
+    with AnthropicServer(answers, key=KEY) as server:
+        environ = environment(tmp_path / "home", **provider_variables(server, KEY))
+        done = run("exec", "--approve", "all", "--trust", "go", cwd=project, environ=environ)
+        assert done.code == 0 and len(server.requests) == 2, done
+    assert (project / "found").read_text() == "[]"
+
+
+@pytest.mark.req("X5")
+@pytest.mark.skipif("sys.platform != 'linux'", reason="only Linux has the call")
+def test_memory_is_hidden_from_other_processes() -> None:
+    code = (
+        "import ctypes; from agent_ls import system; system.forbid_process_inspection(); "
+        "print(ctypes.CDLL(None).prctl(3))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"

@@ -55,13 +55,28 @@ def test_a_stored_session_is_listed_shown_exported_and_deleted(tmp_path: Path) -
     )
     assert file.read_text().startswith("# fix it")
     again = run("sessions", "export", session_id, "--output", str(file), cwd=tmp_path, environ=environ)
-    assert again.code == 2 and "is there already" in again.err
+    assert again.code == 2 and "already exists" in again.err
 
     refused = run("sessions", "delete", session_id, cwd=tmp_path, environ=environ)
-    assert refused.code == 1 and "wait for a verdict" in refused.err and "force" in refused.err
+    assert refused.code == 1 and "wait for your decision" in refused.err and "force" in refused.err
     assert run("sessions", "delete", session_id, "--force", cwd=tmp_path, environ=environ).code == 0
     unknown = run("sessions", "show", session_id, cwd=tmp_path, environ=environ)
     assert unknown.code == 2 and session_id in unknown.err
+
+
+def test_a_session_is_exported_as_a_redacted_web_page(tmp_path: Path) -> None:
+    _, environ, session_id = stored(tmp_path)
+    shared = run(
+        "sessions", "export", session_id, "--format", "html", "--redact", cwd=tmp_path, environ=environ
+    )
+    assert shared.out.startswith("<!DOCTYPE html>") and "Content-Security-Policy" in shared.out
+    assert 'class="add"' in shared.out and "Tokens and costs" in shared.out
+    assert environ["HOME"] not in shared.out, "the home folder is redacted"
+    for format_ in ("jsonl", "calls"):
+        plain = run(
+            "sessions", "export", session_id, "--format", format_, "--redact", cwd=tmp_path, environ=environ
+        )
+        assert plain.code == 2 and "cannot be redacted" in plain.err and "html" in plain.err
 
 
 def test_a_moved_folder_is_offered_and_linked_again_and_everything_is_deleted_by_one_command(

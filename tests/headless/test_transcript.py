@@ -10,9 +10,9 @@ from agent_ls.environments.effects import CommandEffect, PlannedWrite, ReadEffec
 from agent_ls.headless.style import COLOURED, PLAIN, plain, seconds, shortened
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.approval import effect_json
-from agent_ls.loop.editor_events import DiagnosedFile, EditDiagnosed, SaveRequested
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.approval import effect_json
+from agent_ls.loop.events.editor import DiagnosedFile, EditDiagnosed, SaveRequested
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -116,7 +116,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (UserInput("Do it.\nNow."), "\u276f Do it.\n  Now.\n\n"),
     (SteeringQueued("st", "Stop."), "\u276f Stop.  (while it works)\n\n"),
     (SteeringRemoved("st"), ""),
-    (SteeringInjected("st", "Stop."), "  \u21b3 told to the model: Stop.\n"),
+    (SteeringInjected("st", "Stop."), "  \u21b3 sent to the model: Stop.\n"),
     (QueueChanged(()), ""),
     (
         PlanChanged(

@@ -1,4 +1,4 @@
-"""The programs of examples/ run, as their first lines say, against a provider on this machine."""
+"""Run the programs of examples/ as their first lines describe, against a provider on this machine."""
 
 from __future__ import annotations
 
@@ -32,6 +32,17 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
         ],
         "I would have run touch.\n{folder}/new.txt",
     ),
+    "own_provider.py": (["{folder}", "hello"], [], "You said: hello"),
+    "blocking.py": (
+        ["{folder}", "go"],
+        [
+            [ToolCall("ask_user", {"question": "Which?", "choices": ["left", "right"]})],
+            [ToolCall("write_file", {"file_path": "new.txt", "content": "x\n"})],
+            [ToolCall("shell", {"command": "touch no.txt"})],
+            "Moved left.",
+        ],
+        "Moved left.",
+    ),
     "in_memory.py": (
         ["add bread"],
         [[ToolCall("write_file", {"file_path": "bread.txt", "content": "bread\n"})], "Added."],
@@ -40,7 +51,7 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
 }
 
 
-def test_every_example_is_run_here_and_shown_by_the_page() -> None:
+def test_every_example_is_run_here_and_listed_on_the_page() -> None:
     page = read("docs/library.md")
     assert set(RUNS) == set(EXAMPLES)
     assert [name for name in EXAMPLES if f"examples/{name}" not in page] == []
@@ -49,7 +60,7 @@ def test_every_example_is_run_here_and_shown_by_the_page() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_example_does_what_it_says(name: str, tmp_path: Path) -> None:
+def test_each_example_works_as_described(name: str, tmp_path: Path) -> None:
     arguments, answers, expected = RUNS[name]
     folder = tmp_path / "project"
     folder.mkdir()

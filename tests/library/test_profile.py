@@ -1,4 +1,4 @@
-"""What a program may change of how a model is spoken to: tools, base prompt, options of the provider."""
+"""Changes of a profile by a program: tools, base prompt, options of the provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.fake_provider import FakeProvider, text
 
 
 async def asked(tmp_path: Path, provider: str = "anthropic", **options: Any) -> Request:
-    """What the model was sent with the first input."""
+    """Return the model's first request."""
     model, project = FakeProvider([text("Hello.")]), tmp_path / "project"
     project.mkdir(exist_ok=True)
     given: dict[str, Any] = {
@@ -30,14 +30,14 @@ async def asked(tmp_path: Path, provider: str = "anthropic", **options: Any) -> 
 
 
 @pytest.mark.req("P6")
-async def test_session_when_tools_are_removed_then_the_model_is_not_offered_them(tmp_path: Path) -> None:
+async def test_removed_tools_are_not_offered(tmp_path: Path) -> None:
     names = {tool.name for tool in (await asked(tmp_path)).tools}
     fewer = {tool.name for tool in (await asked(tmp_path, without_tools=["shell", "processes"])).tools}
     assert names - fewer == {"shell", "processes"}
 
 
 @pytest.mark.req("P9")
-async def test_session_when_the_program_gives_a_base_prompt_then_it_replaces_only_the_familys(
+async def test_a_programs_base_prompt_replaces_only_the_familys(
     tmp_path: Path,
 ) -> None:
     request = await asked(tmp_path, base_prompt="You are a gardener.")
@@ -66,7 +66,7 @@ HARMS = [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}]
         ),
     ],
 )
-async def test_session_when_options_of_the_provider_are_set_then_they_are_in_each_request(
+async def test_provider_options_are_in_each_request(
     tmp_path: Path, provider: str, model: str, options: Mapping[str, Any], expected: Any
 ) -> None:
     settings = {"providers": {provider: {"options": options}}}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +10,9 @@ import pytest
 
 import agent_ls
 from agent_ls.app.errors import BadChoiceError, UnknownSessionError
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.loop.errors import SessionBusyError
-from agent_ls.loop.events import ToolCallEnd
+from agent_ls.loop.events.types import ToolCallEnd
 from tests.support.fake_provider import FakeProvider, Gate, reasoning, text, tool_call
 
 pytestmark = pytest.mark.req("H13", "E2")
@@ -31,7 +33,7 @@ def options(tmp_path: Path, model: FakeProvider) -> dict[str, Any]:
     }
 
 
-@pytest.mark.spec("000 9.10.2")
+@pytest.mark.spec("loop 9.10.2")
 async def test_run_gives_every_event_of_the_turn_in_order_with_its_typed_data(tmp_path: Path) -> None:
     model = FakeProvider([[reasoning("Hm."), text("Hel", "lo.")]])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
@@ -57,7 +59,7 @@ async def test_ask_gives_the_answer_and_a_session_is_opened_again_by_its_id(tmp_
     assert "first" in told and "One." in told
 
 
-@pytest.mark.spec("000 9.5.4", "000 9.10.3")
+@pytest.mark.spec("loop 9.5.4", "loop 9.10.3")
 @pytest.mark.req("T9")
 async def test_calls_gives_the_record_of_each_call(tmp_path: Path) -> None:
     model = FakeProvider([call("read_file", file_path="none.txt"), text("Nothing there.")])
@@ -115,7 +117,7 @@ async def test_without_approve_what_would_be_asked_is_denied_and_the_model_is_to
     assert list((tmp_path / "project").iterdir()) == []
 
 
-@pytest.mark.spec("000 9.2.5")
+@pytest.mark.spec("loop 9.2.5")
 @pytest.mark.req("P6")
 async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) -> None:
     @agent_ls.tool
@@ -139,7 +141,7 @@ async def test_tool_of_a_function_is_offered_checked_and_called(tmp_path: Path) 
     assert "'description': 'the first'" in str(offered["add"].parameters)
 
 
-@pytest.mark.spec("000 9.4.6")
+@pytest.mark.spec("loop 9.4.6")
 @pytest.mark.req("X1")
 async def test_environment_of_a_program_is_where_tools_act(tmp_path: Path) -> None:
     place = agent_ls.MemoryEnvironment({"a.txt": "one\n"}, working_directory="/notes")
@@ -203,3 +205,16 @@ def test_tool_of_a_function_that_cannot_be_one_is_refused_with_the_reason() -> N
     for function, word in wrong:
         with pytest.raises(TypeError, match=word):
             agent_ls.tool(function)
+
+
+@pytest.mark.req("U15")
+@pytest.mark.parametrize("name", ["my tool! 1", "a-b", "1a", "ä", "a" * 65])
+def test_tool_of_a_function_with_a_name_that_no_provider_takes_is_refused_at_once(name: str) -> None:
+    async def good(a: int) -> str:
+        """Good."""
+        return str(a)
+
+    with pytest.raises(ConfigurationError, match="is not a valid tool name: a letter, then"):
+        agent_ls.tool(name=name)(good)
+    with pytest.raises(ConfigurationError, match="is not a valid tool name"):
+        agent_ls.ToolRegistry([replace(agent_ls.tool(good), name=name)])

@@ -67,7 +67,7 @@ def test_whole_stream_folds_to_the_response() -> None:
     assert (response.warnings, response.rate_limit) == (("w",), RateLimit(3))
 
 
-def test_model_of_the_request_stands_where_the_stream_names_none() -> None:
+def test_model_of_the_request_is_where_the_stream_names_none() -> None:
     assert fed([StreamStart("r", ""), FINISH]).response().model == "m"
 
 

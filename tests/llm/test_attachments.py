@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.llm.attachments import MAX_BYTES, attached
+from agent_ls.llm.attachments import MAX_BYTES, load_attachment
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
 from agent_ls.llm.providers.base import Codec
@@ -25,14 +25,14 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 async def test_file_when_attached_is_what_its_name_says(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"data")
-    assert await attached(tmp_path / name) == FILES[name]
+    assert await load_attachment(tmp_path / name) == FILES[name]
 
 
 @pytest.mark.req("U5")
 @pytest.mark.parametrize("codec", [ANTHROPIC, OPENAI, GEMINI], ids=lambda codec: codec.name)
 async def test_image_by_its_path_reaches_every_wire(tmp_path: Path, codec: Codec) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
-    said = Message(Role.USER, (TextPart("What is it?"), await attached(str(tmp_path / "a.png"))))
+    said = Message(Role.USER, (TextPart("What is it?"), await load_attachment(str(tmp_path / "a.png"))))
     sent = codec.encode(Request("m", (said,)), stream=True).content
     assert base64.b64encode(b"\x89PNG") in sent
 
@@ -42,7 +42,7 @@ async def test_file_that_cannot_be_attached_is_refused_with_what_to_do(tmp_path:
     (tmp_path / "a.zip").write_bytes(b"PK")
     with (tmp_path / "big.png").open("wb") as big:
         big.truncate(MAX_BYTES + 1)
-    for name, why in (("a.zip", "no type"), ("none.png", "No such file"), ("big.png", "too large")):
+    for name, why in (("a.zip", "has a type"), ("none.png", "No such file"), ("big.png", "too large")):
         with pytest.raises(ConfigurationError, match=why) as raised:
-            await attached(tmp_path / name)
+            await load_attachment(tmp_path / name)
         assert raised.value.hint

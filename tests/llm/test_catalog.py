@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.llm.catalog import (
+    capabilities_lookup,
     cost_usd,
     default_model,
-    facts_lookup,
+    find_entry,
     known_models,
     latest_model,
-    model_info,
     resolve_alias,
 )
 from agent_ls.llm.requests import Usage
@@ -40,16 +40,16 @@ CASES = [
 def test_facts_of_models(
     provider: str, model: str, window: int, output: int, thinking: str, known: bool
 ) -> None:
-    info = model_info(provider, model)
+    info = find_entry(provider, model)
     assert (info.id, info.provider, info.is_known) == (model, provider, known)
     assert (info.context_window_tokens, info.max_output_tokens, info.thinking) == (window, output, thinking)
-    facts = facts_lookup(provider)(model)
+    facts = capabilities_lookup(provider)(model)
     assert (facts.max_output_tokens, facts.thinking, facts.efforts) == (output, info.thinking, info.efforts)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "deepseek"])
 def test_default_model_is_known(provider: str) -> None:
-    assert model_info(provider, default_model(provider)).is_known
+    assert find_entry(provider, default_model(provider)).is_known
     assert default_model("nobody") == ""
 
 
@@ -62,8 +62,8 @@ def test_known_models_are_whole_and_named_once() -> None:
         assert model.display_name != model.id
         assert 0 < model.max_output_tokens <= model.context_window_tokens
         assert bool(model.efforts) == (model.thinking != "none")
-    assert model_info("anthropic", "claude-haiku-4-5-20251001").knowledge_cutoff == "2025-02"
-    assert model_info("anthropic", "claude-haiku-4-5-20251001").display_name == "Claude Haiku 4.5"
+    assert find_entry("anthropic", "claude-haiku-4-5-20251001").knowledge_cutoff == "2025-02"
+    assert find_entry("anthropic", "claude-haiku-4-5-20251001").display_name == "Claude Haiku 4.5"
 
 
 COSTS = [
@@ -110,11 +110,11 @@ def test_more_cache_than_input_costs_no_less_than_nothing() -> None:
 def test_models_are_found_by_alias_and_by_ability() -> None:
     assert resolve_alias("anthropic", "opus") == "claude-opus-5-5"
     assert resolve_alias("openai", "opus") == "opus"
-    assert model_info("anthropic", "opus").display_name == "Claude Opus 5.5"
-    assert model_info("anthropic", "opus").thinking == "always"
+    assert find_entry("anthropic", "opus").display_name == "Claude Opus 5.5"
+    assert find_entry("anthropic", "opus").thinking == "always"
     assert latest_model("gemini", "audio") == "gemini-4-argon"
     assert latest_model("anthropic", "audio") == ""
-    assert "images" in model_info("openai", "gpt-6-sol").abilities
+    assert "images" in find_entry("openai", "gpt-6-sol").abilities
 
 
 def test_prices_are_whole_and_plausible() -> None:
@@ -124,7 +124,7 @@ def test_prices_are_whole_and_plausible() -> None:
 
 
 def test_models_that_refuse_forced_tools_say_so() -> None:
-    facts = facts_lookup("anthropic")
+    facts = capabilities_lookup("anthropic")
     assert [facts(m).forces_tools for m in ("claude-opus-5", "claude-sonnet-5-5", "claude-fable-5-2")] == [
         True,
         False,

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import Endpoint, ProviderSettings
+from agent_ls.llm.endpoint import ConnectionSettings, Endpoint
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.messages import assistant, user
@@ -104,7 +104,7 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
 
 
 @pytest.mark.req("U12")
-async def test_without_any_key_there_is_no_guess() -> None:
+async def test_without_any_key_no_provider_is_guessed() -> None:
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY, OPENAI_API_KEY") as raised:
         Client.from_env({"SOME_OTHER_API_KEY": "k"})
     assert "walkthrough" in str(raised.value)
@@ -138,7 +138,7 @@ def test_adapter_shows_no_secret() -> None:
     endpoint = Endpoint(
         "https://api.example.org", "sk-very-secret", {"authorization": "Basic sk-very-secret"}
     )
-    shown = repr(HttpAdapter(OpenAIResponsesCodec(facts_lookup("openai")), endpoint))
+    shown = repr(HttpAdapter(OpenAIResponsesCodec(capabilities_lookup("openai")), endpoint))
     assert "sk-very-secret" not in shown
     assert "api.example.org" in shown
 
@@ -149,7 +149,7 @@ async def test_server_that_needs_no_key_is_there_once_it_is_named() -> None:
     assert (client.providers, client.default) == ((), "")
     client.stream(replace(ASK, provider="ollama"))
     assert (client.providers, client.default) == (("ollama",), "")
-    set_up = build_client(Credentials(), {"lmstudio": ProviderSettings()})
+    set_up = build_client(Credentials(), {"lmstudio": ConnectionSettings()})
     assert (set_up.providers, set_up.default) == (("lmstudio",), "lmstudio")
-    keyed = build_client(Credentials({"openai": "k"}), {"lmstudio": ProviderSettings()})
+    keyed = build_client(Credentials({"openai": "k"}), {"lmstudio": ConnectionSettings()})
     assert (keyed.providers, keyed.default) == (("openai", "lmstudio"), "openai")

@@ -39,7 +39,7 @@ def test_only_providers_with_a_key_are_there(environ: dict[str, str], expected: 
     assert Credentials.from_environment(environ).providers == expected
 
 
-def test_google_key_stands_in_for_gemini_key_only_where_that_is_not_set() -> None:
+def test_google_key_replaces_gemini_key_only_where_that_is_not_set() -> None:
     assert Credentials.from_environment({"GOOGLE_API_KEY": "g"}).secret("gemini") == "g"
     assert (
         Credentials.from_environment({"GOOGLE_API_KEY": "g", "GEMINI_API_KEY": "x"}).secret("gemini") == "x"

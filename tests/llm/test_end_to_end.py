@@ -14,7 +14,7 @@ from agent_ls.llm import errors as e
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import ProviderSettings
+from agent_ls.llm.endpoint import ConnectionSettings
 from agent_ls.llm.messages import (
     Message,
     ReasoningPart,
@@ -76,7 +76,7 @@ async def connected(
     server: Callable[..., LoopbackProvider], provider: str, script: Script, **options: Any
 ) -> AsyncIterator[tuple[Client, LoopbackProvider]]:
     with server(script, **options) as running:
-        settings = {provider: ProviderSettings(base_url=running.base_url, silence_timeout_s=30)}
+        settings = {provider: ConnectionSettings(base_url=running.base_url, silence_timeout_s=30)}
         client = build_client(Credentials({provider: KEY}), settings)
         try:
             yield client, running
@@ -120,7 +120,7 @@ WHOLE: Sequence[Any] = [
 @pytest.mark.req("U2", "U3", "U4", "L17")
 @pytest.mark.parametrize("chunk_bytes", [0, 1, 7])
 @every_wire
-async def test_tool_loop_sends_back_what_came_and_goes_on(
+async def test_tool_loop_sends_back_what_it_got_and_continues(
     server: Server, provider: str, chunk_bytes: int
 ) -> None:
     async with connected(server, provider, [WHOLE, [Text("Done.")]], chunk_bytes=chunk_bytes) as (
@@ -308,7 +308,7 @@ async def test_error_answers(
 
 @pytest.mark.req("U8")
 @every_wire
-async def test_retry_after_is_told_and_nobody_retries_by_himself(server: Server, provider: str) -> None:
+async def test_retry_after_is_reported_and_nothing_is_retried(server: Server, provider: str) -> None:
     reply = ErrorReply(429, headers={"retry-after": "7"})
     async with connected(server, provider, [reply, "later"]) as (client, running):
         assert (await failure(client, ask(provider))).retry_after_s == 7
@@ -420,7 +420,7 @@ async def test_closing_the_generator_closes_the_connection(server: Server, provi
 
 @pytest.mark.req("L11")
 @every_wire
-async def test_call_is_told_as_soon_as_it_is_complete(server: Server, provider: str) -> None:
+async def test_call_is_reported_as_soon_as_it_is_complete(server: Server, provider: str) -> None:
     gate = Gate()
     script: list[Answer] = [[ToolCall("read_file", {"path": "a"}, id="call_a"), gate, ToolCall("ls")]]
     async with connected(server, provider, script) as (client, _):
@@ -431,7 +431,9 @@ async def test_call_is_told_as_soon_as_it_is_complete(server: Server, provider: 
 
 
 def _open_after(event: StreamEvent, gate: Gate) -> bool:
-    """Opens the gate once the first call has been told: the stream can only go on if that came before it."""
+    """Opens the gate when the first call was reported, so the stream can only continue if that happened
+    before its end.
+    """
     if isinstance(event, ToolCallEnd):
         gate.open()
         return True
@@ -473,7 +475,7 @@ async def test_settings_reach_the_wire(server: Server, provider: str) -> None:
     names = ("OPENAI", "ANTHROPIC", "OPENROUTER", "GEMINI")
     environ = {**{f"{name}_API_KEY": "k" for name in names}, "OPENAI_ORG_ID": "org"}
     with server(["hi"]) as running:
-        settings = ProviderSettings(
+        settings = ConnectionSettings(
             running.base_url, {"X-Team": "blue"}, version="2026-10-21", betas=["new-thing"]
         )
         client = build_client(Credentials.from_environment(environ), {provider: settings}, default=provider)

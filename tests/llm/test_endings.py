@@ -11,7 +11,7 @@ import pytest
 from agent_ls.llm import errors as e
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import ProviderSettings
+from agent_ls.llm.endpoint import ConnectionSettings
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import Gate, Reply, Text
 
@@ -26,7 +26,7 @@ async def test_total_time_limit_ends_the_call(
     server: Server, provider: str, before: Sequence[str], stream: bool
 ) -> None:
     with server([[*map(Text, before), Gate()]]) as running:
-        settings = ProviderSettings(running.base_url, silence_timeout_s=30, total_timeout_s=LIMIT_S)
+        settings = ConnectionSettings(running.base_url, silence_timeout_s=30, total_timeout_s=LIMIT_S)
         client = build_client(Credentials({provider: KEY}), {provider: settings})
         error = await failure(client, ask(provider), stream=stream)
         assert type(error) is e.RequestTimeoutError

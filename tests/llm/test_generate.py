@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.generate import (
-    Rules,
-    StepFinish,
-    ask,
+    GenerateOptions,
+    GenerateStepFinish,
+    build_request,
     default_client,
     generate,
     generate_object,
@@ -23,10 +23,10 @@ from agent_ls.llm.generate import (
 )
 from agent_ls.llm.messages import Message, ToolCallPart, user
 from agent_ls.llm.partial_json import parse_partial
-from agent_ls.llm.requests import Request, check_tool, fitting_name
+from agent_ls.llm.requests import Request
 from agent_ls.llm.retry import RetryPolicy
-from agent_ls.llm.schema_check import misfit
-from agent_ls.llm.tools import Tool
+from agent_ls.llm.schema_check import check_schema, find_schema_error
+from agent_ls.llm.tools import CallableTool
 from tests.llm.test_end_to_end import Server, connected, every_wire
 from tests.support.loopback import Answer, ErrorReply, Gate, Text, ToolCall
 
@@ -57,9 +57,9 @@ async def slow_weather(city: str) -> str:
     return f"20 degrees in {city}"
 
 
-SYNC = Tool("weather", "Tells.", WEATHER, weather)
-ASYNC = Tool("slow_weather", "Tells.", WEATHER, slow_weather)
-PASSIVE = Tool("show", "Shows.", WEATHER)
+SYNC = CallableTool("weather", "Tells.", WEATHER, weather)
+ASYNC = CallableTool("slow_weather", "Tells.", WEATHER, slow_weather)
+PASSIVE = CallableTool("show", "Shows.", WEATHER)
 
 
 def call(city: Any, name: str = "weather") -> ToolCall:
@@ -67,7 +67,7 @@ def call(city: Any, name: str = "weather") -> ToolCall:
 
 
 def question(provider: str) -> Request:
-    return ask(MODELS[provider], "How warm is it?", system_text="Be brief.", provider=provider)
+    return build_request(MODELS[provider], "How warm is it?", system_text="Be brief.", provider=provider)
 
 
 @pytest.mark.req("U9")
@@ -91,7 +91,7 @@ async def test_generate_when_tools_are_called_then_they_run_and_it_goes_on(
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_a_call_fails_then_the_model_is_told(server: Server, provider: str) -> None:
+async def test_generate_when_a_call_fails_then_the_model_is_reported(server: Server, provider: str) -> None:
     script: list[Answer] = [[call("Atlantis"), call(3), call("x", "nobody")], "Sorry."]
     async with connected(server, provider, script) as (client, _):
         result = await generate(question(provider), tools=[SYNC], client=client)
@@ -103,13 +103,16 @@ async def test_generate_when_a_call_fails_then_the_model_is_told(server: Server,
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_generate_when_the_rounds_are_used_up_then_the_calls_come_back(
+async def test_generate_when_the_rounds_are_used_up_then_the_calls_are_returned(
     server: Server, provider: str
 ) -> None:
     for rounds in (0, 1, 2):
         async with connected(server, provider, lambda _: [call("Oslo")]) as (client, running):
             result = await generate(
-                question(provider), tools=[SYNC], rules=Rules(max_tool_rounds=rounds), client=client
+                question(provider),
+                tools=[SYNC],
+                options=GenerateOptions(max_tool_rounds=rounds),
+                client=client,
             )
             assert len(running.requests) == rounds + 1
             assert [c.name for c in result.tool_calls] == ["weather"]
@@ -124,8 +127,8 @@ async def test_generate_when_a_tool_is_passive_or_a_condition_holds_then_ends(
         result = await generate(question(provider), tools=[SYNC, PASSIVE], client=client)
         assert (result.tool_results, len(running.requests)) == ((), 1)
     async with connected(server, provider, lambda _: [call("Oslo")]) as (client, running):
-        rules = Rules(max_tool_rounds=9, stop_when=lambda steps: len(steps) == 2)
-        result = await generate(question(provider), tools=[SYNC], rules=rules, client=client)
+        rules = GenerateOptions(max_tool_rounds=9, stop_when=lambda steps: len(steps) == 2)
+        result = await generate(question(provider), tools=[SYNC], options=rules, client=client)
         assert (len(result.steps), len(running.requests)) == (2, 2)
 
 
@@ -139,17 +142,17 @@ async def test_generate_when_a_call_fails_for_a_while_then_it_is_made_again(
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    rules = Rules(retry=RetryPolicy(), sleep=sleep, random=lambda: 0.5)
+    rules = GenerateOptions(retry=RetryPolicy(), sleep=sleep, random=lambda: 0.5)
     async with connected(server, provider, [ErrorReply(500), ErrorReply(503), "Fine."] * 2) as (client, _):
-        assert (await generate(question(provider), rules=rules, client=client)).text == "Fine."
-        streamed = stream(question(provider), rules=rules, client=client)
+        assert (await generate(question(provider), options=rules, client=client)).text == "Fine."
+        streamed = stream(question(provider), options=rules, client=client)
         assert [text async for text in streamed.text_stream] == ["Fine."]
     assert slept == [1.0, 2.0, 1.0, 2.0]
 
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_stream_when_tools_run_then_a_step_is_told_between_the_answers(
+async def test_stream_when_tools_run_then_a_step_is_reported_between_the_answers(
     server: Server, provider: str
 ) -> None:
     script: list[Answer] = [
@@ -159,7 +162,7 @@ async def test_stream_when_tools_run_then_a_step_is_told_between_the_answers(
     async with connected(server, provider, script) as (client, _):
         streamed = stream(question(provider), tools=[SYNC], client=client)
         events = [event async for event in streamed]
-    (step,) = [event.step for event in events if isinstance(event, StepFinish)]
+    (step,) = [event.step for event in events if isinstance(event, GenerateStepFinish)]
     assert (step.response.text, step.tool_results[0].is_error) == ("I look.", False)
     assert (streamed.response().text, streamed.partial.text) == ("It is ", "It is ")
     assert streamed.steps == [step]
@@ -172,11 +175,11 @@ async def test_generate_when_it_takes_too_long_then_it_ends(
     server: Server, provider: str, limit: str
 ) -> None:
     async with connected(server, provider, lambda _: [Text("x"), Gate()]) as (client, running):
-        rules = Rules(**{limit: 0.2})  # type: ignore[arg-type]  # one of its limits
+        rules = GenerateOptions(**{limit: 0.2})  # type: ignore[arg-type]  # one of its limits
         with pytest.raises(e.RequestTimeoutError, match="took longer"):
-            await generate(question(provider), rules=rules, client=client)
+            await generate(question(provider), options=rules, client=client)
         with pytest.raises(e.RequestTimeoutError, match="took longer"):
-            [event async for event in stream(question(provider), rules=rules, client=client)]
+            [event async for event in stream(question(provider), options=rules, client=client)]
         assert len(running.requests) == 2
 
 
@@ -193,7 +196,7 @@ async def test_generate_object_when_the_answer_fits_then_it_is_parsed(server: Se
         for _ in range(2):
             result = await generate_object(question(provider), SCHEMA, client=client)
             assert result.output == {"name": "Ada", "age": 36}
-        for problem in ("no JSON", "age is missing"):
+        for problem in ("not valid JSON", "age is missing"):
             with pytest.raises(e.NoObjectGeneratedError, match=problem) as raised:
                 await generate_object(question(provider), SCHEMA, client=client)
             assert "Ada" in raised.value.text
@@ -204,7 +207,7 @@ async def test_generate_object_when_the_answer_fits_then_it_is_parsed(server: Se
 
 @pytest.mark.req("U9")
 @every_wire
-async def test_stream_object_when_it_comes_in_pieces_then_it_grows(server: Server, provider: str) -> None:
+async def test_stream_object_when_it_arrives_in_pieces_then_it_grows(server: Server, provider: str) -> None:
     async with connected(server, provider, [[Text('{"name": "A', 'da", "a', 'ge": 36}')]]) as (client, _):
         growing = stream_object(question(provider), SCHEMA, client=client)
         seen = [partial async for partial in growing]
@@ -222,7 +225,7 @@ async def test_arguments_when_they_are_bad_then_they_can_be_repaired() -> None:
 
     async with connected(AnthropicServer, "anthropic", [[call(3)], "Good."]) as (client, _):
         result = await generate(
-            question("anthropic"), tools=[SYNC], rules=Rules(repair=repair), client=client
+            question("anthropic"), tools=[SYNC], options=GenerateOptions(repair=repair), client=client
         )
     assert not result.steps[0].tool_results[0].is_error
 
@@ -248,25 +251,22 @@ async def test_default_client_when_none_is_set_then_it_is_made_from_the_environm
 def test_ask_when_prompt_and_messages_are_given_or_neither_then_it_is_refused() -> None:
     for given_both in ({}, {"prompt": "a", "messages": [user("b")]}):
         with pytest.raises(e.ConfigurationError, match="prompt or messages"):
-            ask("m", **given_both)  # type: ignore[arg-type]
+            build_request("m", **given_both)  # type: ignore[arg-type]
 
 
 @pytest.mark.req("U15")
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "a.b", "ä", "a" * 65, "_a"])
 def test_tool_when_its_name_is_refused_somewhere_then_at_once(name: str) -> None:
-    with pytest.raises(e.ConfigurationError, match="name of a tool"):
-        Tool(name, "", {"type": "object"})
-    fitted = fitting_name(name)
-    check_tool(fitted, {"type": "object"})
-    assert fitting_name(name) == fitted
+    with pytest.raises(e.ConfigurationError, match="valid tool name"):
+        CallableTool(name, "", {"type": "object"})
 
 
 @pytest.mark.req("U15")
-def test_tool_when_its_root_is_no_object_then_it_is_refused() -> None:
-    with pytest.raises(e.ConfigurationError, match="no object"):
-        Tool("a", "", {"type": "string"})
-    assert fitting_name("read_file") == "read_file"
-    assert len({fitting_name(n) for n in ("a-b", "a.b", "a b")}) == 3
+def test_tool_when_its_root_is_not_an_object_then_it_is_refused() -> None:
+    with pytest.raises(e.ConfigurationError, match="not an object"):
+        CallableTool("a", "", {"type": "string"})
+    with pytest.raises(e.ConfigurationError, match="JSON Schema cannot be used"):
+        CallableTool("a", "", {"type": "object", "properties": {"n": {"type": "number or none"}}})
 
 
 MISFITS: list[tuple[Any, Any, str]] = [
@@ -281,16 +281,58 @@ MISFITS: list[tuple[Any, Any, str]] = [
     (
         1,
         {"anyOf": [{"type": "string"}, {"type": "null"}]},
-        "the value fits none of the forms that it may have",
+        "the value matches none of the allowed forms",
     ),
     (2, {"const": 1}, "the value must be 1"),
     ("x", True, ""),
+    ({"name": "a"}, SCHEMA, "age is missing"),
+    ({"name": 1, "age": "x", "y": 1}, SCHEMA, "y is not known"),
+    (4, {"minimum": 5}, "the value must be at least 5"),
+    ({"n": 6}, {"properties": {"n": {"maximum": 5}}}, "n must be at most 5"),
+    (5, {"exclusiveMaximum": 5}, "the value must be less than 5"),
+    ("ab", {"pattern": "^a$"}, "the value must match the pattern ^a$"),
+    ("", {"minLength": 1}, "the value must have at least 1 characters"),
+    ({"a": [1, 1]}, {"properties": {"a": {"uniqueItems": True}}}, "a must not contain duplicate items"),
+    (
+        {"a": {"b": 1}},
+        {
+            "$defs": {"s": {"type": "string"}},
+            "properties": {"a": {"properties": {"b": {"$ref": "#/$defs/s"}}}},
+        },
+        "a.b must be string",
+    ),
+    (
+        3,
+        {"oneOf": [{"type": "integer"}, {"minimum": 1}]},
+        "the value must match exactly one of the allowed forms",
+    ),
+    ({"x-a": 1, "b": 1}, {"patternProperties": {"^x-": {}}, "additionalProperties": False}, "b is not known"),
+    (2, {"not": {"const": 2}}, "the value: 2 should not be valid under {'const': 2}"),
 ]
 
 
 @pytest.mark.parametrize(("value", "schema", "problem"), MISFITS)
-def test_misfit_is_told_in_words(value: Any, schema: Any, problem: str) -> None:
-    assert misfit(value, schema) == problem
+@pytest.mark.req("U9")
+def test_schema_error_is_reported_in_words(value: Any, schema: Any, problem: str) -> None:
+    assert find_schema_error(value, schema) == problem
+
+
+@pytest.mark.req("U9")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "text"},
+        {"minimum": "x"},
+        {"pattern": "["},
+        {"$ref": "#/$defs/none"},
+        {"$ref": "http://127.0.0.1:9/x"},
+    ],
+    ids=str,
+)
+def test_schema_that_cannot_be_used_is_named_and_nothing_is_fetched(schema: Any) -> None:
+    with pytest.raises(e.ConfigurationError, match="JSON Schema cannot be used"):
+        check_schema(schema)
+        find_schema_error("x", schema)
 
 
 VALUES = st.recursive(

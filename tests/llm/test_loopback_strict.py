@@ -150,7 +150,7 @@ def test_anthropic_server_when_tools_share_a_name_or_an_unknown_one_is_forced_th
         pytest.param({"name": "a b"}, "does not match pattern", id="name"),
     ],
 )
-def test_openai_server_when_a_call_is_not_as_it_may_be_then_refuses(changed: Any, expected: str) -> None:
+def test_openai_server_when_a_call_is_invalid_then_refuses(changed: Any, expected: str) -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"} | changed
     given = {"type": "function_call_output", "call_id": call["call_id"], "output": "x"}
     body = {"model": "m", "store": False, "input": [{"role": "user", "content": "hi"}, call, given]}

@@ -1,7 +1,6 @@
-"""Fifteen behaviours on each of the three native wires: the matrix of the companion specification, section 8.9.
+"""Fifteen behaviours of the client on each native wire.
 
-Each cell goes through the public Client to a server on the loopback that refuses what the real service refuses; every
-body that it was sent must fit the official SDK's types besides.
+Each test uses the public Client and a loopback server that refuses what the real service refuses.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from agent_ls.llm import errors as e
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import ProviderSettings
-from agent_ls.llm.generate import Rules, ask, generate, generate_object, stream
+from agent_ls.llm.endpoint import ConnectionSettings
+from agent_ls.llm.generate import GenerateOptions, build_request, generate, generate_object, stream
 from agent_ls.llm.messages import ImagePart, Message, Role, TextPart, user
 from agent_ls.llm.requests import Request, Response, Usage
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.llm.stream import StreamFinish, StreamStart, TextDelta, TextEnd, TextStart
-from agent_ls.llm.tools import Tool
+from agent_ls.llm.tools import CallableTool
 from tests.support.loopback import (
     Answer,
     AnthropicServer,
@@ -49,7 +48,7 @@ PERSON: dict[str, Any] = {
     "required": ["name", "age"],
     "additionalProperties": False,
 }
-NO_RETRY = Rules(retry=RetryPolicy(max_retries=0))
+NO_RETRY = GenerateOptions(retry=RetryPolicy(max_retries=0))
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,9 @@ class Cell:
 
     def ask(self, *messages: Message) -> Request:
         model = {"openai": "gpt-6-sol", "anthropic": "claude-sonnet-5-5", "gemini": "gemini-4-argon"}
-        request = ask(model[self.provider], messages=messages or (user("hi"),), provider=self.provider)
+        request = build_request(
+            model[self.provider], messages=messages or (user("hi"),), provider=self.provider
+        )
         return replace(request, cache_key="session")
 
     def answers(self, *answers: Answer) -> None:
@@ -124,7 +125,7 @@ def weather(city: str) -> str:
     return f"20 degrees in {city}"
 
 
-WEATHER = Tool("weather", "Tells the weather.", CITY, weather)
+WEATHER = CallableTool("weather", "Tells the weather.", CITY, weather)
 
 
 async def single_tool_call_and_execution(cell: Cell) -> None:
@@ -160,7 +161,9 @@ async def tool_loop_of_several_rounds(cell: Cell) -> None:
     for city in cities:
         cell.answers([Reasoning(f"{city}?"), ToolCall("weather", {"city": city})])
     cell.answers("All are warm.")
-    result = await generate(cell.ask(), tools=[WEATHER], rules=Rules(max_tool_rounds=5), client=cell.client)
+    result = await generate(
+        cell.ask(), tools=[WEATHER], options=GenerateOptions(max_tool_rounds=5), client=cell.client
+    )
     assert len(result.steps) == 4
     assert result.text == "All are warm."
     assert result.total_usage == sum((step.response.usage for step in result.steps), Usage())
@@ -195,7 +198,7 @@ async def reasoning_token_reporting(cell: Cell) -> None:
 
 
 async def invalid_key(cell: Cell) -> None:
-    settings = {cell.provider: ProviderSettings(base_url=cell.server.base_url)}
+    settings = {cell.provider: ConnectionSettings(base_url=cell.server.base_url)}
     other = build_client(Credentials({cell.provider: "wrong"}), settings)
     try:
         with pytest.raises(e.AuthenticationError) as raised:
@@ -215,10 +218,10 @@ async def rate_limit(cell: Cell) -> None:
     async def sleep(delay_s: float) -> None:
         waits.append(delay_s)
 
-    result = await generate(cell.ask(), rules=Rules(sleep=sleep), client=cell.client)
+    result = await generate(cell.ask(), options=GenerateOptions(sleep=sleep), client=cell.client)
     assert (result.text, waits) == ("At last.", [7.0])
     with pytest.raises(e.RateLimitError) as raised:
-        await generate(cell.ask(), rules=NO_RETRY, client=cell.client)
+        await generate(cell.ask(), options=NO_RETRY, client=cell.client)
     assert (raised.value.status, raised.value.retryable, raised.value.retry_after_s) == (429, True, 7.0)
 
 
@@ -318,7 +321,7 @@ SERVERS = {"openai": OpenAIResponsesServer, "anthropic": AnthropicServer, "gemin
 async def test_cell_of_the_parity_matrix(case: Case, provider: str) -> None:
     script: list[Answer] = []
     with SERVERS[provider](script, key=KEY) as server:
-        settings = {provider: ProviderSettings(base_url=server.base_url)}
+        settings = {provider: ConnectionSettings(base_url=server.base_url)}
         client = build_client(Credentials({provider: KEY}), settings)
         try:
             await case(Cell(provider, client, server, script))

@@ -1,7 +1,6 @@
-"""The smoke test of the companion specification, section 8.10, against the real services.
+"""Smoke test against the real services. It costs money and needs the network.
 
-It costs money and needs the network: it runs for each provider whose key is in the environment, and only when
-AGENT_LS_SMOKE=1 says that it is wanted.
+It runs for each provider whose key is in the environment, and only if AGENT_LS_SMOKE=1.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ import pytest
 from agent_ls.llm.catalog import latest_model
 from agent_ls.llm.client import Client
 from agent_ls.llm.errors import NotFoundError
-from agent_ls.llm.generate import Rules, ask, generate, generate_object, stream
+from agent_ls.llm.generate import GenerateOptions, build_request, generate, generate_object, stream
 from agent_ls.llm.messages import ImagePart, Message, Role, TextPart
 from agent_ls.llm.stream import TextDelta
-from agent_ls.llm.tools import Tool
+from agent_ls.llm.tools import CallableTool
 from tests.support.services import use_service
 
 PROVIDERS = ("anthropic", "openai", "gemini")
@@ -61,7 +60,7 @@ def tiny_png() -> bytes:
 
 
 async def test_text_is_generated(client: Client, provider: str) -> None:
-    request = ask(latest_model(provider), "Say hello in one sentence.", provider=provider)
+    request = build_request(latest_model(provider), "Say hello in one sentence.", provider=provider)
     result = await generate(replace(request, max_output_tokens=2000), client=client)
     assert result.text
     assert result.usage.input_tokens > 0
@@ -70,16 +69,18 @@ async def test_text_is_generated(client: Client, provider: str) -> None:
 
 
 async def test_text_is_streamed(client: Client, provider: str) -> None:
-    result = stream(ask(latest_model(provider), "Write a haiku.", provider=provider), client=client)
+    result = stream(build_request(latest_model(provider), "Write a haiku.", provider=provider), client=client)
     pieces = [event.text async for event in result if isinstance(event, TextDelta)]
     assert "".join(pieces) == result.response().text != ""
 
 
 async def test_tools_are_called(client: Client, provider: str) -> None:
-    tool = Tool("weather", "Tells the weather of one city.", CITY, lambda city: f"{city}: 20 degrees, sunny")
+    tool = CallableTool(
+        "weather", "Tells the weather of one city.", CITY, lambda city: f"{city}: 20 degrees, sunny"
+    )
     question = "How is the weather in San Francisco, and in New York? Name both cities."
-    request = ask(latest_model(provider), question, provider=provider)
-    result = await generate(request, tools=[tool], rules=Rules(max_tool_rounds=3), client=client)
+    request = build_request(latest_model(provider), question, provider=provider)
+    result = await generate(request, tools=[tool], options=GenerateOptions(max_tool_rounds=3), client=client)
     assert len(result.steps) >= 2
     assert "San Francisco" in result.text
     assert "New York" in result.text
@@ -87,16 +88,18 @@ async def test_tools_are_called(client: Client, provider: str) -> None:
 
 async def test_image_is_seen(client: Client, provider: str) -> None:
     said = Message(Role.USER, (TextPart("Which colour is it?"), ImagePart(tiny_png(), "image/png")))
-    result = await generate(ask(latest_model(provider), messages=[said], provider=provider), client=client)
+    result = await generate(
+        build_request(latest_model(provider), messages=[said], provider=provider), client=client
+    )
     assert result.text
 
 
 async def test_object_is_generated(client: Client, provider: str) -> None:
-    request = ask(latest_model(provider), "Extract: Alice is 30 years old.", provider=provider)
+    request = build_request(latest_model(provider), "Extract: Alice is 30 years old.", provider=provider)
     result = await generate_object(request, PERSON, client=client)
     assert result.output == {"name": "Alice", "age": 30}
 
 
 async def test_unknown_model_is_said_to_be_unknown(client: Client, provider: str) -> None:
     with pytest.raises(NotFoundError):
-        await generate(ask("no-such-model-xyz", "hi", provider=provider), client=client)
+        await generate(build_request("no-such-model-xyz", "hi", provider=provider), client=client)

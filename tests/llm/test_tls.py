@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 
 from agent_ls.llm.client import build_client
 from agent_ls.llm.credentials import Credentials
-from agent_ls.llm.endpoint import ProviderSettings
+from agent_ls.llm.endpoint import ConnectionSettings
 from agent_ls.llm.errors import NetworkError
 from agent_ls.llm.messages import user
 from agent_ls.llm.requests import Request
@@ -92,7 +92,7 @@ async def test_server_of_a_ca_of_the_users_own_is_trusted_when_its_file_is_set(t
     ca, own = certified(tmp_path)
     async with served(own, Golden("anthropic", "text", {}).body or b"") as base_url:
         for ca_file in (str(ca), ""):
-            settings = ProviderSettings(base_url=base_url, ca_file=ca_file)
+            settings = ConnectionSettings(base_url=base_url, ca_file=ca_file)
             client = build_client(Credentials({"anthropic": "k"}), {"anthropic": settings})
             try:
                 if ca_file:

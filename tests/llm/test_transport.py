@@ -17,7 +17,7 @@ from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.stream import StreamFinish
-from agent_ls.llm.transport import ROWS, Transport, failure
+from agent_ls.llm.transport import ROWS, Transport, to_llm_error
 from tests.support.codec_runs import ANTHROPIC, ask
 
 SECRET = "sk-secret-key"
@@ -34,7 +34,7 @@ def test_every_exception_of_the_library_has_a_row(kind: type[Exception]) -> None
     assert kind in ROWS, f"add a row for httpx.{kind.__name__} in llm/transport.py"
     error = kind.__new__(kind)
     error.args = (f"Illegal header value b'Bearer {SECRET}'",) if not ROWS[kind].is_telling else ("why",)
-    ours = failure(error, "example.org")
+    ours = to_llm_error(error, "example.org")
     assert isinstance(ours, NetworkError | RequestTimeoutError | ConfigurationError)
     assert SECRET not in str(ours)
     assert ours.hint
@@ -136,7 +136,7 @@ async def test_answer_that_is_not_http_is_a_network_error() -> None:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
-async def test_body_shorter_than_told_is_a_network_error() -> None:
+async def test_body_shorter_than_announced_is_a_network_error() -> None:
     with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc") as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
@@ -167,7 +167,7 @@ async def test_base_url_that_is_none_is_a_configuration_error(base_url: str) -> 
 
 
 @pytest.mark.parametrize("secret", ["sk-seсret-with-a-cyrillic-letter", "sk-secret\nkey"])
-async def test_key_that_cannot_stand_in_a_header_is_a_configuration_error(secret: str) -> None:
+async def test_key_that_cannot_be_in_a_header_is_a_configuration_error(secret: str) -> None:
     with raw_server() as url:
         with pytest.raises(ConfigurationError) as raised:
             await post(Endpoint(url, secret))
@@ -214,7 +214,7 @@ async def test_certificate_nobody_trusts_is_said_so(words: str, told: str, hint:
     error = httpx.ConnectError(
         f"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {words} (_ssl.c:1000)"
     )
-    ours = failure(error, "host")
+    ours = to_llm_error(error, "host")
     assert told in str(ours) and "_ssl" not in str(ours)
     assert hint in ours.hint
 

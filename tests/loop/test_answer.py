@@ -11,32 +11,32 @@ from agent_ls.llm.errors import NetworkError
 from agent_ls.llm.messages import OpaquePart, Origin, ReasoningPart, TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.llm.stream import StreamEvent, StreamFinish
-from agent_ls.loop.answer import Answer
-from agent_ls.loop.call_ids import CallIds
-from agent_ls.loop.emission import EventHub
-from agent_ls.loop.events import AssistantTextEnd, Error, ProcessingEnd, ReasoningEnd, Warning
+from agent_ls.loop.emission import EventEmitter
+from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, ReasoningEnd, Warning
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.model.answer import Answer
+from agent_ls.loop.model.call_ids import CallIds
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_provider import FakeProvider, text
-from tests.support.sessions import MemoryRecorder, bench
+from tests.support.sessions import MemoryRecorder, running_session
 
 FINISH = StreamFinish(FinishReason("stop"), Usage(), {})
 CALL = ToolCallPart("c1", "look", "{}")
 OPAQUE = OpaquePart(Origin("p", "m", {"type": "server_tool_use"}))
 
 
-def _fed(*events: StreamEvent) -> tuple[Answer, EventHub, MemoryRecorder]:
+def _fed(*events: StreamEvent) -> tuple[Answer, EventEmitter, MemoryRecorder]:
     recorder = MemoryRecorder()
-    hub = EventHub(SessionId("s"), recorder, FakeClock())
-    answer = Answer(hub, CallIds())
+    emitter = EventEmitter(SessionId("s"), recorder, FakeClock())
+    answer = Answer(emitter, CallIds())
     for event in events:
         answer.feed(event)
-    return answer, hub, recorder
+    return answer, emitter, recorder
 
 
-def test_parts_stand_in_the_providers_order_with_what_must_be_replayed() -> None:
+def test_parts_are_in_the_providers_order_with_items_to_replay() -> None:
     signed = ReasoningPart("hm", Origin("p", "m", {"signature": "s"}))
-    answer, hub, _ = _fed(
+    answer, emitter, _ = _fed(
         stream.StreamStart("r-1", "m"),
         stream.ReasoningStart(0),
         stream.ReasoningDelta(0, "hm"),
@@ -50,20 +50,20 @@ def test_parts_stand_in_the_providers_order_with_what_must_be_replayed() -> None
     )
     assert answer.message.parts == (signed, OPAQUE, CALL)
     assert (answer.response_id, answer.event_ids, answer.finish) == ("r-1", ("c1",), FINISH)
-    assert [part.part_id for part in hub.open_parts()] == ["c1:args"]
+    assert [part.part_id for part in emitter.open_parts()] == ["c1:args"]
 
 
 @pytest.mark.req("L17")
-def test_a_call_that_never_ended_is_not_part_of_the_answer_and_its_arguments_are_closed() -> None:
-    answer, hub, _ = _fed(stream.ToolCallStart(0, "c1", "look"), stream.ToolCallDelta(0, '{"pa'), FINISH)
+def test_an_incomplete_call_is_not_part_of_the_answer_and_its_arguments_are_closed() -> None:
+    answer, emitter, _ = _fed(stream.ToolCallStart(0, "c1", "look"), stream.ToolCallDelta(0, '{"pa'), FINISH)
     assert answer.message.parts == ()
     assert answer.event_ids == ()
-    assert hub.open_parts() == ()
+    assert emitter.open_parts() == ()
 
 
 @pytest.mark.req("R5")
-def test_parts_that_were_never_opened_are_told_all_the_same() -> None:
-    answer, hub, recorder = _fed(
+def test_parts_without_a_start_event_are_published_too() -> None:
+    answer, emitter, recorder = _fed(
         stream.TextDelta(0, "a"),
         stream.TextEnd(0, TextPart("a")),
         stream.ReasoningEnd(1, ReasoningPart("b")),
@@ -78,12 +78,12 @@ def test_parts_that_were_never_opened_are_told_all_the_same() -> None:
         "reasoning_start",
         "reasoning_end",
     ]
-    assert [part.kind for part in hub.open_parts()] == ["tool_call_args_delta"]
+    assert [part.kind for part in emitter.open_parts()] == ["tool_call_args_delta"]
 
 
 @pytest.mark.req("R4", "L16")
-def test_a_cut_answer_keeps_its_texts_and_nothing_that_was_signed() -> None:
-    answer, hub, recorder = _fed(
+def test_an_interrupted_answer_keeps_its_texts_and_no_signed_items() -> None:
+    answer, emitter, recorder = _fed(
         stream.ReasoningStart(0),
         stream.ReasoningEnd(0, ReasoningPart("hm", Origin("p", "m", {}))),
         stream.TextStart(1),
@@ -106,7 +106,7 @@ def test_a_cut_answer_keeps_its_texts_and_nothing_that_was_signed() -> None:
         ("hm", False),
         ("so", True),
     ]
-    assert hub.open_parts() == ()
+    assert emitter.open_parts() == ()
 
 
 class _LateFailure(FakeProvider):
@@ -119,7 +119,7 @@ class _LateFailure(FakeProvider):
 
 
 async def test_an_error_after_the_terminal_event_does_not_undo_the_answer() -> None:
-    async with bench(_LateFailure([text("All said.")])) as b:
+    async with running_session(_LateFailure([text("All said.")])) as b:
         await b.say("go")
     assert b.recorder.of(Error) == []
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
@@ -131,8 +131,8 @@ class _Warning(FakeProvider):
 
 
 @pytest.mark.req("L17")
-async def test_warnings_of_the_answer_are_told() -> None:
-    async with bench(_Warning()) as b:
+async def test_warnings_of_the_answer_are_emitted() -> None:
+    async with running_session(_Warning()) as b:
         await b.say("go")
     words = ["The call of look was cut.", "The model's answer was cut at its output limit."]
     assert b.recorder.of(Warning) == [Warning(message, "length") for message in words]

@@ -9,11 +9,12 @@ import pytest
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.budget import GO_ON, STOP, UseLimits
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import ProcessingEnd, QuestionAsked, TurnLimit
+from agent_ls.loop.events.types import ProcessingEnd, QuestionAsked, TurnLimit
+from agent_ls.tools.base import Arguments, ToolContext, ToolOutput
 from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from tests.support.agents import Cast, Script, spawn, wait_for
 from tests.support.fake_provider import FakeProvider, end, text, tool_call
-from tests.support.sessions import Bench, bench, tool
+from tests.support.sessions import RunningSession, running_session, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("H18")]
 
@@ -27,7 +28,7 @@ def limited(**limits: Any) -> SessionConfig:
     return SessionConfig(limits=UseLimits(**limits))
 
 
-async def answer(b: Bench, text: str, count: int = 1) -> None:
+async def answer(b: RunningSession, text: str, count: int = 1) -> None:
     await b.until("question_asked", count)
     (asked,) = b.session.questions.pending()
     assert asked.purpose == "limit" and asked.choices == (GO_ON, STOP)
@@ -44,11 +45,11 @@ async def answer(b: Bench, text: str, count: int = 1) -> None:
         ({"cost_usd_per_session": 1.5}, "cost", {"cost_usd": lambda usage: 1.0}),
     ],
 )
-async def test_a_limit_when_reached_pauses_the_turn_and_a_no_ends_it(
+async def test_a_limit_pauses_the_turn_and_declining_ends_it(
     limits: dict[str, Any], limit: str, options: dict[str, Any]
 ) -> None:
     provider = rounds(9)
-    async with bench(provider, tool("look"), config=limited(**limits), **options) as b:
+    async with running_session(provider, tool("look"), config=limited(**limits), **options) as b:
         b.session.submit("go")
         b.session.follow_up("and more")
         await answer(b, STOP)
@@ -59,9 +60,9 @@ async def test_a_limit_when_reached_pauses_the_turn_and_a_no_ends_it(
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
 
 
-async def test_a_limit_when_the_user_says_go_on_then_asks_again_after_as_much_once_more() -> None:
+async def test_continuing_past_a_limit_asks_again_after_the_same_amount() -> None:
     provider = rounds(4)
-    async with bench(provider, tool("look"), config=limited(tokens_per_input=200)) as b:
+    async with running_session(provider, tool("look"), config=limited(tokens_per_input=200)) as b:
         b.session.submit("go")
         await answer(b, GO_ON)
         await answer(b, "go on, but only the tests", 2)
@@ -71,8 +72,8 @@ async def test_a_limit_when_the_user_says_go_on_then_asks_again_after_as_much_on
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 
-async def test_time_when_it_is_up_then_the_turn_pauses_before_the_next_call() -> None:
-    async with bench(rounds(2), tool("look"), config=limited(seconds_per_input=60)) as b:
+async def test_at_the_time_limit_the_turn_pauses_before_the_next_call() -> None:
+    async with running_session(rounds(2), tool("look"), config=limited(seconds_per_input=60)) as b:
         b.recorder.on_event = lambda envelope: (
             b.clock.advance(61)
             if envelope.kind == "tool_call_end" and len(b.recorder.of(TurnLimit)) == 0
@@ -84,19 +85,36 @@ async def test_time_when_it_is_up_then_the_turn_pauses_before_the_next_call() ->
     assert [event.limit for event in b.recorder.of(TurnLimit)] == ["time"]
 
 
-async def test_limits_of_an_input_begin_anew_with_the_next_one() -> None:
-    async with bench(rounds(0), config=limited(tokens_per_input=100)) as b:
+async def test_limits_of_an_input_are_reset_by_the_next_one() -> None:
+    async with running_session(rounds(0), config=limited(tokens_per_input=100)) as b:
         for word in ("one", "two", "three"):
             await b.say(word)
     assert b.recorder.of(TurnLimit) == []
 
 
 @pytest.mark.req("A1")
-async def test_an_agent_at_a_limit_ends_there_and_its_parent_asks() -> None:
+async def test_a_subagent_at_a_limit_ends_and_its_parent_asks() -> None:
     endless: Script = [[tool_call("look", id=str(n)), end("stop", Usage(90, 10))] for n in range(9)]
     cast = Cast([spawn("endless"), wait_for("agent_1"), text("ok")], {"endless": endless})
-    async with bench(cast, tool("look"), *SUBAGENT_TOOLS, config=limited(tokens_per_input=300)) as b:
+    async with running_session(
+        cast, tool("look"), *SUBAGENT_TOOLS, config=limited(tokens_per_input=300)
+    ) as b:
         b.session.submit("go")
         await answer(b, GO_ON)
         await b.idle()
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
+
+
+async def test_a_command_gets_at_most_the_remaining_time() -> None:
+    limits: list[int] = []
+
+    async def run(_: Arguments, context: ToolContext) -> ToolOutput:
+        limits.append(context.shell_limits.max_timeout_ms)
+        b.clock.advance(20)
+        return ToolOutput("done")
+
+    config = limited(seconds_per_input=60, seconds_per_session=50)
+    async with running_session(rounds(2), tool("look", run), config=config) as b:
+        await b.say("go")
+
+    assert limits == [50_000, 30_000]

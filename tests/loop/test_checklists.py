@@ -1,4 +1,4 @@
-"""Rows of the sources' checklists that are told best by a whole session of their own (tests/spec_rows.py)."""
+"""Rows of the specifications' checklists that are tested best by a session of their own (tests/spec_rows.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.llm import errors
 from agent_ls.llm.messages import Message, Role, ToolResultPart
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import AssistantTextEnd, ProcessingEnd, ToolCallEnd, TurnLimit
+from agent_ls.loop.events.types import AssistantTextEnd, ProcessingEnd, ToolCallEnd, TurnLimit
 from agent_ls.profiles.create import create_profile
 from agent_ls.tools.base import ToolContext, ToolError, ToolOutput
 from agent_ls.tools.read_file import READ_FILE
@@ -19,11 +19,11 @@ from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from agent_ls.tools.write_file import WRITE_FILE
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import FakeProvider, Gate, end, error, text, tool_call
-from tests.support.sessions import AnyArguments, Bench, bench, tool
+from tests.support.sessions import AnyArguments, RunningSession, running_session, tool
 
 pytestmark = pytest.mark.anyio
 
-# 000 section 2.9
+# Event kinds of the loop specification, section 2.9
 KINDS = (
     "session_start",
     "session_end",
@@ -43,16 +43,16 @@ KINDS = (
 )
 
 
-def told(messages: Sequence[Message]) -> list[ToolResultPart]:
-    """The results in a request."""
+def results_of(messages: Sequence[Message]) -> list[ToolResultPart]:
+    """Return the tool results of a request."""
     return [part for message in messages for part in message.parts if isinstance(part, ToolResultPart)]
 
 
 @pytest.mark.req("L5", "E1")
-@pytest.mark.spec("000 9.1.3", "001 4.8", "004 S5.1")
-async def test_an_answer_of_words_alone_is_one_call_with_its_deltas_and_the_end() -> None:
+@pytest.mark.spec("loop 9.1.3", "conversation 4.8", "safety S5.1")
+async def test_a_text_answer_is_one_call_with_deltas_and_an_end() -> None:
     provider = FakeProvider([text("Hel", "lo.")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         with b.session.subscribe() as events:
             b.session.submit("hi")
             kinds = []
@@ -68,26 +68,26 @@ async def test_an_answer_of_words_alone_is_one_call_with_its_deltas_and_the_end(
 
 
 @pytest.mark.req("L5", "L8")
-@pytest.mark.spec("004 S5.6")
-async def test_tool_after_tool_is_run_until_there_is_only_text() -> None:
+@pytest.mark.spec("safety S5.6")
+async def test_tool_calls_run_until_the_answer_is_only_text() -> None:
     provider = FakeProvider([*(tool_call("look", id=f"c{i}") for i in range(5)), text("Enough.")])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
-    assert [len(told(request.messages)) for request in provider.requests] == [0, 1, 2, 3, 4, 5]
+    assert [len(results_of(request.messages)) for request in provider.requests] == [0, 1, 2, 3, 4, 5]
     assert b.recorder.of(TurnLimit) == []
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 
 @pytest.mark.req("T1", "R1")
-@pytest.mark.spec("000 9.11.1", "001 4.10", "004 S5.4")
-async def test_a_failing_tool_is_told_to_the_model_as_an_error_and_it_goes_on() -> None:
+@pytest.mark.spec("loop 9.11.1", "conversation 4.10", "safety S5.4")
+async def test_a_failing_tool_is_reported_to_the_model_as_an_error() -> None:
     async def fail(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         raise ToolError("no such branch; list them with git branch")
 
     provider = FakeProvider([tool_call("look"), text("Then I list them.")])
-    async with bench(provider, tool("look", fail)) as b:
+    async with running_session(provider, tool("look", fail)) as b:
         await b.say("go")
-    (result,) = told(provider.requests[1].messages)
+    (result,) = results_of(provider.requests[1].messages)
     assert result.is_error and "no such branch; list them" in result.content
     assert [event.is_error for event in b.recorder.of(ToolCallEnd)] == [True]
     assert b.recorder.of(AssistantTextEnd)[-1].text == "Then I list them."
@@ -95,52 +95,52 @@ async def test_a_failing_tool_is_told_to_the_model_as_an_error_and_it_goes_on() 
 
 
 @pytest.mark.req("P6", "T1")
-@pytest.mark.spec("000 9.2.6", "000 9.3.1")
-async def test_a_tool_of_the_hosts_own_is_offered_and_called_in_place_of_the_profiles() -> None:
+@pytest.mark.spec("loop 9.2.6", "loop 9.3.1")
+async def test_a_host_tool_replaces_the_profiles_tool_of_the_same_name() -> None:
     own = create_profile("anthropic")
     own.registry.register(tool("grep"))
     provider = FakeProvider([tool_call("grep", '{"value": "mine"}')])
-    async with bench(provider, registry=own.registry) as b:
+    async with running_session(provider, registry=own.registry) as b:
         await b.say("go")
         own.registry.unregister("grep")
         await b.say("again")
     offered = [{it.name: it.description for it in request.tools} for request in provider.requests]
     assert offered[0]["grep"] == "The tool grep." and "read_file" in offered[0]
-    assert told(provider.requests[1].messages)[0].content == "did mine"
+    assert results_of(provider.requests[1].messages)[0].content == "did mine"
     assert "grep" not in offered[-1]
 
 
 @pytest.mark.req("L7")
-@pytest.mark.spec("000 9.7.1", "000 9.7.3")
+@pytest.mark.spec("loop 9.7.1", "loop 9.7.3")
 @pytest.mark.parametrize("effort", ["low", "medium", "high", "xhigh", None])
-async def test_effort_of_any_value_reaches_the_request_and_unset_is_left_out(effort: str | None) -> None:
+async def test_a_set_effort_is_in_the_request_and_an_unset_one_is_not(effort: str | None) -> None:
     provider = FakeProvider()
-    async with bench(provider, config=SessionConfig(reasoning_effort=effort)) as b:
+    async with running_session(provider, config=SessionConfig(reasoning_effort=effort)) as b:
         await b.say("go")
     assert provider.requests[0].reasoning_effort == effort
 
 
 @pytest.mark.req("A1")
-@pytest.mark.spec("000 9.9.2")
-async def test_an_agent_works_on_the_files_of_its_parent() -> None:
+@pytest.mark.spec("loop 9.9.2")
+async def test_a_subagent_works_on_the_files_of_its_parent() -> None:
     written = tool_call("write_file", json.dumps({"file_path": "notes.txt", "content": "from the agent\n"}))
     cast = Cast(
         [spawn("take notes"), wait_for("agent_1"), tool_call("read_file", '{"file_path": "notes.txt"}')],
         {"notes": [written, text("Taken.")]},
     )
     environment = MemoryEnvironment()
-    async with bench(cast, WRITE_FILE, READ_FILE, *SUBAGENT_TOOLS, environment=environment) as b:
+    async with running_session(cast, WRITE_FILE, READ_FILE, *SUBAGENT_TOOLS, environment=environment) as b:
         await b.say("go")
     assert environment.files["/project/notes.txt"].content == b"from the agent\n"
-    assert "from the agent" in told(cast.main.requests[-1].messages)[-1].content
+    assert "from the agent" in results_of(cast.main.requests[-1].messages)[-1].content
 
 
 @pytest.mark.req("L14")
-@pytest.mark.spec("001 4.2", "001 4.3")
-async def test_a_request_in_flight_keeps_its_messages_whatever_is_said_meanwhile() -> None:
+@pytest.mark.spec("conversation 4.2", "conversation 4.3")
+async def test_a_request_in_flight_is_not_changed_by_later_messages() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, text("One.")], text("Two.")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         await gate.reached.wait()
         sent = provider.requests[0].messages
@@ -159,8 +159,8 @@ async def test_a_request_in_flight_keeps_its_messages_whatever_is_said_meanwhile
     ]
 
 
-async def _everything(b: Bench) -> list[str]:
-    """Three inputs: one with all that goes well or is warned about, one over the limit, one that fails."""
+async def _everything(b: RunningSession) -> list[str]:
+    """Run three inputs: one with every success and warning, one over the limit, one that fails."""
     kinds: list[str] = []
     with b.session.subscribe() as events:
         b.session.submit("go")
@@ -176,8 +176,8 @@ async def _everything(b: Bench) -> list[str]:
 
 
 @pytest.mark.req("E1", "E8")
-@pytest.mark.spec("000 9.10.1", "000 9.10.4")
-async def test_every_kind_of_event_comes_at_its_time() -> None:
+@pytest.mark.spec("loop 9.10.1", "loop 9.10.4")
+async def test_every_kind_of_event_is_emitted_in_its_place() -> None:
     async def look(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         if not b.recorder.kinds.count("steering_queued"):
             b.session.steer("be quick")
@@ -193,7 +193,7 @@ async def test_every_kind_of_event_comes_at_its_time() -> None:
         ]
     )
     config = SessionConfig(loop_detection_window=2)
-    async with bench(provider, tool("look", look), config=config) as b:
+    async with running_session(provider, tool("look", look), config=config) as b:
         kinds = await _everything(b)
     spoken = ["assistant_text_start", "assistant_text_delta", "assistant_text_end"]
     called = ["tool_call_start", "tool_call_output_delta", "tool_call_end"]

@@ -1,4 +1,4 @@
-"""A session that makes room: by itself, when asked, when refused; stopped half-way; told in events (L12, L13, R1)."""
+"""Compaction in a session: automatic, on request, after a refusal, interrupted; reported in events (L12, L13, R1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.llm.messages import Role, ToolResultPart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import ContextConfig, SessionConfig
 from agent_ls.loop.errors import CompactionOffError, NothingToCompactError, SessionClosedError
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     CacheLost,
     Compaction,
     Error,
@@ -24,7 +24,7 @@ from agent_ls.loop.restored import Restored
 from agent_ls.loop.turns import CompactionTurn, Turn, UserTurn
 from agent_ls.tools.base import ToolContext, ToolOutput
 from tests.support.fake_provider import FakeProvider, Gate, Piece, end, error, problem_of, text, tool_call
-from tests.support.sessions import AnyArguments, Bench, bench, tool
+from tests.support.sessions import AnyArguments, RunningSession, running_session, tool
 
 CHATTY: list[Turn] = [UserTurn(f"message {n}", "t") for n in range(20)]
 SUMMARY = text("## Goal\nTo be done.")
@@ -38,18 +38,18 @@ def too_long() -> Piece:
     return error(ContextLengthError("prompt is too long", provider="fake"))
 
 
-def told(b: Bench) -> list[tuple[str, str]]:
+def compactions(b: RunningSession) -> list[tuple[str, str]]:
     return [(event.trigger, event.status) for event in b.recorder.of(Compaction)]
 
 
 @pytest.mark.req("L13", "E6")
-async def test_compact_when_idle_then_a_turn_of_its_own_sums_up_and_the_next_request_has_it() -> None:
+async def test_compacting_while_idle_is_a_turn_of_its_own_and_the_next_request_has_the_summary() -> None:
     provider = FakeProvider([[SUMMARY, end("stop", Usage(700, 50))], text("ok")])
-    async with bench(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
         compaction_id = b.session.compact("mind the tests", client_key="k1")
         assert b.session.compact(client_key="k1") == compaction_id
         await b.idle()
-        assert told(b) == [("request", "started"), ("request", "done")]
+        assert compactions(b) == [("request", "started"), ("request", "done")]
         begun, done = b.recorder.of(Compaction)
         assert (begun.compaction_id, begun.client_key, begun.removed, begun.kept) == (
             compaction_id,
@@ -76,8 +76,8 @@ async def test_compact_when_idle_then_a_turn_of_its_own_sums_up_and_the_next_req
 
 
 @pytest.mark.req("L13")
-async def test_compact_when_there_is_nothing_or_it_is_off_or_closed_then_it_is_refused_in_words() -> None:
-    async with bench(FakeProvider()) as b:
+async def test_compacting_is_refused_without_content_if_switched_off_or_closed() -> None:
+    async with running_session(FakeProvider()) as b:
         with pytest.raises(NothingToCompactError, match="nothing to compact"):
             b.session.compact()
         b.session.configure(config=config(compaction="off"))
@@ -89,7 +89,7 @@ async def test_compact_when_there_is_nothing_or_it_is_off_or_closed_then_it_is_r
         assert b.recorder.of(Compaction) == []
 
 
-@pytest.mark.spec("001 4.4")
+@pytest.mark.spec("conversation 4.4")
 @pytest.mark.req("L12", "L13")
 @pytest.mark.parametrize(
     ("settings", "compacts"),
@@ -102,20 +102,20 @@ async def test_compact_when_there_is_nothing_or_it_is_off_or_closed_then_it_is_r
         ({"chars_per_token": 8}, False),
     ],
 )
-async def test_the_window_fills_up_after_tool_results_then_room_is_made_before_the_next_call(
+async def test_a_context_filled_by_tool_results_is_compacted_before_the_next_call(
     settings: dict[str, Any], compacts: bool
 ) -> None:
     async def much(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("x" * 29_000)
 
-    quiet = end("tool_calls", Usage())  # reports nothing, so that nothing is calibrated
+    quiet = end("tool_calls", Usage())  # reports no usage, so the estimate is not calibrated
     rounds: list[list[Piece]] = [[tool_call("look", id=f"c{n}"), quiet] for n in range(5)]
     provider = FakeProvider([*rounds, *([SUMMARY] if compacts else []), text("ok")])
-    async with bench(
+    async with running_session(
         provider, tool("look", much), config=config(**settings), context_window_tokens=40_000
     ) as b:
         await b.say("go")
-        assert told(b) == ([("auto", "started"), ("auto", "done")] if compacts else [])
+        assert compactions(b) == ([("auto", "started"), ("auto", "done")] if compacts else [])
         warnings = [event.message for event in b.recorder.of(Warning)]
         is_full = not compacts and "chars_per_token" not in settings
         assert warnings == ["Context usage at ~91% of context window"] * is_full
@@ -129,31 +129,31 @@ async def test_the_window_fills_up_after_tool_results_then_room_is_made_before_t
 
 
 @pytest.mark.req("L13")
-async def test_compact_when_a_turn_runs_then_it_is_done_before_its_next_call() -> None:
+async def test_compacting_during_a_turn_happens_before_its_next_call() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, tool_call("look")], SUMMARY, text("ok")])
-    async with bench(provider, tool("look"), restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, tool("look"), restored=Restored(tuple(CHATTY), 0)) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.compact()
-        assert told(b) == []
+        assert compactions(b) == []
         gate.open()
         await b.idle()
-        assert told(b) == [("request", "started"), ("request", "done")]
+        assert compactions(b) == [("request", "started"), ("request", "done")]
         assert b.kinds.index("tool_call_end") < b.kinds.index("compaction")
         assert problem_of(provider.requests[-1].messages) == ""
 
 
 @pytest.mark.req("L13", "L16")
-async def test_interrupt_while_it_sums_up_then_the_conversation_is_as_it_was() -> None:
+async def test_an_interrupted_compaction_leaves_the_conversation_unchanged() -> None:
     gate = Gate()
     provider = FakeProvider([[text("half", gate)], text("ok")])
-    async with bench(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await gate.reached.wait()
         b.session.interrupt()
         await b.idle()
-        assert told(b) == [("request", "started"), ("request", "interrupted")]
+        assert compactions(b) == [("request", "started"), ("request", "interrupted")]
         assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("interrupted")]
         assert b.session.state == "IDLE" and provider.open_streams == 0
         assert b.recorder.turns == []
@@ -162,10 +162,10 @@ async def test_interrupt_while_it_sums_up_then_the_conversation_is_as_it_was() -
 
 
 @pytest.mark.req("L13")
-async def test_what_is_sent_while_it_sums_up_waits_for_its_end() -> None:
+async def test_input_sent_during_a_compaction_waits_for_its_end() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, SUMMARY], text("ok")])
-    async with bench(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await gate.reached.wait()
         assert b.session.submit("go on", when_busy="steer").queued_id
@@ -175,13 +175,13 @@ async def test_what_is_sent_while_it_sums_up_waits_for_its_end() -> None:
         assert provider.requests[1].messages[-1].text == "go on"
 
 
-@pytest.mark.spec("000 9.11.4")
+@pytest.mark.spec("loop 9.11.4")
 @pytest.mark.req("R1", "L13")
-async def test_the_provider_refuses_the_length_then_room_is_made_once_and_the_call_is_made_again() -> None:
+async def test_a_length_refused_by_the_provider_is_compacted_once_and_retried() -> None:
     provider = FakeProvider([too_long(), SUMMARY, text("ok")])
-    async with bench(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
         await b.say("go")
-        assert told(b) == [("overflow", "started"), ("overflow", "done")]
+        assert compactions(b) == [("overflow", "started"), ("overflow", "done")]
         assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
         assert b.recorder.of(Error) == []
         assert provider.requests[-1].messages[-1].text == "go"
@@ -197,11 +197,11 @@ async def test_the_provider_refuses_the_length_then_room_is_made_once_and_the_ca
     ],
     ids=["again", "only-on-request", "the-summary-too"],
 )
-async def test_the_length_is_refused_for_good_then_the_turn_ends_clearly_and_the_session_lives(
+async def test_a_length_refused_again_ends_the_turn_and_the_session_continues(
     script: list[Piece], settings: dict[str, Any], asked: int
 ) -> None:
     provider = FakeProvider(script)
-    async with bench(provider, config=config(**settings), restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, config=config(**settings), restored=Restored(tuple(CHATTY), 0)) as b:
         await b.say("go")
         assert len(provider.requests) == asked
         assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("error")]
@@ -211,43 +211,44 @@ async def test_the_length_is_refused_for_good_then_the_turn_ends_clearly_and_the
 
 
 @pytest.mark.req("L13")
-async def test_the_summary_fails_then_the_turn_goes_on_with_the_whole_conversation() -> None:
+async def test_a_failed_summary_continues_the_turn_with_the_whole_conversation() -> None:
     failure = error(AuthenticationError("no", provider="fake"))
     provider = FakeProvider([failure, text("ok"), text("and again")])
     restored = Restored((UserTurn("x" * 400_000, "t"), *CHATTY), 0)
-    async with bench(provider, restored=restored) as b:
+    async with running_session(provider, restored=restored) as b:
         await b.say("go")
         await b.say("go on")
-        assert told(b) == [("auto", "started"), ("auto", "failed")]  # not tried again until there is more
+        assert compactions(b) == [
+            ("auto", "started"),
+            ("auto", "failed"),
+        ]  # not tried again until the conversation has grown
         assert len(provider.requests[1].messages) == 1 + 21 + 1
         assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")] * 2
 
 
 @pytest.mark.req("L14")
 @pytest.mark.parametrize(("strategy", "kept"), [("dropOldest", 9), ("slidingWindow", 10)])
-async def test_without_a_summary_the_model_is_not_asked_and_the_users_words_are_kept(
-    strategy: Any, kept: int
-) -> None:
+async def test_drop_oldest_needs_no_model_call_and_keeps_the_users_messages(strategy: Any, kept: int) -> None:
     provider = FakeProvider([text("ok")])
-    async with bench(
+    async with running_session(
         provider, config=config(strategy=strategy, window_messages=10), restored=Restored(tuple(CHATTY), 0)
     ) as b:
         b.session.compact()
         await b.idle()
-        assert provider.requests == [] and told(b)[-1] == ("request", "done")
+        assert provider.requests == [] and compactions(b)[-1] == ("request", "done")
         await b.say("go")
         sent = [message.text for message in provider.requests[0].messages]
         assert len(sent) == 1 + 1 + kept + 1 and "- message 3" in sent[1] and "# Summary" not in sent[1]
 
 
 @pytest.mark.req("O6", "L13")
-async def test_search_history_is_offered_from_the_next_input_on_and_finds_what_is_gone() -> None:
+async def test_search_history_is_offered_from_the_next_input_and_finds_removed_turns() -> None:
     calls = [
         tool_call("search_history", '{"query": "MESSAGE 3"}'),
         tool_call("search_history", '{"turn": 4}'),
     ]
     provider = FakeProvider([SUMMARY, calls[0], calls[1], tool_call("search_history", id="c3"), text("ok")])
-    async with bench(provider, tool("look"), restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, tool("look"), restored=Restored(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await b.idle()
         await b.say("what was it?")
@@ -260,12 +261,12 @@ async def test_search_history_is_offered_from_the_next_input_on_and_finds_what_i
 
 
 @pytest.mark.req("O6")
-async def test_the_cache_is_lost_then_an_event_says_why_and_an_input_that_runs_keeps_its_tools() -> None:
+async def test_a_lost_cache_is_reported_with_its_reason_and_a_running_input_keeps_its_tools() -> None:
     gate = Gate()
     provider = FakeProvider(
         [text("one"), [gate, tool_call("look")], text("two"), text("three"), text("four")]
     )
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("one")
         b.session.submit("two")
         await gate.reached.wait()
@@ -283,19 +284,19 @@ async def test_the_cache_is_lost_then_an_event_says_why_and_an_input_that_runs_k
 
 
 @pytest.mark.req("O6", "E6")
-async def test_the_provider_drops_its_cache_then_an_event_says_so() -> None:
+async def test_a_cache_dropped_by_the_provider_is_reported() -> None:
     reports = [Usage(9000, 5, None, 0, 8000), Usage(9100, 5, None, 8000, 100), Usage(9200, 5, None, 0, 9200)]
     provider = FakeProvider([[text("a"), end("stop", usage)] for usage in reports])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         for words in "abc":
             await b.say(words)
         assert [(event.reason, event.tokens) for event in b.recorder.of(CacheLost)] == [("provider", 9200)]
 
 
 @pytest.mark.req("L13")
-async def test_a_compacted_session_is_recorded_as_a_turn_with_what_it_cost() -> None:
+async def test_a_compaction_is_recorded_as_a_turn_with_its_cost() -> None:
     provider = FakeProvider([[SUMMARY, end("stop", Usage(700, 50))]])
-    async with bench(provider, restored=Restored(tuple(CHATTY), 0)) as b:
+    async with running_session(provider, restored=Restored(tuple(CHATTY), 0)) as b:
         b.session.compact()
         await b.idle()
         (turn,) = b.recorder.turns

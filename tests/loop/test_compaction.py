@@ -1,4 +1,4 @@
-"""What a compaction takes out, keeps and says, as tables; and that a history follows from its turns alone."""
+"""Turns that a compaction removes and keeps, and its summary, as tables; a history depends on its turns alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hypothesis import given, strategies as st
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.compaction import ITEM_CAPS, content, cut, plan_text, transcript
 from agent_ls.loop.config import ContextConfig
-from agent_ls.loop.events import PlanChanged, PlanItem
-from agent_ls.loop.history import History
+from agent_ls.loop.context.compaction import ITEM_CAPS, content, cut, plan_text, transcript
+from agent_ls.loop.context.history import History
+from agent_ls.loop.events.types import PlanChanged, PlanItem
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from tests.support.fake_provider import problem_of
 
@@ -32,7 +32,7 @@ def _results(*ids: str, words: str = "seen") -> ToolResultsTurn:
 
 
 def _turns(shape: str) -> list[Turn]:
-    """`u` a user, `c` an answer with a call, `r` its result, `a` an answer of words, `s` a steer."""
+    """Return turns: `u` a user, `c` an answer with a call, `r` its result, `a` an answer of text, `s` a steer."""
     made: list[Turn] = []
     for number, kind in enumerate(shape):
         if kind == "r":
@@ -48,12 +48,12 @@ def _turns(shape: str) -> list[Turn]:
     return made
 
 
-# shape, settings, how many of the turns stay (None: nothing is done)
+# shape, settings, number of turns that remain (None: no compaction)
 CUTS: list[tuple[str, dict[str, Any], int | None]] = [
     ("ua", {}, None),
     ("uauauaua", {}, None),
     ("uauauauau", {}, 8),
-    ("ucrcrcrcra", {}, 9),  # the eighth from the end is a result: its call stays too
+    ("ucrcrcrcra", {}, 9),  # the eighth from the end is a result: its call is kept too
     ("uucrcrcrcrcra", {"keep_messages": 10}, 9),  # an eleventh would be one too many
     ("ucrcrcrcrcra", {"keep_messages": 6}, 7),
     ("uauauauauauauauaua", {"keep_messages": 6}, 6),
@@ -66,10 +66,10 @@ CUTS: list[tuple[str, dict[str, Any], int | None]] = [
 ]
 
 
-@pytest.mark.spec("001 4.7")
+@pytest.mark.spec("conversation 4.7")
 @pytest.mark.req("L13", "L14")
 @pytest.mark.parametrize(("shape", "settings", "kept"), CUTS)
-def test_a_cut_keeps_the_tail_that_the_settings_say(
+def test_a_compaction_keeps_the_configured_number_of_turns(
     shape: str, settings: dict[str, Any], kept: int | None
 ) -> None:
     turns = _turns(shape)
@@ -86,7 +86,7 @@ def test_a_cut_keeps_the_tail_that_the_settings_say(
     keep=st.integers(6, 10),
     spare=st.floats(-1, 2),
 )
-def test_a_cut_never_parts_a_call_from_its_result_and_keeps_six_at_least(
+def test_a_compaction_never_separates_a_call_from_its_result_and_keeps_at_least_six(
     shape: str, strategy: Any, keep: int, spare: float
 ) -> None:
     history = History(_turns(shape))
@@ -104,32 +104,32 @@ def test_a_cut_never_parts_a_call_from_its_result_and_keeps_six_at_least(
     assert len(messages) == found.kept + 1
 
 
-@pytest.mark.spec("001 4.5")
+@pytest.mark.spec("conversation 4.5")
 @pytest.mark.req("L13", "L14")
-def test_a_compacted_history_sends_the_summary_and_the_tail_and_keeps_all_turns() -> None:
+def test_a_compacted_history_sends_summary_and_tail_and_keeps_all_turns() -> None:
     turns = _turns("ucracracra")
     history = History(turns)
     in_flight = history.messages("p")
     history.append(CompactionTurn("It was so.", 3, "t"))
     assert [m.text for m in history.messages("p")[:2]] == ["p", "It was so."]
     assert history.messages("p")[2:] == in_flight[-3:]
-    assert in_flight == History(turns).messages("p")  # a request in flight holds a snapshot
+    assert in_flight == History(turns).messages("p")  # a request in flight has a snapshot
     assert list(history.turns[:-1]) == turns and list(history.visible) == turns[-3:]
-    assert (history.chars, history.tool_chars) == (10 + 16 + 7 + 7, 7)  # summary, call, result, words
+    assert (history.chars, history.tool_chars) == (10 + 16 + 7 + 7, 7)  # summary, call, result, text
     assert history.model_calls == 6
     assert History(history.turns).messages("p") == history.messages("p")
-    assert History(history.turns[:-1]).messages("p") == in_flight  # taken back before it
+    assert History(history.turns[:-1]).messages("p") == in_flight  # undone before it
 
 
-def test_a_second_compaction_stands_in_place_of_the_first() -> None:
+def test_a_second_compaction_replaces_the_first() -> None:
     history = History([*_turns("uauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")])
     history.append(CompactionTurn("two", 3, "t"))
     assert [message.text for message in history.messages("")] == ["two", "words 1", "wish 2", "words 3"]
 
 
-@pytest.mark.spec("001 4.6")
+@pytest.mark.spec("conversation 4.6")
 @pytest.mark.req("L13")
-def test_the_background_has_frame_summary_users_words_plan_and_pins() -> None:
+def test_the_summary_message_has_frame_summary_user_messages_plan_and_pins() -> None:
     turns = [*_turns("uasa"), UserTurn("never touch the vendor folder", "t"), *_turns("crcrcr")]
     history = History(turns)
     plan = PlanChanged(
@@ -155,7 +155,7 @@ def test_the_background_has_frame_summary_users_words_plan_and_pins() -> None:
 
 
 @pytest.mark.req("L13")
-def test_what_the_user_said_before_an_earlier_compaction_is_still_told() -> None:
+def test_user_messages_before_an_earlier_compaction_are_still_included() -> None:
     history = History(
         [UserTurn("use tabs", "t"), *_turns("auauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")]
     )
@@ -163,7 +163,7 @@ def test_what_the_user_said_before_an_earlier_compaction_is_still_told() -> None
     assert "- use tabs" in told
 
 
-def test_of_many_long_wishes_the_first_and_the_newest_are_told() -> None:
+def test_of_many_long_user_messages_the_first_and_the_newest_are_included() -> None:
     turns: list[Turn] = [UserTurn(f"wish {number} " + "x" * 3000, "t") for number in range(40)]
     told = content(History(turns), turns, summary="", plan=None, pinned=())
     assert "- wish 0 " in told and "- wish 39 " in told and "- wish 5 " not in told
@@ -172,7 +172,7 @@ def test_of_many_long_wishes_the_first_and_the_newest_are_told() -> None:
 
 @pytest.mark.req("L13")
 @pytest.mark.parametrize("max_chars", [200_000, 20_000, 4_000])
-def test_a_transcript_fits_and_begins_with_the_summary_before(max_chars: int) -> None:
+def test_a_transcript_fits_and_begins_with_the_earlier_summary(max_chars: int) -> None:
     turns = [*_turns("u"), _answer("Looking.", "k1"), _results("k1", words="w" * 50_000), *_turns("au" * 50)]
     told = transcript(turns, CompactionTurn("framed", 2, "t", "What was before."), max_chars)
     assert len(told) <= max_chars + 100
@@ -181,5 +181,5 @@ def test_a_transcript_fits_and_begins_with_the_summary_before(max_chars: int) ->
     assert "w" * (ITEM_CAPS[0] // 2) not in told
 
 
-def test_a_plan_without_a_reason_is_its_items() -> None:
+def test_a_plan_without_an_explanation_is_its_items() -> None:
     assert plan_text(PlanChanged("", (PlanItem("a", "pending"),))) == "- [ ] a"

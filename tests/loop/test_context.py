@@ -1,4 +1,4 @@
-"""The meter of the context window: estimated, calibrated, by category, with one warning (000 section 5.5)."""
+"""The size of the context: estimated, calibrated, by category, with one warning (requirement L12)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.context import ContextMeter
-from agent_ls.loop.events import ContextParts
-from agent_ls.loop.history import History
-from agent_ls.loop.prefix import Prefix
+from agent_ls.loop.context.history import History
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.context.size import ContextMeter
+from agent_ls.loop.events.types import ContextParts
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, UserTurn
 
 

@@ -13,14 +13,14 @@ from pydantic import Field
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, WriteEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
-from agent_ls.loop.approval import Allowed, Decision, Denied
+from agent_ls.loop.calls.approval import Allowed, Decision, Denied
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import ProcessingEnd, TerminalExit, TerminalOpen, ToolCallEnd, ToolCallStart
+from agent_ls.loop.events.types import ProcessingEnd, TerminalExit, TerminalOpen, ToolCallEnd, ToolCallStart
 from agent_ls.loop.turns import ToolResultsTurn
 from agent_ls.tools.base import Arguments, ShellLimits, ToolContext, ToolError, ToolOutput
 from tests.support.fake_approver import FakeApprover
 from tests.support.fake_provider import FakeProvider, Piece, text, tool_call
-from tests.support.sessions import AnyArguments, Bench, MemoryRecorder, bench, tool
+from tests.support.sessions import AnyArguments, MemoryRecorder, RunningSession, running_session, tool
 
 pytestmark = pytest.mark.anyio
 
@@ -57,16 +57,21 @@ BAD_ARGUMENTS = {
         '{"limit": {}}',
         "- path: required, but missing\n- limit: Input should be a valid integer, got {}",
     ),
-    "too deep": ("[" * 100_000, "The arguments hold a number or a nesting out of range."),
+    "too deep": (
+        "[" * 10_000,
+        "The arguments contain a number that is too large, or are nested too deeply. Send simpler ones.",
+    ),
 }
 
 
-@pytest.mark.spec("000 9.3.3", "004 S6.2")
+@pytest.mark.spec("loop 9.3.3", "safety S6.2")
 @pytest.mark.req("T1", "R1", "R5")
 @pytest.mark.parametrize("case", BAD_ARGUMENTS)
-async def test_bad_arguments_are_named_one_by_one(case: str) -> None:
+async def test_invalid_arguments_are_listed_one_by_one(case: str) -> None:
     arguments, words = BAD_ARGUMENTS[case]
-    async with bench(FakeProvider([tool_call("read", arguments)]), tool("read", arguments=Strict)) as b:
+    async with running_session(
+        FakeProvider([tool_call("read", arguments)]), tool("read", arguments=Strict)
+    ) as b:
         await b.say("go")
     assert _results(b.recorder) == [f"Invalid arguments for tool: read\n{words}"]
     end = b.recorder.of(ToolCallEnd)[0]
@@ -77,15 +82,17 @@ async def test_bad_arguments_are_named_one_by_one(case: str) -> None:
 @pytest.mark.req("L17", "T1")
 @pytest.mark.parametrize("arguments", ["", "  ", "{}"])
 async def test_no_arguments_are_an_empty_object(arguments: str) -> None:
-    async with bench(FakeProvider([tool_call("look", arguments)]), tool("look")) as b:
+    async with running_session(FakeProvider([tool_call("look", arguments)]), tool("look")) as b:
         await b.say("go")
     assert _results(b.recorder) == ["did"]
 
 
-@pytest.mark.spec("000 9.3.2")
+@pytest.mark.spec("loop 9.3.2")
 @pytest.mark.req("T1", "E8")
-async def test_an_unknown_tool_is_answered_with_the_known_ones_and_has_start_and_end() -> None:
-    async with bench(FakeProvider([tool_call("fly", '{"path": "a b"}')]), tool("look"), tool("edit")) as b:
+async def test_an_unknown_tool_is_answered_with_the_known_names_and_has_start_and_end() -> None:
+    async with running_session(
+        FakeProvider([tool_call("fly", '{"path": "a b"}')]), tool("look"), tool("edit")
+    ) as b:
         await b.say("go")
     assert _results(b.recorder) == ["Unknown tool: fly. The tools are: look, edit."]
     assert [event.summary for event in b.recorder.of(ToolCallStart)] == ["fly: a b"]
@@ -108,11 +115,11 @@ FAILURES: dict[str, tuple[Exception, str, str]] = {
 }
 
 
-@pytest.mark.spec("000 9.3.4")
+@pytest.mark.spec("loop 9.3.4")
 @pytest.mark.req("T1", "R1", "R5")
 @pytest.mark.parametrize("case", FAILURES)
 @pytest.mark.parametrize("where", ["prepare", "run"])
-async def test_what_a_tool_raises_becomes_an_error_result(case: str, where: str) -> None:
+async def test_an_exception_of_a_tool_becomes_an_error_result(case: str, where: str) -> None:
     failure, words, kind = FAILURES[case]
 
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
@@ -122,7 +129,7 @@ async def test_what_a_tool_raises_becomes_an_error_result(case: str, where: str)
         raise failure
 
     broken = tool("look", run) if where == "run" else tool("look", effect=effect)
-    async with bench(FakeProvider([tool_call("look")]), broken) as b:
+    async with running_session(FakeProvider([tool_call("look")]), broken) as b:
         await b.say("go")
     assert _results(b.recorder) == [words]
     assert [event.error_kind for event in b.recorder.of(ToolCallEnd)] == [kind]
@@ -133,15 +140,15 @@ async def test_a_fatal_failure_ends_the_loop() -> None:
         raise ToolError("the sandbox is gone", kind="fatal")
 
     provider = FakeProvider([tool_call("look")])
-    async with bench(provider, tool("look", run)) as b:
+    async with running_session(provider, tool("look", run)) as b:
         await b.say("go")
     assert len(provider.requests) == 1
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("error")]
 
 
-@pytest.mark.spec("001 4.11")
+@pytest.mark.spec("conversation 4.11")
 @pytest.mark.req("T1", "H7")
-async def test_a_denied_call_is_not_run_and_the_model_is_told_why() -> None:
+async def test_a_denied_call_does_not_run_and_the_model_gets_the_reason() -> None:
     ran = []
 
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
@@ -150,7 +157,7 @@ async def test_a_denied_call_is_not_run_and_the_model_is_told_why() -> None:
 
     approver = FakeApprover([Denied("use the other branch", "user")])
     provider = FakeProvider([tool_call("edit", '{"value": "1"}')])
-    async with bench(provider, tool("edit", run, category="write"), approver=approver) as b:
+    async with running_session(provider, tool("edit", run, category="write"), approver=approver) as b:
         await b.say("go")
     assert ran == []
     assert _results(b.recorder) == ["Permission denied: use the other branch"]
@@ -158,10 +165,10 @@ async def test_a_denied_call_is_not_run_and_the_model_is_told_why() -> None:
     assert approver.questions[0].summary == "edit 1"
 
 
-async def test_a_turn_that_did_something_besides_what_was_denied_is_not_refused() -> None:
+async def test_a_turn_with_another_effect_besides_a_denied_call_is_not_refused() -> None:
     approver = FakeApprover([Denied("no"), Allowed()])
     provider = FakeProvider([[tool_call("edit", id="a"), tool_call("edit", id="b")]])
-    async with bench(provider, tool("edit", category="write"), approver=approver) as b:
+    async with running_session(provider, tool("edit", category="write"), approver=approver) as b:
         await b.say("go")
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
@@ -181,21 +188,21 @@ MOVES: dict[str, tuple[list[str], list[Decision], int, bool]] = {
 
 @pytest.mark.req("T1", "H7")
 @pytest.mark.parametrize("case", MOVES)
-async def test_what_moved_while_a_person_was_asked_is_asked_again(case: str) -> None:
+async def test_an_effect_that_changed_during_the_approval_needs_approval_again(case: str) -> None:
     digests, decisions, asked, runs = MOVES[case]
     effects: Iterator[Effect] = map(_write, digests)
     approver = FakeApprover(decisions)
     edit = tool("edit", category="write", effect=lambda: next(effects))
-    async with bench(FakeProvider([tool_call("edit")]), edit, approver=approver) as b:
+    async with running_session(FakeProvider([tool_call("edit")]), edit, approver=approver) as b:
         await b.say("go")
     assert len(approver.questions) == asked
     assert (_results(b.recorder) == ["did"]) is runs
 
 
-@pytest.mark.spec("000 9.3.5", "001 4.13")
+@pytest.mark.spec("loop 9.3.5", "conversation 4.13")
 @pytest.mark.req("L10")
 @pytest.mark.parametrize("parallel", [True, False])
-async def test_reads_run_together_and_effects_alone_and_results_stand_in_order(parallel: bool) -> None:
+async def test_reads_run_in_parallel_writes_alone_and_results_are_in_order(parallel: bool) -> None:
     running: list[str] = []
     together: list[set[str]] = []
 
@@ -211,7 +218,7 @@ async def test_reads_run_together_and_effects_alone_and_results_stand_in_order(p
     names = ["look", "look", "edit", "edit", "look", "look"]
     calls = [tool_call(name, f'{{"value": "{i}"}}', f"c{i}") for i, name in enumerate(names)]
     tools = [tool("look", run), tool("edit", run, category="write")]
-    async with bench(FakeProvider([calls]), *tools, supports_parallel_tool_calls=parallel) as b:
+    async with running_session(FakeProvider([calls]), *tools, supports_parallel_tool_calls=parallel) as b:
         await b.say("go")
     assert _results(b.recorder) == [str(i) for i in range(6)]
     largest = {frozenset(seen) for seen in together if len(seen) > 1}
@@ -227,17 +234,17 @@ async def test_a_failing_call_does_not_stop_the_others() -> None:
         return ToolOutput(arguments.value)
 
     calls = [tool_call("look", f'{{"value": "{i}"}}', f"c{i}") for i in range(3)]
-    async with bench(FakeProvider([calls]), tool("look", run)) as b:
+    async with running_session(FakeProvider([calls]), tool("look", run)) as b:
         await b.say("go")
     assert _results(b.recorder) == ["0", "Tool error (look): no", "2"]
 
 
 @pytest.mark.req("L10", "T7")
-async def test_a_terminal_tool_ends_the_loop_and_the_calls_after_it_say_so() -> None:
+async def test_a_terminal_tool_ends_the_loop_and_later_calls_get_a_result() -> None:
     provider = FakeProvider(
         [[tool_call("look", id="a"), tool_call("submit", id="b"), tool_call("look", id="c")]]
     )
-    async with bench(provider, tool("look"), tool("submit", terminal=True)) as b:
+    async with running_session(provider, tool("look"), tool("submit", terminal=True)) as b:
         await b.say("go")
     assert _results(b.recorder) == ["did", "did", "Not run: submit ended the task."]
     assert len(provider.requests) == 1
@@ -245,25 +252,25 @@ async def test_a_terminal_tool_ends_the_loop_and_the_calls_after_it_say_so() -> 
     assert len(b.recorder.of(ToolCallEnd)) == 3
 
 
-async def test_a_steer_during_a_terminal_tool_is_heard() -> None:
+async def test_a_steer_during_a_terminal_tool_continues_the_turn() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
-        benches[0].session.steer("one more thing")
+        running[0].session.steer("one more thing")
         return ToolOutput("ok")
 
-    benches: list[Bench] = []
+    running: list[RunningSession] = []
     provider = FakeProvider([tool_call("submit")])
-    async with bench(provider, tool("submit", run, terminal=True)) as b:
-        benches.append(b)
+    async with running_session(provider, tool("submit", run, terminal=True)) as b:
+        running.append(b)
         await b.say("go")
     assert len(provider.requests) == 2
 
 
 @pytest.mark.req("E2")
-async def test_call_ids_that_a_provider_uses_again_are_unique_in_events_and_its_own_in_results() -> None:
+async def test_repeated_provider_call_ids_are_unique_in_events_and_original_in_results() -> None:
     provider = FakeProvider(
         [[tool_call("look", id="call_0")], [tool_call("look", id="call_0")], [tool_call("look", id="")]]
     )
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
     ids = [event.call_id for event in b.recorder.of(ToolCallStart)]
     assert ids[:2] == ["call_0", "call_0~2"]
@@ -273,13 +280,13 @@ async def test_call_ids_that_a_provider_uses_again_are_unique_in_events_and_its_
     assert results == ["call_0", "call_0", ""]
 
 
-@pytest.mark.spec("000 9.5.4", "000 9.10.3", "004 S6.3")
+@pytest.mark.spec("loop 9.5.4", "loop 9.10.3", "safety S6.3")
 @pytest.mark.req("E3", "O1")
-async def test_the_event_carries_the_whole_output_and_the_model_gets_it_cut() -> None:
+async def test_the_event_has_the_whole_output_and_the_model_gets_it_truncated() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("x" * 40_000)
 
-    async with bench(FakeProvider([tool_call("look")]), tool("look", run)) as b:
+    async with running_session(FakeProvider([tool_call("look")]), tool("look", run)) as b:
         await b.say("go")
     end = b.recorder.of(ToolCallEnd)[0]
     assert (len(end.output), end.output_chars, end.output_ref) == (40_000, 40_000, "")
@@ -287,11 +294,11 @@ async def test_the_event_carries_the_whole_output_and_the_model_gets_it_cut() ->
 
 
 @pytest.mark.req("E3")
-async def test_an_output_over_64_kib_is_kept_beside_and_the_event_names_it() -> None:
+async def test_an_output_over_64_kib_is_stored_separately_and_referenced_by_the_event() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("a" * 50_000 + "é" * 20_000)
 
-    async with bench(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
+    async with running_session(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
         await b.say("go")
     end = b.recorder.of(ToolCallEnd)[0]
     assert (end.output_ref, end.output_chars) == ("ref-c1", 70_000)
@@ -300,33 +307,35 @@ async def test_an_output_over_64_kib_is_kept_beside_and_the_event_names_it() -> 
     assert end.output.endswith("é" * 8192)
 
 
-async def test_an_output_of_exactly_64_kib_stands_whole_in_the_event() -> None:
+async def test_an_output_of_exactly_64_kib_is_whole_in_the_event() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("a" * 65_536)
 
-    async with bench(FakeProvider([tool_call("look")]), tool("look", run)) as b:
+    async with running_session(FakeProvider([tool_call("look")]), tool("look", run)) as b:
         await b.say("go")
     assert b.recorder.of(ToolCallEnd)[0].output == "a" * 65_536
 
 
 @pytest.mark.req("O1", "P7")
-async def test_a_tool_by_its_familys_own_name_has_the_limits_of_ours() -> None:
+async def test_a_tool_with_a_family_name_has_the_limits_of_its_standard_name() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("x" * 60_000)
 
     own = replace(tool("Read", run), known_as="read_file")
-    async with bench(FakeProvider([tool_call("Read")]), own) as b:
+    async with running_session(FakeProvider([tool_call("Read")]), own) as b:
         await b.say("go")
     assert "10000 characters were removed" in _results(b.recorder)[0]
 
 
 @pytest.mark.req("E5")
-async def test_summaries_are_one_line_and_cut() -> None:
+async def test_summaries_are_one_line_and_truncated() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("\n\n  first   line " + "y" * 100 + "\nsecond")
 
     long = "x " * 100
-    async with bench(FakeProvider([tool_call("look", f'{{"value": "{long}"}}')]), tool("look", run)) as b:
+    async with running_session(
+        FakeProvider([tool_call("look", f'{{"value": "{long}"}}')]), tool("look", run)
+    ) as b:
         await b.say("go")
     start, end = b.recorder.of(ToolCallStart)[0], b.recorder.of(ToolCallEnd)[0]
     assert len(start.summary) == 100
@@ -334,8 +343,24 @@ async def test_summaries_are_one_line_and_cut() -> None:
     assert end.summary == ("first line " + "y" * 100)[:79] + "…"
 
 
+@pytest.mark.req("E5")
+async def test_the_end_of_each_call_has_index_and_summary_of_its_start() -> None:
+    calls = [tool_call("look", f'{{"value": "v{n}"}}', id=f"call_{n}") for n in range(3)]
+    unknown = tool_call("no_such_tool", '{"value": "x"}', id="call_3")
+    async with running_session(FakeProvider([[*calls, unknown], text("ok")]), tool("look")) as b:
+        await b.say("go")
+    starts = {start.call_id: start for start in b.recorder.of(ToolCallStart)}
+    ends = b.recorder.of(ToolCallEnd)
+    assert sorted(end.index for end in ends if end.index is not None) == [0, 1, 2, 3]
+    for end in ends:
+        start = starts[end.call_id]
+        assert (end.index, end.input_summary) == (start.index, start.summary)
+        assert end.input_summary.strip()
+    assert {end.input_summary for end in ends} >= {"look v0", "look v1", "look v2"}
+
+
 @pytest.mark.req("H5", "R1")
-async def test_a_command_opens_a_terminal_streams_its_output_and_tells_its_exit() -> None:
+async def test_a_command_opens_a_terminal_streams_its_output_and_reports_its_exit() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         context.on_output("stdout", "one\n")
         await checkpoint()
@@ -344,7 +369,7 @@ async def test_a_command_opens_a_terminal_streams_its_output_and_tells_its_exit(
 
     shell = tool("shell", run, category="admin", effect=CommandEffect("make test", "/project"))
     deltas = []
-    async with bench(FakeProvider([tool_call("shell", id="c1")]), shell) as b:
+    async with running_session(FakeProvider([tool_call("shell", id="c1")]), shell) as b:
         with b.session.subscribe() as events:
             b.session.submit("go")
             async for item in events:
@@ -366,7 +391,9 @@ async def test_a_command_opens_a_terminal_streams_its_output_and_tells_its_exit(
 
 async def test_a_background_command_opens_a_terminal_that_stays_open() -> None:
     effect = CommandEffect("serve", "/project", background=True)
-    async with bench(FakeProvider([tool_call("shell")]), tool("shell", category="admin", effect=effect)) as b:
+    async with running_session(
+        FakeProvider([tool_call("shell")]), tool("shell", category="admin", effect=effect)
+    ) as b:
         await b.say("go")
         assert b.recorder.of(TerminalOpen)[0].background
         assert b.recorder.of(TerminalExit) == []
@@ -380,16 +407,26 @@ LIMITS: list[tuple[ShellLimits | None, SessionConfig, ShellLimits]] = [
     (ShellLimits(120_000, 600_000), SessionConfig(), ShellLimits(120_000, 600_000)),
     (
         ShellLimits(120_000, 600_000),
+        SessionConfig(default_command_timeout_ms=5_000),
+        ShellLimits(5_000, 600_000),
+    ),
+    (
+        ShellLimits(120_000, 600_000),
+        SessionConfig(max_command_timeout_ms=900_000),
+        ShellLimits(120_000, 900_000),
+    ),
+    (
+        ShellLimits(120_000, 600_000),
         SessionConfig(max_command_timeout_ms=60_000),
         ShellLimits(60_000, 60_000),
     ),
 ]
 
 
-@pytest.mark.spec("000 9.4.2")
+@pytest.mark.spec("loop 9.4.2")
 @pytest.mark.req("L2", "P3")
 @pytest.mark.parametrize(("own", "config", "expected"), LIMITS)
-async def test_a_profiles_command_timeout_stands_in_for_the_sessions_under_its_cap(
+async def test_a_profiles_command_timeout_replaces_the_sessions_up_to_its_maximum(
     own: ShellLimits | None, config: SessionConfig, expected: ShellLimits
 ) -> None:
     seen = []
@@ -398,14 +435,14 @@ async def test_a_profiles_command_timeout_stands_in_for_the_sessions_under_its_c
         seen.append(context.shell_limits)
         return ToolOutput("")
 
-    async with bench(
+    async with running_session(
         FakeProvider([tool_call("look")]), tool("look", run), config=config, shell_limits=own
     ) as b:
         await b.say("go")
     assert seen == [expected]
 
 
-async def test_a_tool_is_told_whose_call_it_is_and_its_images_reach_the_model() -> None:
+async def test_a_tool_gets_the_attribution_of_its_call_and_its_images_reach_the_model() -> None:
     image = ImagePart(b"png", "image/png")
     attributions = []
 
@@ -413,7 +450,7 @@ async def test_a_tool_is_told_whose_call_it_is_and_its_images_reach_the_model() 
         attributions.append(context.attribution)
         return ToolOutput("an image", images=(image,))
 
-    async with bench(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
+    async with running_session(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
         await b.say("go")
     turn_id = next(e.turn_id for e in b.recorder.envelopes if e.kind == "tool_call_start")
     assert [(a.session_id, a.turn_id, a.call_id) for a in attributions] == [("s-1", turn_id, "c1")]
@@ -421,22 +458,22 @@ async def test_a_tool_is_told_whose_call_it_is_and_its_images_reach_the_model() 
     assert results[0].results[0].images == (image,)
 
 
-async def test_what_the_model_was_shown_is_remembered_for_the_session() -> None:
+async def test_files_shown_to_the_model_are_remembered_for_the_session() -> None:
     seen = []
 
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
-        seen.append((context.reads.shown("/a"), context.reads.remembered("/a")))
-        context.reads.show("/a", "digest", b"content")
+        seen.append((context.reads.digest_of("/a"), context.reads.content_of("/a")))
+        context.reads.record("/a", "digest", b"content")
         return ToolOutput("")
 
     script: list[Piece] = [tool_call("look"), tool_call("look")]
-    async with bench(FakeProvider(script), tool("look", run)) as b:
+    async with running_session(FakeProvider(script), tool("look", run)) as b:
         await b.say("go")
     assert seen == [(None, None), ("digest", b"content")]
 
 
 @pytest.mark.req("L10")
-async def test_each_of_several_approvals_is_asked_for_itself() -> None:
+async def test_each_of_several_approvals_is_asked_separately() -> None:
     both = anyio.Event()
     asked = []
 
@@ -449,6 +486,15 @@ async def test_each_of_several_approvals_is_asked_for_itself() -> None:
             return Allowed()
 
     calls: list[Piece] = [tool_call("look", id="a"), tool_call("look", id="b"), text("two at once")]
-    async with bench(FakeProvider([calls]), tool("look"), approver=Waiting()) as b:
+    async with running_session(FakeProvider([calls]), tool("look"), approver=Waiting()) as b:
         await b.say("go")
     assert len(asked) == 2
+
+
+@pytest.mark.req("E5", "H7")
+async def test_the_duration_of_a_call_excludes_its_approval() -> None:
+    approver = FakeApprover(on_ask=lambda _: b.clock.advance(60))
+    async with running_session(FakeProvider([tool_call("look", "{}")]), tool("look"), approver=approver) as b:
+        await b.say("go")
+
+    assert b.recorder.of(ToolCallEnd)[0].duration_ms == 0

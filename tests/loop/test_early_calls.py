@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import ToolResultPart
-from agent_ls.loop.events import ToolCallEnd, ToolCallStart
+from agent_ls.loop.events.types import ToolCallEnd, ToolCallStart
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
-from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.base import Prepared, ToolContext
+from agent_ls.tools.read_file import READ_FILE, ReadFileArguments
 from agent_ls.tools.write_file import WRITE_FILE
 from tests.support.fake_approver import FakeApprover
 from tests.support.fake_provider import (
@@ -25,7 +27,7 @@ from tests.support.fake_provider import (
     text,
     tool_call,
 )
-from tests.support.sessions import Bench, bench, started_and_ended, tool
+from tests.support.sessions import RunningSession, running_session, started_and_ended, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("L11")]
 
@@ -43,16 +45,16 @@ def free() -> FakeApprover:
     return FakeApprover(free=True)
 
 
-def told(b: Bench) -> dict[str, str]:
+def told(b: RunningSession) -> dict[str, str]:
     turns = [turn for turn in b.recorder.turns if isinstance(turn, ToolResultsTurn)]
     return {result.tool_call_id: result.content for turn in turns for result in turn.results}
 
 
-async def test_reads_end_while_the_answer_still_streams_and_are_told_once_in_call_order() -> None:
+async def test_early_reads_end_during_the_stream_and_are_published_once_in_call_order() -> None:
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), read("b.txt", "2"), gate, text("so far")], text("ok")])
     environment = MemoryEnvironment(FILES)
-    async with bench(provider, READ_FILE, approver=free(), environment=environment) as b:
+    async with running_session(provider, READ_FILE, approver=free(), environment=environment) as b:
         b.session.submit("go")
         await gate.reached.wait()
         await b.until("tool_call_end", 2)
@@ -69,11 +71,37 @@ async def test_reads_end_while_the_answer_still_streams_and_are_told_once_in_cal
     assert problem_of(provider.requests[1].messages) == ""
 
 
-async def test_a_write_waits_for_the_end_of_the_answer_and_so_does_what_stands_behind_it() -> None:
+async def test_an_early_read_is_prepared_and_judged_once() -> None:
+    approver = free()
+    gate = Gate()
+    provider = FakeProvider([[read("a.txt", "1"), gate, text("so far")], text("ok")])
+    prepared: list[str] = []
+
+    async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepared:
+        prepared.append(arguments.file_path)
+        return await READ_FILE.prepare(arguments, context)
+
+    counted = replace(READ_FILE, prepare=prepare)
+    async with running_session(
+        provider, counted, approver=approver, environment=MemoryEnvironment(FILES)
+    ) as b:
+        b.session.submit("go")
+        await gate.reached.wait()
+        await b.until("tool_call_end", 1)
+        gate.open()
+        await b.idle()
+    assert prepared == ["a.txt"]
+    assert approver.questions == [], "it was allowed when it was prepared"
+    assert "alpha" in told(b)["1"]
+
+
+async def test_a_write_and_the_calls_after_it_wait_for_the_end_of_the_answer() -> None:
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), WRITE, read("c.txt", "2"), gate, text("x")], text("ok")])
     environment = MemoryEnvironment(FILES)
-    async with bench(provider, READ_FILE, WRITE_FILE, approver=free(), environment=environment) as b:
+    async with running_session(
+        provider, READ_FILE, WRITE_FILE, approver=free(), environment=environment
+    ) as b:
         b.session.submit("go")
         await gate.reached.wait()
         await b.until("tool_call_end")
@@ -100,7 +128,7 @@ async def test_a_call_that_may_not_start_early_starts_after_the_answer(
 ) -> None:
     gate = Gate()
     provider = FakeProvider([[call, gate, text("x")], text("ok")])
-    async with bench(
+    async with running_session(
         provider, READ_FILE, tool("look"), approver=approver, environment=MemoryEnvironment(FILES)
     ) as b:
         b.session.submit("go")
@@ -112,11 +140,13 @@ async def test_a_call_that_may_not_start_early_starts_after_the_answer(
 
 
 @pytest.mark.req("L17")
-async def test_the_result_of_an_early_call_is_dropped_when_the_answer_is_cut_at_its_length() -> None:
+async def test_the_result_of_an_early_call_is_dropped_when_the_answer_is_truncated() -> None:
     gate = Gate()
     provider = FakeProvider([[read("a.txt", "1"), gate, WRITE, end("length")], text("ok")])
     environment = MemoryEnvironment(FILES)
-    async with bench(provider, READ_FILE, WRITE_FILE, approver=free(), environment=environment) as b:
+    async with running_session(
+        provider, READ_FILE, WRITE_FILE, approver=free(), environment=environment
+    ) as b:
         b.session.submit("go")
         await b.until("tool_call_end")
         gate.open()
@@ -128,13 +158,15 @@ async def test_the_result_of_an_early_call_is_dropped_when_the_answer_is_cut_at_
 
 
 @pytest.mark.parametrize("how", ["broken", "interrupted"])
-async def test_an_early_call_when_the_answer_breaks_off_then_has_its_end_and_is_in_no_history(
+async def test_an_early_call_of_a_broken_answer_has_its_end_and_is_not_in_the_history(
     how: str,
 ) -> None:
     gate = Gate()
     failure: Piece = error(StreamError("cut", provider="fake", model="m"))
     provider = FakeProvider([[read("a.txt", "1"), gate, failure], text("ok")])
-    async with bench(provider, READ_FILE, approver=free(), environment=MemoryEnvironment(FILES)) as b:
+    async with running_session(
+        provider, READ_FILE, approver=free(), environment=MemoryEnvironment(FILES)
+    ) as b:
         b.session.submit("go")
         await b.until("tool_call_end")
         if how == "interrupted":

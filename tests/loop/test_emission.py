@@ -1,4 +1,4 @@
-"""How events reach their consumers: order, own pace, joined deltas, partial texts (E2, E4)."""
+"""Delivery of events to consumers: order, each at its own speed, joined deltas, partial texts (E2, E4)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.emission import EventHub, output_part
-from agent_ls.loop.events import (
+from agent_ls.loop.emission import EventEmitter, output_part
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.subscription import Encoded, Subscription
+from agent_ls.loop.events.types import (
     AssistantTextEnd,
     AssistantTextStart,
     Delta,
@@ -21,19 +22,18 @@ from agent_ls.loop.events import (
     Warning,
 )
 from agent_ls.loop.ids import SessionId
-from agent_ls.loop.subscription import Encoded, Subscription
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_provider import FakeProvider, Gate, text
-from tests.support.sessions import DEADLINE_S, MemoryRecorder, bench
+from tests.support.sessions import DEADLINE_S, MemoryRecorder, running_session
 
 
-def _hub(last_seq: int = 0) -> tuple[EventHub, MemoryRecorder, FakeClock]:
+def _emitter(last_seq: int = 0) -> tuple[EventEmitter, MemoryRecorder, FakeClock]:
     recorder, clock = MemoryRecorder(), FakeClock()
-    return EventHub(SessionId("s"), recorder, clock, last_seq), recorder, clock
+    return EventEmitter(SessionId("s"), recorder, clock, last_seq), recorder, clock
 
 
 async def _waiting(subscription: Subscription) -> list[Encoded]:
-    """What can be read without waiting, and then the end."""
+    """Return the events that can be read without waiting, up to the end of the subscription."""
     subscription.end()
     return [item async for item in subscription]
 
@@ -51,12 +51,12 @@ def _told(items: list[Encoded]) -> list[tuple[object, ...]]:
 
 @pytest.mark.req("E2", "H3")
 async def test_events_are_numbered_recorded_and_then_published_with_the_same_bytes() -> None:
-    hub, recorder, _ = _hub(last_seq=41)
-    hub.turn_id = "t-1"
-    with hub.subscribe() as subscription:
-        envelope = hub.emit(Warning("careful"))
+    emitter, recorder, _ = _emitter(last_seq=41)
+    emitter.turn_id = "t-1"
+    with emitter.subscribe() as subscription:
+        envelope = emitter.emit(Warning("careful"))
         items = await _waiting(subscription)
-    assert (envelope.seq, hub.last_seq) == (42, 42)
+    assert (envelope.seq, emitter.last_seq) == (42, 42)
     assert recorder.envelopes == [envelope]
     assert items[0].envelope is envelope
     assert event_codec.decode(items[0].encoded) == envelope
@@ -64,20 +64,20 @@ async def test_events_are_numbered_recorded_and_then_published_with_the_same_byt
 
 
 @pytest.mark.req("E4")
-async def test_deltas_of_a_consumer_that_is_behind_are_joined_part_by_part() -> None:
-    hub, _, _ = _hub()
-    with hub.subscribe() as behind:
-        hub.emit(AssistantTextStart("p"))
-        hub.append("assistant_text_delta", "p", "a")
-        hub.append("tool_call_output_delta", "c:out", "1", "stdout")
-        hub.append("assistant_text_delta", "p", "b")
-        hub.append("tool_call_output_delta", "c:out", "2", "stdout")
-        hub.append("tool_call_output_delta", "c:out", "!", "stderr")
-        hub.append("tool_call_output_delta", "c:out", "3", "stdout")
-        hub.emit(Warning("w"))
-        hub.append("assistant_text_delta", "p", "c")
-        hub.append("assistant_text_delta", "p", "d")
-        hub.emit(AssistantTextEnd("p", "abcd"))
+async def test_deltas_for_a_slow_consumer_are_joined_per_part() -> None:
+    emitter, _, _ = _emitter()
+    with emitter.subscribe() as behind:
+        emitter.emit(AssistantTextStart("p"))
+        emitter.append("assistant_text_delta", "p", "a")
+        emitter.append("tool_call_output_delta", "c:out", "1", "stdout")
+        emitter.append("assistant_text_delta", "p", "b")
+        emitter.append("tool_call_output_delta", "c:out", "2", "stdout")
+        emitter.append("tool_call_output_delta", "c:out", "!", "stderr")
+        emitter.append("tool_call_output_delta", "c:out", "3", "stdout")
+        emitter.emit(Warning("w"))
+        emitter.append("assistant_text_delta", "p", "c")
+        emitter.append("assistant_text_delta", "p", "d")
+        emitter.emit(AssistantTextEnd("p", "abcd"))
         items = await _waiting(behind)
     assert _told(items) == [
         (1, "assistant_text_start"),
@@ -92,10 +92,10 @@ async def test_deltas_of_a_consumer_that_is_behind_are_joined_part_by_part() -> 
 
 
 @pytest.mark.req("E2", "E4")
-async def test_each_consumer_has_its_own_pace_and_the_fast_one_gets_single_deltas() -> None:
-    hub, _, _ = _hub()
+async def test_consumers_read_at_their_own_speed_and_a_fast_one_gets_single_deltas() -> None:
+    emitter, _, _ = _emitter()
     fast: list[Encoded] = []
-    with hub.subscribe() as slow, hub.subscribe() as quick:
+    with emitter.subscribe() as slow, emitter.subscribe() as quick:
         async with anyio.create_task_group() as group:
 
             async def read() -> None:
@@ -105,7 +105,7 @@ async def test_each_consumer_has_its_own_pace_and_the_fast_one_gets_single_delta
             group.start_soon(read)
             for piece in "abc":
                 await anyio.wait_all_tasks_blocked()
-                hub.append("assistant_text_delta", "p", piece)
+                emitter.append("assistant_text_delta", "p", piece)
             await anyio.wait_all_tasks_blocked()
             group.cancel_scope.cancel()
         slow_items = await _waiting(slow)
@@ -113,10 +113,10 @@ async def test_each_consumer_has_its_own_pace_and_the_fast_one_gets_single_delta
     assert _told(slow_items) == [(0, "p", 0, "abc")]
 
 
-async def test_a_delta_is_encoded_once_for_all_who_get_it_alone() -> None:
-    hub, _, _ = _hub()
-    with hub.subscribe() as one, hub.subscribe() as two:
-        hub.append("assistant_text_delta", "p", "é")
+async def test_a_delta_is_encoded_once_for_all_consumers_that_get_it_unjoined() -> None:
+    emitter, _, _ = _emitter()
+    with emitter.subscribe() as one, emitter.subscribe() as two:
+        emitter.append("assistant_text_delta", "p", "é")
         first, second = await _waiting(one), await _waiting(two)
     assert first[0].encoded is second[0].encoded
     decoded = event_codec.decode(first[0].encoded)
@@ -125,8 +125,8 @@ async def test_a_delta_is_encoded_once_for_all_who_get_it_alone() -> None:
 
 @pytest.mark.req("E4")
 async def test_a_consumer_that_never_reads_does_not_stall_the_session() -> None:
-    pieces = ["word "] * 5_000
-    async with bench(FakeProvider([text(*pieces)])) as b:
+    pieces = [f"word {number} " for number in range(5_000)]
+    async with running_session(FakeProvider([text(*pieces)])) as b:
         idle = b.session.subscribe()
         await b.say("go")
         waiting = await _waiting(idle)
@@ -134,13 +134,13 @@ async def test_a_consumer_that_never_reads_does_not_stall_the_session() -> None:
     assert kinds[-1] == "processing_end"
     assert len(kinds) < 12
     joined = [item.envelope.event for item in waiting if isinstance(item.envelope.event, Delta)]
-    assert "".join(delta.text for delta in joined) == "word " * 5_000
+    assert "".join(delta.text for delta in joined) == "".join(pieces)
 
 
 @pytest.mark.req("E2")
 async def test_a_subscription_can_be_closed_at_any_time_and_again() -> None:
-    hub, _, _ = _hub()
-    subscription = hub.subscribe()
+    emitter, _, _ = _emitter()
+    subscription = emitter.subscribe()
     ended = []
 
     async def read() -> None:
@@ -154,12 +154,12 @@ async def test_a_subscription_can_be_closed_at_any_time_and_again() -> None:
         subscription.close()
         subscription.close()
     assert ended == [True]
-    hub.emit(Warning("nobody listens"))
+    emitter.emit(Warning("nobody listens"))
     assert [item async for item in subscription] == []
 
 
 async def test_subscriptions_end_after_the_sessions_last_event() -> None:
-    async with bench(FakeProvider()) as b:
+    async with running_session(FakeProvider()) as b:
         with b.session.subscribe() as events:
             await b.say("go")
             b.session.abort()
@@ -167,38 +167,41 @@ async def test_subscriptions_end_after_the_sessions_last_event() -> None:
     assert kinds[-1] == "session_end"
 
 
-def _think(hub: EventHub) -> None:
+def _think(emitter: EventEmitter) -> None:
     for piece in ("a", "", "b"):
-        hub.append("reasoning_delta", "p", piece)
+        emitter.append("reasoning_delta", "p", piece)
 
 
-def _say(hub: EventHub) -> None:
-    hub.emit(AssistantTextStart("p"))
-    hub.emit(AssistantTextEnd("p", ""))
+def _say(emitter: EventEmitter) -> None:
+    emitter.emit(AssistantTextStart("p"))
+    emitter.emit(AssistantTextEnd("p", ""))
 
 
-def _call(hub: EventHub) -> None:
-    hub.append("tool_call_output_delta", output_part("c"), "x")
-    hub.emit(ToolCallEnd("c", "n", "x", "", False, "", 0, 1))
+def _call(emitter: EventEmitter) -> None:
+    emitter.append("tool_call_output_delta", output_part("c"), "x")
+    emitter.emit(ToolCallEnd("c", "n", "x", "", False, "", 0, 1))
 
 
-def _stop(hub: EventHub) -> None:
-    hub.append("assistant_text_delta", "p", "x")
-    hub.emit(ProcessingEnd("interrupted"))
+def _stop(emitter: EventEmitter) -> None:
+    emitter.append("assistant_text_delta", "p", "x")
+    emitter.emit(ProcessingEnd("interrupted"))
 
 
 FOREIGN = Delta("tool_call_output_delta", "t:out", 0, "from the app", "stdout")
 
 
-def _foreign(hub: EventHub) -> None:
-    hub.emit_delta(FOREIGN)
+def _foreign(emitter: EventEmitter) -> None:
+    emitter.emit_delta(FOREIGN)
 
 
-OPENED: dict[str, tuple[Callable[[EventHub], object], tuple[Delta, ...]]] = {
-    "started": (lambda hub: hub.emit(AssistantTextStart("p")), (Delta("assistant_text_delta", "p", 0, ""),)),
+OPENED: dict[str, tuple[Callable[[EventEmitter], object], tuple[Delta, ...]]] = {
+    "started": (
+        lambda emitter: emitter.emit(AssistantTextStart("p")),
+        (Delta("assistant_text_delta", "p", 0, ""),),
+    ),
     "with text": (_think, (Delta("reasoning_delta", "p", 0, "ab"),)),
     "arguments": (
-        lambda hub: hub.open_part("tool_call_args_delta", "c:args", "look"),
+        lambda emitter: emitter.open_part("tool_call_args_delta", "c:args", "look"),
         (Delta("tool_call_args_delta", "c:args", 0, "", "look"),),
     ),
     "ended": (_say, ()),
@@ -211,23 +214,23 @@ OPENED: dict[str, tuple[Callable[[EventHub], object], tuple[Delta, ...]]] = {
 @pytest.mark.req("H3")
 @pytest.mark.parametrize("case", OPENED)
 def test_open_parts_are_those_that_started_and_did_not_end(case: str) -> None:
-    hub, _, _ = _hub()
+    emitter, _, _ = _emitter()
     act, expected = OPENED[case]
-    act(hub)
-    assert hub.open_parts() == expected
+    act(emitter)
+    assert emitter.open_parts() == expected
 
 
 @pytest.mark.req("R3")
-async def test_open_texts_reach_the_log_about_once_a_second_and_only_when_they_grew() -> None:
+async def test_open_texts_are_logged_about_once_a_second_and_only_if_they_grew() -> None:
     gates = [Gate(), Gate(), Gate()]
     provider = FakeProvider([[text("one"), gates[0]], [text("x"), gates[1]]])
-    async with bench(provider) as b:
-        hub = b.session
+    async with running_session(provider) as b:
+        emitter = b.session
         b.session.submit("go")
         await gates[0].reached.wait()
-        hub.emit(AssistantTextStart("p9"))
+        emitter.emit(AssistantTextStart("p9"))
         for piece in ("a", "b", "c"):
-            hub.emit_delta(Delta("assistant_text_delta", "p9", 0, piece))
+            emitter.emit_delta(Delta("assistant_text_delta", "p9", 0, piece))
             await anyio.wait_all_tasks_blocked()
         assert b.recorder.partials == []
         b.clock.advance(1)
@@ -235,7 +238,7 @@ async def test_open_texts_reach_the_log_about_once_a_second_and_only_when_they_g
         assert b.recorder.partials == [("p9", "abc")]
         b.clock.advance(1)
         await anyio.wait_all_tasks_blocked()
-        hub.emit_delta(Delta("assistant_text_delta", "p9", 3, "d"))
+        emitter.emit_delta(Delta("assistant_text_delta", "p9", 3, "d"))
         await anyio.wait_all_tasks_blocked()
         b.clock.advance(1)
         await anyio.wait_all_tasks_blocked()
@@ -244,8 +247,8 @@ async def test_open_texts_reach_the_log_about_once_a_second_and_only_when_they_g
         await b.idle()
 
 
-async def test_nothing_can_be_lost_between_last_seq_and_a_subscription_of_the_same_tick() -> None:
-    async with bench(FakeProvider([text("a"), text("b")])) as b:
+async def test_no_event_is_lost_between_last_seq_and_a_subscription_in_the_same_tick() -> None:
+    async with running_session(FakeProvider([text("a"), text("b")])) as b:
         await b.say("one")
         known = b.session.last_seq
         with b.session.subscribe() as events:
@@ -259,9 +262,9 @@ async def test_nothing_can_be_lost_between_last_seq_and_a_subscription_of_the_sa
         assert seqs == list(range(known + 1, b.session.last_seq + 1))
 
 
-async def test_events_of_others_belong_to_the_running_turn() -> None:
+async def test_events_of_other_services_belong_to_the_running_turn() -> None:
     gate = Gate()
-    async with bench(FakeProvider([[gate]])) as b:
+    async with running_session(FakeProvider([[gate]])) as b:
         outside = b.session.emit(Warning("before"))
         turn_id = b.session.submit("go").turn_id
         await gate.reached.wait()
@@ -274,17 +277,17 @@ async def test_events_of_others_belong_to_the_running_turn() -> None:
 
 
 def test_a_session_end_event_closes_open_parts() -> None:
-    hub, _, _ = _hub()
-    hub.append("assistant_text_delta", "p", "x")
-    hub.emit(SessionEnd("CLOSED", "aborted"))
-    assert hub.open_parts() == ()
+    emitter, _, _ = _emitter()
+    emitter.append("assistant_text_delta", "p", "x")
+    emitter.emit(SessionEnd("CLOSED", "aborted"))
+    assert emitter.open_parts() == ()
 
 
-async def test_text_with_lone_surrogates_is_told_and_never_raises() -> None:
-    hub, recorder, _ = _hub()
-    with hub.subscribe() as subscription:
-        hub.emit(Warning("a\udc80b"))
-        hub.append("assistant_text_delta", "p", "\udfff")
+async def test_text_with_lone_surrogates_is_published_without_an_error() -> None:
+    emitter, recorder, _ = _emitter()
+    with emitter.subscribe() as subscription:
+        emitter.emit(Warning("a\udc80b"))
+        emitter.append("assistant_text_delta", "p", "\udfff")
         items = await _waiting(subscription)
     assert [isinstance(event_codec.decode(item.encoded), Envelope) for item in items] == [True, True]
     await checkpoint()
@@ -292,17 +295,17 @@ async def test_text_with_lone_surrogates_is_told_and_never_raises() -> None:
 
 
 @pytest.mark.req("E2", "H3")
-async def test_who_listens_to_what_has_ended_already_hears_that_it_is_over() -> None:
-    hub, _, _ = _hub()
-    hub.emit(SessionEnd("CLOSED", "completed"))
-    with anyio.fail_after(DEADLINE_S), hub.subscribe() as late:
+async def test_a_subscription_after_the_end_ends_at_once() -> None:
+    emitter, _, _ = _emitter()
+    emitter.emit(SessionEnd("CLOSED", "completed"))
+    with anyio.fail_after(DEADLINE_S), emitter.subscribe() as late:
         assert [item async for item in late] == []
 
 
 @pytest.mark.req("R4")
-async def test_who_listens_to_what_could_not_tell_its_end_hears_that_it_is_over() -> None:
-    hub, _, _ = _hub()
-    with hub.ending():
+async def test_a_subscription_after_a_failed_end_event_ends_at_once() -> None:
+    emitter, _, _ = _emitter()
+    with emitter.ending():
         pass
-    with anyio.fail_after(DEADLINE_S), hub.subscribe() as late:
+    with anyio.fail_after(DEADLINE_S), emitter.subscribe() as late:
         assert [item async for item in late] == []

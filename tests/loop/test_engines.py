@@ -1,4 +1,4 @@
-"""Truncation, loop detection, context estimate, ids, what was read: the small rules, as tables."""
+"""Truncation, loop detection, context estimate, ids and file digests: small rules, as tables."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.loop.call_ids import CallIds
-from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.loop_detection import detect_loop, signature
-from agent_ls.loop.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ShownFiles
-from agent_ls.loop.truncation import (
+from agent_ls.loop.calls.loop_detection import detect_loop, signature
+from agent_ls.loop.calls.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ShownFiles
+from agent_ls.loop.calls.truncation import (
     PRINTED_CHARS,
     printed,
     truncate_chars,
     truncate_lines,
     truncate_tool_output,
 )
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.model.call_ids import CallIds
 
 MIDDLE = (
     "\n\n[WARNING: Tool output was truncated. {} characters were removed from the middle. The full output is "
@@ -30,7 +30,7 @@ LAST = "[WARNING: Tool output was truncated. Last {} characters were removed. "
 
 @pytest.mark.req("T5", "O1")
 @pytest.mark.parametrize("line", ["10%\r\x1b[32mdone sk-\x1b[0mtest-loopback\n", "\rsk-\x1b[mtest-loopback"])
-def test_of_an_output_of_any_length_the_model_gets_what_is_left_on_a_terminal(line: str) -> None:
+def test_the_model_gets_an_output_of_any_length_as_a_terminal_displays_it(line: str) -> None:
     output = line * (3 * PRINTED_CHARS // len(line))
     text = printed(output, ("sk-test-loopback",))
     given = truncate_tool_output(text, "shell", SessionConfig())
@@ -40,7 +40,7 @@ def test_of_an_output_of_any_length_the_model_gets_what_is_left_on_a_terminal(li
     assert "characters ...]" in text and "characters ...]" not in printed(line, ())
 
 
-# tool, characters kept, mode: 000 section 5.2, but for glob (O1)
+# tool, kept characters, mode (requirement O1)
 TABLE = [
     ("read_file", 50_000, "head_tail"),
     ("shell", 30_000, "head_tail"),
@@ -54,10 +54,10 @@ TABLE = [
 ]
 
 
-@pytest.mark.spec("000 9.5.3", "000 9.5.5")
+@pytest.mark.spec("loop 9.5.3", "loop 9.5.5")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit", "mode"), TABLE)
-def test_each_tool_keeps_what_its_row_says(name: str, limit: int, mode: str) -> None:
+def test_each_tool_has_the_limits_of_its_row(name: str, limit: int, mode: str) -> None:
     output = "h" * limit + "t" * limit
     half = limit // 2
     expected = {
@@ -69,7 +69,7 @@ def test_each_tool_keeps_what_its_row_says(name: str, limit: int, mode: str) -> 
     assert truncate_tool_output(output[:limit], name, SessionConfig()) == output[:limit]
 
 
-@pytest.mark.spec("000 9.5.2")
+@pytest.mark.spec("loop 9.5.2")
 @pytest.mark.req("O1")
 @pytest.mark.parametrize(("name", "limit"), [("shell", 256), ("grep", 200), ("glob", 500)])
 def test_lines_are_cut_from_the_middle_after_characters(name: str, limit: int) -> None:
@@ -81,16 +81,16 @@ def test_lines_are_cut_from_the_middle_after_characters(name: str, limit: int) -
     assert truncate_tool_output(whole, name, SessionConfig()) == whole
 
 
-@pytest.mark.spec("000 9.5.1")
+@pytest.mark.spec("loop 9.5.1")
 @pytest.mark.req("O1")
 def test_a_line_of_ten_megabytes_is_cut_by_characters() -> None:
     cut = truncate_tool_output("x" * 10_000_000 + "\n" + "y" * 10_000_000, "shell", SessionConfig())
     assert len(cut) < 30_400
 
 
-@pytest.mark.spec("000 9.5.6")
+@pytest.mark.spec("loop 9.5.6")
 @pytest.mark.req("O1", "L2")
-def test_both_limits_can_be_set_for_a_tool() -> None:
+def test_both_limits_of_a_tool_can_be_set() -> None:
     config = SessionConfig(tool_output_limits={"grep": 5}, tool_line_limits={"look": 3, "shell": 0})
     assert truncate_tool_output("abcdefghij", "grep", config).endswith("\n\nfghij")
     assert truncate_tool_output("a\nb\nc\nd", "look", config) == "a\n[... 1 lines omitted ...]\nc\nd"
@@ -124,14 +124,14 @@ def test_line_truncation_keeps_head_and_tail(lines: list[str], limit: int) -> No
 LOOPS = [
     ("aaaaaaaaaa", 10, True),
     ("ababababab", 10, True),
-    ("xabcabcabc", 10, True),  # three are tested on the last nine of ten
+    ("xabcabcabc", 10, True),  # a pattern of three is tested on the last nine of ten
     ("abcabcabca", 10, True),
     ("abcabcabcx", 10, False),
     ("aaaaaaaaab", 10, False),
     ("aaaaaaaaa", 10, False),
     ("zzzaaaaaaaaaa", 10, True),
     ("abcdabcdab", 10, False),
-    ("abc", 3, False),  # a pattern that stands there once is none
+    ("abc", 3, False),  # a pattern that occurs once does not count
     ("aaa", 3, True),
     ("ab", 2, False),
     ("aa", 2, True),
@@ -141,10 +141,10 @@ LOOPS = [
 ]
 
 
-@pytest.mark.spec("000 9.1.7")
+@pytest.mark.spec("loop 9.1.7")
 @pytest.mark.req("L9")
 @pytest.mark.parametrize(("calls", "window", "expected"), LOOPS)
-def test_a_loop_is_a_pattern_of_one_to_three_calls_over_the_whole_window(
+def test_a_loop_is_a_repeated_pattern_of_one_to_three_calls_over_the_whole_window(
     calls: str, window: int, expected: bool
 ) -> None:
     assert detect_loop(list(calls), window) is expected
@@ -161,12 +161,12 @@ SIGNATURES = [
 
 @pytest.mark.req("L9")
 @pytest.mark.parametrize(("one", "other", "same"), SIGNATURES, ids=range(len(SIGNATURES)))
-def test_a_signature_is_name_and_arguments_whatever_their_spelling(one: str, other: str, same: bool) -> None:
+def test_a_signature_is_name_and_arguments_in_normal_form(one: str, other: str, same: bool) -> None:
     assert (signature(ToolCallPart("1", "t", one)) == signature(ToolCallPart("2", "t", other))) is same
     assert signature(ToolCallPart("1", "t", one)) != signature(ToolCallPart("1", "u", one))
 
 
-def test_call_ids_are_unique_and_the_providers_own_where_they_can_be() -> None:
+def test_call_ids_are_unique_and_the_providers_own_if_possible() -> None:
     ids = CallIds({"call_1"})
     assert [ids.unique(i) for i in ("call_0", "call_0", "call_1", "call_0")] == [
         "call_0",
@@ -178,24 +178,24 @@ def test_call_ids_are_unique_and_the_providers_own_where_they_can_be() -> None:
     assert "call_0~3" in ids.used
 
 
-def test_shown_files_keep_what_fits_and_the_digest_of_everything() -> None:
+def test_shown_files_keep_recent_contents_and_the_digest_of_all() -> None:
     reads = ShownFiles()
-    reads.show("/large", "d0", b"x" * (MAX_CONTENT_BYTES + 1))
+    reads.record("/large", "d0", b"x" * (MAX_CONTENT_BYTES + 1))
     for i in range(MAX_TOTAL_BYTES // MAX_CONTENT_BYTES + 1):
-        reads.show(f"/{i}", f"d{i}", b"y" * MAX_CONTENT_BYTES)
-    assert (reads.shown("/large"), reads.remembered("/large")) == ("d0", None)
-    assert (reads.shown("/0"), reads.remembered("/0")) == ("d0", None)
-    assert reads.remembered("/1") == b"y" * MAX_CONTENT_BYTES
-    reads.show("/1", "new")
-    assert (reads.shown("/1"), reads.remembered("/1")) == ("new", None)
+        reads.record(f"/{i}", f"d{i}", b"y" * MAX_CONTENT_BYTES)
+    assert (reads.digest_of("/large"), reads.content_of("/large")) == ("d0", None)
+    assert (reads.digest_of("/0"), reads.content_of("/0")) == ("d0", None)
+    assert reads.content_of("/1") == b"y" * MAX_CONTENT_BYTES
+    reads.record("/1", "new")
+    assert (reads.digest_of("/1"), reads.content_of("/1")) == ("new", None)
 
 
 @pytest.mark.req("X9", "R4")
-def test_files_that_a_resumed_session_has_shown_are_known_by_their_digests() -> None:
+def test_files_shown_in_a_resumed_session_are_known_by_their_digests() -> None:
     recorded: list[tuple[str, str]] = []
     reads = ShownFiles({"/a": "d1"}, lambda path, digest: recorded.append((path, digest)))
-    assert (reads.shown("/a"), reads.remembered("/a")) == ("d1", None)
-    reads.show("/a", "d1", b"text")
-    reads.show("/a", "d2", b"new text")
-    reads.show("/b", "d3")
+    assert (reads.digest_of("/a"), reads.content_of("/a")) == ("d1", None)
+    reads.record("/a", "d1", b"text")
+    reads.record("/a", "d2", b"new text")
+    reads.record("/b", "d3")
     assert recorded == [("/a", "d2"), ("/b", "d3")]

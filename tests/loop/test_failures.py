@@ -1,4 +1,4 @@
-"""A model that cannot be asked: retries, and what each error does to the session (000 appendix B, R1)."""
+"""Failing model calls: retries, and the effect of each error on the session (requirement R1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from agent_ls.llm import errors
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import AssistantTextEnd, Error, ProcessingEnd, Retry, SessionEnd, Warning
+from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, Retry, SessionEnd, Warning
 from agent_ls.loop.turns import AssistantTurn
 from tests.support.fake_provider import (
     BreakOff,
@@ -18,18 +18,18 @@ from tests.support.fake_provider import (
     text,
     tool_call,
 )
-from tests.support.sessions import bench, tool
+from tests.support.sessions import running_session, tool
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.spec("000 9.11.2")
+@pytest.mark.spec("loop 9.11.2")
 @pytest.mark.req("U8", "R1")
-async def test_a_retryable_error_is_tried_again_after_a_told_delay() -> None:
+async def test_a_retryable_error_is_retried_after_an_announced_delay() -> None:
     overloaded = errors.OverloadedError("Overloaded.")
     limited = errors.RateLimitError("Slow down.", retry_after_s=7.0)
     provider = FakeProvider([error(overloaded), error(limited), text("Here I am.")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         await b.until("retry")
         b.clock.advance(1)
@@ -46,10 +46,10 @@ async def test_a_retryable_error_is_tried_again_after_a_told_delay() -> None:
 
 
 @pytest.mark.req("R1")
-async def test_when_retries_are_used_up_the_error_is_told_and_the_session_lives() -> None:
+async def test_when_retries_are_used_up_the_error_is_reported_and_the_session_continues() -> None:
     failing = [error(errors.NetworkError("No connection."))] * 3
     provider = FakeProvider([*failing, text("Better.")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         b.session.follow_up("queued")
         for attempt in (1, 2):
@@ -60,19 +60,25 @@ async def test_when_retries_are_used_up_the_error_is_told_and_the_session_lives(
         assert [item.text for item in b.session.queue] == ["queued"]
         await b.say("again")
     assert b.recorder.of(Error) == [
-        Error("No connection.", "network", "Send the message again in a while.", retryable=True)
+        Error(
+            "No connection.",
+            "network",
+            "Send the message again in a few minutes.",
+            retryable=True,
+            action="retry",
+        )
     ]
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("error")
 
 
 @pytest.mark.req("U8", "R4")
-async def test_after_the_first_delta_nothing_is_tried_again_and_the_text_is_kept() -> None:
+async def test_after_the_first_delta_nothing_is_retried_and_the_text_is_kept() -> None:
     provider = FakeProvider([[text("Half a"), error(errors.StreamError("It broke off."))], text("ok")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         await b.say("go")
         await b.say("go on")
     assert b.recorder.of(Retry) == []
-    assert [event.error_kind for event in b.recorder.of(Error)] == ["stream"]
+    assert [(it.error_kind, it.action) for it in b.recorder.of(Error)] == [("stream_cut", "continue")]
     kept = b.recorder.turns[1]
     assert isinstance(kept, AssistantTurn)
     assert kept.content == "Half a"
@@ -82,18 +88,18 @@ async def test_after_the_first_delta_nothing_is_tried_again_and_the_text_is_kept
 @pytest.mark.req("R5")
 async def test_a_stream_without_its_end_is_an_error_and_its_calls_do_not_run() -> None:
     provider = FakeProvider([[text("I"), tool_call("look"), BreakOff()]])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
         await b.say("again")
     assert b.kinds.count("tool_call_start") == 0
-    assert [event.error_kind for event in b.recorder.of(Error)] == ["stream"]
+    assert [(it.error_kind, it.action) for it in b.recorder.of(Error)] == [("stream_cut", "continue")]
     assert [event.text for event in b.recorder.of(AssistantTextEnd)] == ["I", "done"]
     assert problem_of(provider.requests[1].messages) == ""
 
 
 CLOSING: list[errors.LlmError] = [
     errors.AuthenticationError("The key is wrong.", hint="Check it."),
-    errors.AccessDeniedError("Not for you."),
+    errors.PermissionDeniedError("Not for you."),
     errors.NotFoundError("No such model."),
     errors.QuotaExceededError("No money left."),
     errors.InvalidRequestError("Bad request."),
@@ -101,13 +107,13 @@ CLOSING: list[errors.LlmError] = [
 ]
 
 
-@pytest.mark.spec("000 9.11.3")
+@pytest.mark.spec("loop 9.11.3")
 @pytest.mark.req("R1", "L8")
 @pytest.mark.parametrize("failure", CLOSING, ids=[failure.kind for failure in CLOSING])
-async def test_an_error_that_waiting_does_not_help_is_told_at_once_and_closes_the_session(
+async def test_a_permanent_error_is_reported_at_once_and_closes_the_session(
     failure: errors.LlmError,
 ) -> None:
-    async with bench(FakeProvider([error(failure)])) as b:
+    async with running_session(FakeProvider([error(failure)])) as b:
         b.session.submit("go")
         b.session.follow_up("queued")
         await b.ended.wait()
@@ -121,10 +127,10 @@ async def test_an_error_that_waiting_does_not_help_is_told_at_once_and_closes_th
     assert b.recorder.of(SessionEnd) == [SessionEnd("CLOSED", "error")]
 
 
-@pytest.mark.spec("000 9.11.4")
+@pytest.mark.spec("loop 9.11.4")
 @pytest.mark.req("R1")
-async def test_a_conversation_that_is_too_long_is_a_warning_and_the_session_lives() -> None:
-    async with bench(FakeProvider([error(errors.ContextLengthError("Too long."))])) as b:
+async def test_a_conversation_that_is_too_long_is_a_warning_and_the_session_continues() -> None:
+    async with running_session(FakeProvider([error(errors.ContextLengthError("Too long."))])) as b:
         await b.say("go")
         assert b.session.state == "IDLE"
         await b.say("again")
@@ -133,9 +139,9 @@ async def test_a_conversation_that_is_too_long_is_a_warning_and_the_session_live
 
 
 @pytest.mark.req("U12")
-async def test_a_missing_key_is_an_error_with_a_hint_and_the_session_lives() -> None:
+async def test_a_missing_key_is_an_error_with_a_hint_and_the_session_continues() -> None:
     failure = errors.ConfigurationError("No key for fake.", hint="Set FAKE_API_KEY.")
-    async with bench(FakeProvider([error(failure)])) as b:
+    async with running_session(FakeProvider([error(failure)])) as b:
         await b.say("go")
         await b.say("again")
     assert b.recorder.of(Error) == [Error("No key for fake.", "configuration", "Set FAKE_API_KEY.")]
@@ -143,8 +149,8 @@ async def test_a_missing_key_is_an_error_with_a_hint_and_the_session_lives() -> 
 
 
 @pytest.mark.req("R5")
-async def test_a_fault_of_ours_ends_the_turn_and_never_the_session(caplog: pytest.LogCaptureFixture) -> None:
-    async with bench(BrokenProvider()) as b:
+async def test_an_internal_error_ends_the_turn_but_not_the_session(caplog: pytest.LogCaptureFixture) -> None:
+    async with running_session(BrokenProvider()) as b:
         await b.say("go")
         await b.say("again")
     assert [event.error_kind for event in b.recorder.of(Error)] == ["internal"]
@@ -155,7 +161,7 @@ async def test_a_fault_of_ours_ends_the_turn_and_never_the_session(caplog: pytes
 @pytest.mark.req("L16")
 async def test_interrupt_ends_the_wait_for_a_retry() -> None:
     provider = FakeProvider([error(errors.ServerError("500"))])
-    async with bench(provider, config=SessionConfig()) as b:
+    async with running_session(provider, config=SessionConfig()) as b:
         b.session.submit("go")
         await b.until("retry")
         b.session.interrupt()
@@ -165,11 +171,11 @@ async def test_interrupt_ends_the_wait_for_a_retry() -> None:
 
 
 @pytest.mark.req("U8")
-async def test_an_error_after_a_tool_round_leaves_the_round_whole() -> None:
+async def test_an_error_after_a_tool_round_keeps_the_round() -> None:
     gate = Gate()
     gate.open()
     provider = FakeProvider([tool_call("look"), [gate, error(errors.NotFoundError("gone"))]])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         b.session.submit("go")
         await b.ended.wait()
         assert problem_of(b.session.history.messages("")) == ""
@@ -178,9 +184,9 @@ async def test_an_error_after_a_tool_round_leaves_the_round_whole() -> None:
 
 @pytest.mark.req("U8")
 @pytest.mark.parametrize(("wait_s", "words"), [(90.2, "91 s"), (3600.0, "60 minutes")])
-async def test_a_wait_too_long_to_be_made_is_told(wait_s: float, words: str) -> None:
+async def test_a_retry_delay_that_is_too_long_is_reported(wait_s: float, words: str) -> None:
     limited = errors.RateLimitError("Slow down.", retry_after_s=wait_s)
-    async with bench(FakeProvider([error(limited)])) as b:
+    async with running_session(FakeProvider([error(limited)])) as b:
         await b.say("go")
     (told,) = b.recorder.of(Error)
     assert b.recorder.of(Retry) == []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.events import (
+from agent_ls.loop.events.figures import figures_of
+from agent_ls.loop.events.log_lines import log_line
+from agent_ls.loop.events.types import (
     Envelope,
     Error,
     RecordedEvent,
@@ -15,8 +17,6 @@ from agent_ls.loop.events import (
     UsageReport,
     UserInput,
 )
-from agent_ls.loop.figures import figures_of
-from agent_ls.loop.log_lines import log_line
 
 pytestmark = pytest.mark.req("R6")
 

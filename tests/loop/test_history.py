@@ -16,7 +16,7 @@ from agent_ls.llm.messages import (
     ToolResultPart,
 )
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.history import NO_RESULT, History
+from agent_ls.loop.context.history import NO_RESULT, History
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, Turn, UserTurn
 from tests.support.fake_provider import problem_of
 
@@ -68,7 +68,7 @@ CASES: dict[str, tuple[list[Turn], list[tuple[str, str]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.spec("000 9.6.4", "001 4.1")
+@pytest.mark.spec("loop 9.6.4", "conversation 4.1")
 @pytest.mark.req("L6", "L16", "L17")
 @pytest.mark.parametrize("case", CASES)
 def test_messages_of(case: str) -> None:

@@ -6,8 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
-from agent_ls.loop import items
-from agent_ls.loop.events import (
+from agent_ls.loop.events import items
+from agent_ls.loop.events.items import OUTPUT_SHARE_CHARS, ItemFold, to_json
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -32,7 +33,6 @@ from agent_ls.loop.events import (
     UserInput,
     Warning,
 )
-from agent_ls.loop.items import OUTPUT_SHARE_CHARS, ItemFold, to_json
 
 HEAD = {"turnId": "t-1", "timestamp": "now"}
 CALL = ToolCallStart("c1", 0, "shell", '{"command":"ls"}', "ls")

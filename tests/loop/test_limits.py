@@ -8,19 +8,21 @@ import pytest
 
 from agent_ls.llm.requests import FinishKind, Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import EndReason, LoopDetection, ProcessingEnd, TurnLimit, Warning
+from agent_ls.loop.events.types import EndReason, Error, LoopDetection, ProcessingEnd, TurnLimit, Warning
 from agent_ls.loop.turns import SteeringTurn, ToolResultsTurn
 from tests.support.fake_provider import FakeProvider, Gate, end, problem_of, text, tool_call
-from tests.support.sessions import bench, profile, tool
+from tests.support.sessions import profile, running_session, tool
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.spec("000 9.1.4", "004 S5.7")
+@pytest.mark.spec("loop 9.1.4", "safety S5.7")
 @pytest.mark.req("L8", "L2")
-async def test_the_round_limit_stops_an_input_with_an_event_and_words() -> None:
+async def test_the_round_limit_stops_an_input_with_an_event_and_a_message() -> None:
     provider = FakeProvider([tool_call("look")] * 5)
-    async with bench(provider, tool("look"), config=SessionConfig(max_tool_rounds_per_input=2)) as b:
+    async with running_session(
+        provider, tool("look"), config=SessionConfig(max_tool_rounds_per_input=2)
+    ) as b:
         await b.say("go")
         await b.say("go on")
     limits = b.recorder.of(TurnLimit)
@@ -30,11 +32,11 @@ async def test_the_round_limit_stops_an_input_with_an_event_and_words() -> None:
     assert len(provider.requests) == 4
 
 
-@pytest.mark.spec("000 9.1.5")
+@pytest.mark.spec("loop 9.1.5")
 @pytest.mark.req("L8", "L2")
 async def test_the_turn_limit_counts_model_calls_of_the_whole_session_and_holds_the_queue() -> None:
     provider = FakeProvider([text("one"), tool_call("look")])
-    async with bench(provider, tool("look"), config=SessionConfig(max_turns=2)) as b:
+    async with running_session(provider, tool("look"), config=SessionConfig(max_turns=2)) as b:
         await b.say("1")
         b.session.submit("2")
         b.session.follow_up("3")
@@ -46,12 +48,12 @@ async def test_the_turn_limit_counts_model_calls_of_the_whole_session_and_holds_
     assert len(provider.requests) == 4
 
 
-@pytest.mark.spec("000 9.7.1", "000 9.7.2")
+@pytest.mark.spec("loop 9.7.1", "loop 9.7.2")
 @pytest.mark.req("L2", "L7")
-async def test_a_changed_effort_holds_from_the_next_call_and_a_profile_from_the_next_input() -> None:
+async def test_a_changed_effort_applies_from_the_next_call_and_a_profile_from_the_next_input() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, tool_call("look")], text("ok")])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         assert b.session.configure(config=SessionConfig(reasoning_effort="low")) == "now"
         b.session.submit("go")
         await gate.reached.wait()
@@ -64,18 +66,18 @@ async def test_a_changed_effort_holds_from_the_next_call_and_a_profile_from_the_
     assert asked == [("model-1", "low"), ("model-1", "high"), ("model-2", "high")]
 
 
-async def test_effort_is_left_out_where_the_model_does_not_reason() -> None:
+async def test_effort_is_left_out_for_a_model_without_reasoning() -> None:
     provider = FakeProvider()
     config = SessionConfig(reasoning_effort="high")
-    async with bench(provider, config=config, supports_reasoning=False) as b:
+    async with running_session(provider, config=config, supports_reasoning=False) as b:
         await b.say("go")
     assert provider.requests[0].reasoning_effort is None
 
 
 @pytest.mark.req("O6")
-async def test_prompt_and_tools_are_built_once_and_again_only_when_something_is_new() -> None:
+async def test_prompt_and_tools_are_built_again_only_after_a_change() -> None:
     provider = FakeProvider()
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("1")
         await b.say("2")
         b.session.configure(config=SessionConfig(reasoning_effort="low"))
@@ -88,12 +90,12 @@ async def test_prompt_and_tools_are_built_once_and_again_only_when_something_is_
     assert [len(request.tools) for request in provider.requests] == [1, 1, 1, 1, 2]
 
 
-@pytest.mark.spec("000 9.1.7")
+@pytest.mark.spec("loop 9.1.7")
 @pytest.mark.req("L9")
-async def test_a_loop_of_calls_is_told_to_the_model_and_the_user_once_per_window() -> None:
+async def test_a_loop_of_calls_is_reported_to_the_model_and_the_user_once_per_window() -> None:
     provider = FakeProvider([tool_call("look", '{"value": "x"}')] * 12)
     config = SessionConfig(loop_detection_window=4)
-    async with bench(provider, tool("look"), config=config) as b:
+    async with running_session(provider, tool("look"), config=config) as b:
         await b.say("go")
     words = "Loop detected: the last 4 tool calls follow a repeating pattern. Try a different approach."
     assert b.recorder.of(LoopDetection) == [LoopDetection(words)] * 3
@@ -106,15 +108,15 @@ async def test_a_loop_of_calls_is_told_to_the_model_and_the_user_once_per_window
 async def test_loop_detection_can_be_switched_off() -> None:
     provider = FakeProvider([tool_call("look")] * 6)
     config = SessionConfig(loop_detection_window=4, enable_loop_detection=False)
-    async with bench(provider, tool("look"), config=config) as b:
+    async with running_session(provider, tool("look"), config=config) as b:
         await b.say("go")
     assert b.recorder.of(LoopDetection) == []
 
 
 @pytest.mark.req("L12")
-async def test_a_context_over_80_percent_is_warned_about_once() -> None:
+async def test_a_context_over_80_percent_causes_one_warning() -> None:
     provider = FakeProvider([[text("ok"), end("stop", Usage(0, 5))]] * 3)
-    async with bench(provider, context_window_tokens=1000) as b:
+    async with running_session(provider, context_window_tokens=1000) as b:
         await b.say("x" * 2000)
         assert b.recorder.of(Warning) == []
         await b.say("x" * 1400)
@@ -132,34 +134,37 @@ ENDS: list[tuple[FinishKind, EndReason, str]] = [
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize(("kind", "reason", "words"), ENDS, ids=[kind for kind, _, _ in ENDS])
-async def test_calls_of_a_cut_answer_are_answered_but_not_run(
+async def test_calls_of_a_truncated_answer_get_results_without_running(
     kind: FinishKind, reason: EndReason, words: str
 ) -> None:
     provider = FakeProvider([[text("I"), tool_call("look"), end(kind)]])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
         results = b.recorder.turns[-1]
         await b.say("again")
     assert isinstance(results, ToolResultsTurn)
     assert results.results[0].content == f"Not run. {words}"
     assert results.results[0].is_error
-    assert b.recorder.of(Warning) == [Warning(words, kind)]
+    told = [warning.message for warning in b.recorder.of(Warning)]
+    told += [error.message for error in b.recorder.of(Error)]
+    assert told == [words]
+    assert bool(b.recorder.of(Error)) is (reason == "error")
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd(reason)
     assert problem_of(provider.requests[-1].messages) == ""
 
 
 @pytest.mark.req("L17")
-async def test_a_cut_answer_without_calls_ends_the_input_with_the_reason() -> None:
-    async with bench(FakeProvider([[text("I was about to"), end("length")]])) as b:
+async def test_a_truncated_answer_without_calls_ends_the_input_with_the_reason() -> None:
+    async with running_session(FakeProvider([[text("I was about to"), end("length")]])) as b:
         await b.say("go")
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("limit")]
     assert [event.code for event in b.recorder.of(Warning)] == ["length"]
 
 
 @pytest.mark.req("L17")
-async def test_a_pause_sends_the_same_again_with_the_answer_appended() -> None:
+async def test_a_pause_sends_the_request_again_with_the_answer_appended() -> None:
     provider = FakeProvider([[text("Searching"), end("pause")], text("Found.")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         await b.say("go")
     first, second = provider.requests
     assert second.messages[:-1] == first.messages
@@ -168,11 +173,11 @@ async def test_a_pause_sends_the_same_again_with_the_answer_appended() -> None:
 
 
 @pytest.mark.req("L2")
-async def test_a_limit_raised_while_working_holds_from_the_next_round() -> None:
+async def test_a_limit_raised_during_a_turn_applies_from_the_next_round() -> None:
     gate = Gate()
     provider = FakeProvider([tool_call("look"), [gate, tool_call("look")], tool_call("look")])
     config = SessionConfig(max_tool_rounds_per_input=5)
-    async with bench(provider, tool("look"), config=config) as b:
+    async with running_session(provider, tool("look"), config=config) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.configure(config=replace(config, max_tool_rounds_per_input=2))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     ProcessingEnd,
     QuestionAnswered,
     QuestionAsked,
@@ -16,13 +16,13 @@ from agent_ls.loop.events import (
     UserInput,
 )
 from agent_ls.loop.questions import BadAnswerError, UnknownQuestionError, ends_with_question
-from agent_ls.tools.ask_user import ASK_USER
+from agent_ls.tools.ask_user import ASK_QUESTIONS, ASK_USER
 from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from agent_ls.tools.submit import SUBMIT
 from agent_ls.tools.think import THINK
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import CallTool, FakeProvider, problem_of, text, tool_call
-from tests.support.sessions import Bench, bench, tool
+from tests.support.sessions import RunningSession, running_session, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("L15", "T7")]
 
@@ -31,19 +31,50 @@ def ask(question: str = "Which one?", id: str = "ask", **arguments: Any) -> Call
     return tool_call("ask_user", json.dumps({"question": question, **arguments}), id=id)
 
 
-async def asked(b: Bench) -> QuestionAsked:
+async def asked(b: RunningSession) -> QuestionAsked:
     await b.until("question_asked")
     return b.session.questions.pending()[0]
 
 
-def states(b: Bench) -> list[str]:
+def states(b: RunningSession) -> list[str]:
     return [event.state for event in b.recorder.of(StateChanged)]
 
 
+@pytest.mark.req("P7")
+async def test_questions_of_one_call_are_asked_one_after_the_other() -> None:
+    """As Claude Code and gemini-cli ask: several questions, whose options say what each means."""
+    colours = [{"label": "red", "description": "warm"}, {"label": "blue"}]
+    given = {
+        "questions": [
+            {"question": "Which colour?", "header": "Colour", "options": colours, "multiSelect": False},
+            {
+                "question": "Which rooms?",
+                "options": [{"label": "hall"}, {"label": "loft"}],
+                "multiSelect": True,
+            },
+        ]
+    }
+    provider = FakeProvider([tool_call("ask_user", json.dumps(given), id="ask"), text("Done.")])
+    async with running_session(provider, ASK_QUESTIONS) as b:
+        b.session.submit("paint it")
+        first = await asked(b)
+        assert (first.question, first.choices) == ("Which colour?\nred: warm", ("red", "blue"))
+        b.session.questions.answer(first.question_id, ["blue"], declined=False, by="me")
+        await b.until("question_asked", 2)
+        (second,) = b.session.questions.pending()
+        assert (second.question, second.multiple) == ("Which rooms?", True)
+        b.session.questions.answer(second.question_id, ["hall", "loft"], declined=False, by="me")
+        await b.idle()
+    (end,) = b.recorder.of(ToolCallEnd)
+    assert end.output == (
+        "Which colour?\nThe user answers:\nblue\n\nWhich rooms?\nThe user answers:\nhall\nloft"
+    )
+
+
 @pytest.mark.req("L3")
-async def test_ask_user_waits_in_awaiting_input_and_the_answer_goes_on_with_the_same_input() -> None:
+async def test_ask_user_waits_in_awaiting_input_and_the_answer_continues_the_same_input() -> None:
     provider = FakeProvider([ask(choices=["red", "blue"]), text("Blue it is.")])
-    async with bench(provider, ASK_USER) as b:
+    async with running_session(provider, ASK_USER) as b:
         b.session.submit("paint it")
         question = await asked(b)
         assert (question.question, question.choices, question.call_id) == (
@@ -61,8 +92,8 @@ async def test_ask_user_waits_in_awaiting_input_and_the_answer_goes_on_with_the_
     assert len(b.recorder.of(UserInput)) == 1 and len(b.recorder.of(ProcessingEnd)) == 1
 
 
-async def test_submit_while_a_question_waits_is_its_answer() -> None:
-    async with bench(FakeProvider([ask(), text("ok")]), ASK_USER) as b:
+async def test_submit_while_a_question_is_pending_answers_it() -> None:
+    async with running_session(FakeProvider([ask(), text("ok")]), ASK_USER) as b:
         turn_id = b.session.submit("go").turn_id
         await asked(b)
         said = b.session.submit("the second", client_key="key-1")
@@ -78,8 +109,10 @@ async def test_submit_while_a_question_waits_is_its_answer() -> None:
     assert len(b.recorder.of(UserInput)) == 1
 
 
-async def test_questions_when_two_wait_then_messages_answer_them_in_their_order() -> None:
-    async with bench(FakeProvider([[ask("one?", "q1"), ask("two?", "q2")], text("ok")]), ASK_USER) as b:
+async def test_two_pending_questions_are_answered_in_their_order() -> None:
+    async with running_session(
+        FakeProvider([[ask("one?", "q1"), ask("two?", "q2")], text("ok")]), ASK_USER
+    ) as b:
         b.session.submit("go")
         await b.until("question_asked", 2)
         b.session.submit("first")
@@ -92,8 +125,8 @@ async def test_questions_when_two_wait_then_messages_answer_them_in_their_order(
     }
 
 
-async def test_a_declined_question_tells_the_model_to_decide() -> None:
-    async with bench(FakeProvider([ask(), text("ok")]), ASK_USER) as b:
+async def test_a_declined_question_makes_the_model_decide() -> None:
+    async with running_session(FakeProvider([ask(), text("ok")]), ASK_USER) as b:
         b.session.submit("go")
         question = await asked(b)
         b.session.questions.answer(question.question_id, [], declined=True, by="me")
@@ -102,22 +135,22 @@ async def test_a_declined_question_tells_the_model_to_decide() -> None:
     assert not ended.is_error and "what you think best" in ended.output
 
 
-async def test_an_answer_that_does_not_fit_is_refused_and_settles_nothing() -> None:
-    async with bench(FakeProvider([ask(choices=["a", "b"]), text("ok")]), ASK_USER) as b:
+async def test_an_invalid_answer_is_refused_and_resolves_nothing() -> None:
+    async with running_session(FakeProvider([ask(choices=["a", "b"]), text("ok")]), ASK_USER) as b:
         b.session.submit("go")
-        desk, id_ = b.session.questions, (await asked(b)).question_id
+        questions, id_ = b.session.questions, (await asked(b)).question_id
         for answers in ([], ["  "], ["a", "b"]):
             with pytest.raises(BadAnswerError):
-                desk.answer(id_, answers, declined=False, by="me")
+                questions.answer(id_, answers, declined=False, by="me")
         with pytest.raises(UnknownQuestionError):
-            desk.answer("qu-none", ["a"], declined=False, by="me")
-        assert len(desk.pending()) == 1
+            questions.answer("qu-none", ["a"], declined=False, by="me")
+        assert len(questions.pending()) == 1
 
 
 @pytest.mark.req("L16")
-async def test_a_question_when_the_turn_is_interrupted_then_is_declined_and_its_call_has_an_end() -> None:
+async def test_an_interrupt_declines_a_question_and_ends_its_call() -> None:
     provider = FakeProvider([ask()])
-    async with bench(provider, ASK_USER) as b:
+    async with running_session(provider, ASK_USER) as b:
         b.session.submit("go")
         await asked(b)
         b.session.interrupt()
@@ -130,9 +163,9 @@ async def test_a_question_when_the_turn_is_interrupted_then_is_declined_and_its_
 
 
 @pytest.mark.req("A1")
-async def test_a_subagent_has_nobody_to_ask() -> None:
+async def test_a_subagent_cannot_ask_the_user() -> None:
     cast = Cast([spawn("work"), wait_for("agent_1")], {"work": [ask(), text("I decided.")]})
-    async with bench(cast, ASK_USER, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, ASK_USER, *SUBAGENT_TOOLS) as b:
         await b.say("go")
     assert "ask_user" not in {tool.name for tool in cast.agents["work"].requests[0].tools}
     assert b.recorder.of(QuestionAsked) == []
@@ -147,10 +180,8 @@ async def test_a_subagent_has_nobody_to_ask() -> None:
         ("Why? Because.", "IDLE"),
     ],
 )
-async def test_a_last_text_that_is_a_question_changes_the_label_and_nothing_waits_on_it(
-    said: str, state: str
-) -> None:
-    async with bench(FakeProvider([text(said), text("ok")])) as b:
+async def test_a_final_text_that_is_a_question_changes_only_the_state(said: str, state: str) -> None:
+    async with running_session(FakeProvider([text(said), text("ok")])) as b:
         await b.say("go")
         assert b.session.state == state and not b.session.is_busy
         await b.say("yes")
@@ -158,8 +189,8 @@ async def test_a_last_text_that_is_a_question_changes_the_label_and_nothing_wait
     assert len(b.recorder.of(UserInput)) == 2
 
 
-async def test_a_question_at_the_end_when_a_follow_up_is_queued_then_changes_no_label() -> None:
-    async with bench(FakeProvider([text("Shall I?"), text("ok")])) as b:
+async def test_a_final_question_with_a_queued_follow_up_changes_no_state() -> None:
+    async with running_session(FakeProvider([text("Shall I?"), text("ok")])) as b:
         b.session.submit("go")
         b.session.follow_up("more")
         await b.idle()
@@ -182,20 +213,20 @@ def test_ends_with_question(said: str, expected: bool) -> None:
 
 
 async def test_think_changes_nothing_and_says_so() -> None:
-    async with bench(FakeProvider([tool_call("think", '{"thought": "hm"}')]), THINK) as b:
+    async with running_session(FakeProvider([tool_call("think", '{"thought": "hm"}')]), THINK) as b:
         await b.say("go")
     assert [end.output for end in b.recorder.of(ToolCallEnd)] == ["Noted."]
 
 
 @pytest.mark.req("L10")
-async def test_submit_ends_the_loop_and_calls_behind_it_are_not_run_and_say_so() -> None:
+async def test_submit_ends_the_loop_and_later_calls_get_a_result_without_running() -> None:
     calls = [
         tool_call("look", id="a"),
         tool_call("submit", '{"result": "All done."}', id="s"),
         tool_call("look", id="z"),
     ]
     provider = FakeProvider([calls])
-    async with bench(provider, SUBMIT, tool("look")) as b:
+    async with running_session(provider, SUBMIT, tool("look")) as b:
         await b.say("go")
     ends = {end.call_id: end for end in b.recorder.of(ToolCallEnd)}
     assert ends["s"].output == "All done." and not ends["a"].is_error

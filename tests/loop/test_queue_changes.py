@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.loop.errors import SessionClosedError
-from agent_ls.loop.events import ProcessingEnd, QueueChanged, UserInput
+from agent_ls.loop.events.types import ProcessingEnd, QueueChanged, UserInput
 from agent_ls.loop.inbox import Edit, Inbox, Input, Move, QueueChange, Remove, StartNow
 from tests.support.fake_provider import FakeProvider, Gate, text
-from tests.support.sessions import Bench, bench
+from tests.support.sessions import RunningSession, running_session
 
 
 def inbox(ids: str) -> Inbox:
@@ -32,7 +32,7 @@ def order(box: Inbox) -> str:
         (Edit("b", "other"), "abc"),
     ],
 )
-def test_a_change_moves_what_it_names_and_nothing_else(change: QueueChange, after: str) -> None:
+def test_a_change_moves_only_the_named_message(change: QueueChange, after: str) -> None:
     box = inbox("abc")
 
     assert box.change(change)
@@ -40,7 +40,7 @@ def test_a_change_moves_what_it_names_and_nothing_else(change: QueueChange, afte
 
 
 @pytest.mark.parametrize("change", [Move("x"), Move("a", "x"), Remove("x"), StartNow(""), Edit("x", "y")])
-def test_a_change_of_what_does_not_wait_changes_nothing(change: QueueChange) -> None:
+def test_a_change_of_an_unknown_message_changes_nothing(change: QueueChange) -> None:
     box = inbox("abc")
 
     assert not box.change(change)
@@ -54,7 +54,7 @@ def test_an_edited_message_keeps_its_id_and_key() -> None:
     assert box.queue[1] == Input("other", (), "key-b", "b")
 
 
-def test_what_is_sent_after_a_stop_goes_behind_what_was_started_at_once() -> None:
+def test_a_message_sent_after_a_stop_follows_the_one_started_at_once() -> None:
     box = inbox("abc")
     box.change(StartNow("c"))
     box.add_next(Input("urgent", queued_id="u"))
@@ -62,15 +62,15 @@ def test_what_is_sent_after_a_stop_goes_behind_what_was_started_at_once() -> Non
     assert order(box) == "cuab"
 
 
-def told(b: Bench) -> list[list[str]]:
+def told(b: RunningSession) -> list[list[str]]:
     return [[item.text for item in event.items] for event in b.recorder.of(QueueChanged)]
 
 
 @pytest.mark.req("L6")
-async def test_queue_changes_are_told_and_what_runs_next_is_what_stands_first() -> None:
+async def test_queue_changes_are_published_and_the_first_message_runs_next() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, text("one")], text("two"), text("three")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         await gate.reached.wait()
         first, second, third = (b.session.follow_up(words) for words in ("a", "b", "c"))
@@ -85,10 +85,10 @@ async def test_queue_changes_are_told_and_what_runs_next_is_what_stands_first() 
 
 
 @pytest.mark.req("L6")
-async def test_start_now_interrupts_the_turn_and_begins_with_the_message_named() -> None:
+async def test_start_now_interrupts_the_turn_and_starts_the_named_message() -> None:
     gate = Gate()
     provider = FakeProvider([[text("I think"), gate], text("two"), text("three")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.follow_up("a")
@@ -100,10 +100,10 @@ async def test_start_now_interrupts_the_turn_and_begins_with_the_message_named()
 
 
 @pytest.mark.req("L6")
-async def test_start_now_of_what_waited_since_a_stop_begins_without_another_input() -> None:
+async def test_start_now_of_a_message_held_since_a_stop_needs_no_other_input() -> None:
     gate = Gate()
     provider = FakeProvider([[gate], text("two")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         await gate.reached.wait()
         waiting = b.session.follow_up("a")
@@ -115,7 +115,7 @@ async def test_start_now_of_what_waited_since_a_stop_begins_without_another_inpu
 
 
 async def test_the_queue_of_a_closed_session_cannot_be_changed() -> None:
-    async with bench(FakeProvider([])) as b:
+    async with running_session(FakeProvider([])) as b:
         b.session.abort()
         with pytest.raises(SessionClosedError):
             b.session.change_queue(Remove("q"))

@@ -1,4 +1,4 @@
-"""Steering and follow-ups: when they are heard, in which order, and what a stop does to them (L6)."""
+"""Steering and follow-ups: when the model gets them, in which order, and how a stop affects them (L6)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     ProcessingEnd,
     QueueChanged,
     Reverted,
@@ -19,15 +19,15 @@ from agent_ls.loop.events import (
 from agent_ls.loop.turns import SteeringTurn, UserTurn
 from agent_ls.tools.base import ToolContext, ToolOutput
 from tests.support.fake_provider import Fail, FakeProvider, Gate, text, tool_call
-from tests.support.sessions import AnyArguments, Bench, bench, tool
+from tests.support.sessions import AnyArguments, RunningSession, running_session, tool
 
 
-def _said(b: Bench) -> list[str]:
-    """What the user's side of the history says, in order."""
+def _said(b: RunningSession) -> list[str]:
+    """Return the user's messages in the history, in order."""
     return [turn.content for turn in b.recorder.turns if isinstance(turn, UserTurn | SteeringTurn)]
 
 
-@pytest.mark.spec("000 9.6.1")
+@pytest.mark.spec("loop 9.6.1")
 @pytest.mark.req("L6")
 async def test_a_steer_during_a_tool_round_reaches_the_next_model_call() -> None:
     running = anyio.Event()
@@ -39,7 +39,7 @@ async def test_a_steer_during_a_tool_round_reaches_the_next_model_call() -> None
         return ToolOutput("ok")
 
     provider = FakeProvider([tool_call("look")])
-    async with bench(provider, tool("look", wait)) as b:
+    async with running_session(provider, tool("look", wait)) as b:
         b.session.submit("go")
         await running.wait()
         steer_id = b.session.steer("no, the other one")
@@ -51,12 +51,12 @@ async def test_a_steer_during_a_tool_round_reaches_the_next_model_call() -> None
     assert b.recorder.of(SteeringInjected) == [SteeringInjected(steer_id, "no, the other one")]
 
 
-@pytest.mark.spec("000 9.6.3")
+@pytest.mark.spec("loop 9.6.3")
 @pytest.mark.req("L6")
-async def test_a_steer_while_the_last_text_streams_leads_to_one_more_call() -> None:
+async def test_a_steer_during_the_last_text_starts_another_round() -> None:
     gate = Gate()
     provider = FakeProvider([[text("All "), gate, text("done.")], text("Right away.")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.steer("and the docs")
@@ -75,9 +75,9 @@ async def test_a_steer_while_the_last_text_streams_leads_to_one_more_call() -> N
 
 
 @pytest.mark.req("L6")
-async def test_a_steer_when_idle_waits_for_the_next_submit_and_precedes_its_first_call() -> None:
+async def test_a_steer_while_idle_waits_for_the_next_submit_and_precedes_its_first_call() -> None:
     provider = FakeProvider()
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.steer("be brief")
         assert b.session.state == "IDLE"
         assert provider.requests == []
@@ -87,8 +87,8 @@ async def test_a_steer_when_idle_waits_for_the_next_submit_and_precedes_its_firs
 
 
 @pytest.mark.req("L6")
-async def test_unsteer_takes_back_what_waits_and_refuses_what_was_injected() -> None:
-    async with bench(FakeProvider()) as b:
+async def test_unsteer_removes_a_queued_steer_and_refuses_an_injected_one() -> None:
+    async with running_session(FakeProvider()) as b:
         first, second = b.session.steer("one"), b.session.steer("two")
         assert b.session.unsteer(first) is True
         assert b.session.unsteer(first) is False
@@ -98,12 +98,12 @@ async def test_unsteer_takes_back_what_waits_and_refuses_what_was_injected() -> 
     assert b.recorder.of(SteeringRemoved) == [SteeringRemoved(first)]
 
 
-@pytest.mark.spec("000 9.6.2")
+@pytest.mark.spec("loop 9.6.2")
 @pytest.mark.req("L5", "L6")
-async def test_follow_ups_are_worked_off_in_order_before_the_one_processing_end() -> None:
+async def test_follow_ups_run_in_order_before_one_processing_end() -> None:
     gate = Gate()
     provider = FakeProvider([[gate, text("one")], text("two"), text("three")])
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         first = b.session.submit("1")
         second, third = b.session.follow_up("2"), b.session.submit("3").queued_id
         gate.open()
@@ -125,7 +125,7 @@ async def test_follow_ups_are_worked_off_in_order_before_the_one_processing_end(
 async def test_images_of_inputs_and_steers_reach_the_model() -> None:
     image = ImagePart(b"png", "image/png")
     provider = FakeProvider()
-    async with bench(provider) as b:
+    async with running_session(provider) as b:
         b.session.steer("like this", images=[image])
         b.session.submit("draw", images=[image])
         b.session.follow_up("again", images=[image])
@@ -134,17 +134,17 @@ async def test_images_of_inputs_and_steers_reach_the_model() -> None:
     assert with_image == ["draw", "like this", "again"]
 
 
-async def test_follow_up_when_idle_starts_at_once() -> None:
-    async with bench(FakeProvider([text("ok")])) as b:
+async def test_a_follow_up_while_idle_starts_at_once() -> None:
+    async with running_session(FakeProvider([text("ok")])) as b:
         b.session.follow_up("go")
         await b.idle()
     assert [event.text for event in b.recorder.of(UserInput)] == ["go"]
 
 
 @pytest.mark.req("H2")
-async def test_after_an_interrupt_the_queue_waits_for_the_user_and_then_goes_on_behind_him() -> None:
+async def test_after_an_interrupt_the_queue_waits_for_the_users_next_message_and_follows_it() -> None:
     gate = Gate()
-    async with bench(FakeProvider([[gate]])) as b:
+    async with running_session(FakeProvider([[gate]])) as b:
         b.session.submit("1")
         b.session.follow_up("queued")
         await gate.reached.wait()
@@ -156,9 +156,9 @@ async def test_after_an_interrupt_the_queue_waits_for_the_user_and_then_goes_on_
 
 
 @pytest.mark.req("H2")
-async def test_what_is_submitted_while_a_stop_settles_is_next() -> None:
+async def test_a_message_submitted_while_a_stop_settles_is_next() -> None:
     gate = Gate()
-    async with bench(FakeProvider([[gate]])) as b:
+    async with running_session(FakeProvider([[gate]])) as b:
         b.session.submit("1")
         b.session.follow_up("queued")
         await gate.reached.wait()
@@ -170,8 +170,8 @@ async def test_what_is_submitted_while_a_stop_settles_is_next() -> None:
     assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["interrupted", "completed"]
 
 
-async def test_submit_when_busy_does_as_told() -> None:
-    async with bench(FakeProvider([[Gate()]])) as b:
+async def test_submit_while_busy_follows_when_busy() -> None:
+    async with running_session(FakeProvider([[Gate()]])) as b:
         assert b.session.submit("1").turn_id
         assert b.session.submit("2", when_busy="steer").steer_id
         assert b.session.submit("3", when_busy="queue").queued_id
@@ -179,8 +179,8 @@ async def test_submit_when_busy_does_as_told() -> None:
             b.session.submit("4", when_busy="refuse")
 
 
-async def test_the_same_client_key_gets_the_same_answer_and_does_nothing() -> None:
-    async with bench(FakeProvider([text("a")])) as b:
+async def test_the_same_client_key_gets_the_same_result_and_does_nothing() -> None:
+    async with running_session(FakeProvider([text("a")])) as b:
         first = b.session.submit("go", client_key="k1")
         assert b.session.submit("go", client_key="k1") == first
         assert b.session.steer("s", client_key="k2") == b.session.steer("s", client_key="k2")
@@ -190,16 +190,16 @@ async def test_the_same_client_key_gets_the_same_answer_and_does_nothing() -> No
 
 
 async def test_a_closed_session_refuses_messages() -> None:
-    async with bench(FakeProvider()) as b:
+    async with running_session(FakeProvider()) as b:
         b.session.abort()
         for refused in (b.session.submit, b.session.steer, b.session.follow_up):
             with pytest.raises(SessionClosedError, match="Open it again"):
                 refused("hello")
 
 
-async def test_notices_reach_the_model_once_and_before_the_users_words() -> None:
+async def test_notices_reach_the_model_once_and_before_the_users_message() -> None:
     provider = FakeProvider([tool_call("look")])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         b.notices.texts = ["The user undid 2 hunks of a.py."]
         await b.say("go on")
         assert _said(b) == ["The user undid 2 hunks of a.py.", "go on"]
@@ -210,8 +210,8 @@ async def test_notices_reach_the_model_once_and_before_the_users_words() -> None
 
 
 @pytest.mark.req("X10", "R4")
-async def test_a_session_that_is_closed_while_it_is_taken_back_ends_behind_that() -> None:
-    async with bench(FakeProvider([text("Hello.")])) as b:
+async def test_a_session_closed_during_a_roll_back_ends_after_it() -> None:
+    async with running_session(FakeProvider([text("Hello.")])) as b:
         await b.say("go")
         with b.session.at_rest():
             b.session.abort()
@@ -222,9 +222,11 @@ async def test_a_session_that_is_closed_while_it_is_taken_back_ends_behind_that(
 
 
 @pytest.mark.req("L6")
-async def test_what_is_sent_behind_a_stop_begins_though_the_turn_fails_in_that_moment() -> None:
+async def test_a_message_sent_after_a_stop_starts_even_if_the_turn_fails_at_that_moment() -> None:
     gate = Gate()
-    async with bench(FakeProvider([[gate, Fail(ZeroDivisionError("a fault of ours"))], text("Hello.")])) as b:
+    async with running_session(
+        FakeProvider([[gate, Fail(ZeroDivisionError("a fault of ours"))], text("Hello.")])
+    ) as b:
         b.session.submit("one")
         await gate.reached.wait()
         gate.open()

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import pytest
 
-from agent_ls.loop.redaction import MARK, StreamRedaction, known_end, redacted, without
+from agent_ls.loop.calls.redaction import MARK, StreamRedaction, known_end, redacted, without
 
 pytestmark = pytest.mark.req("R6", "X5")
 
@@ -27,7 +29,7 @@ SECRETS = {
 }
 ORDINARY = (
     "def ask(risk): return sk - 1",
-    "desk-top AKIA is not a key, nor is sk-short",
+    "task-list AKIA is not a key, nor is sk-short",
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     "the quick brown fox\n" * 50,
     "progress: 10%\rprogress: 20%\r",
@@ -36,17 +38,19 @@ ORDINARY = (
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
-def test_secret_is_taken_out_and_what_is_around_it_stays(secret: str) -> None:
+def test_a_secret_is_removed_and_the_text_around_it_stays(secret: str) -> None:
     assert redacted(f"before={secret}\nafter", [KEY]) == f"before={MARK}\nafter"
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redacted(text, [KEY]) == text
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
-def test_secret_that_comes_in_pieces_is_never_told_and_the_sum_is_that_of_the_whole(secret: str) -> None:
+def test_a_secret_split_across_pieces_is_never_published_and_the_sum_equals_the_whole_text(
+    secret: str,
+) -> None:
     text = f"some words, then {secret}\nand {ORDINARY[0]}\n"
     for size in (1, 2, 3, 7, 40):
         stream = StreamRedaction(lambda: [KEY])
@@ -54,7 +58,7 @@ def test_secret_that_comes_in_pieces_is_never_told_and_the_sum_is_that_of_the_wh
         assert "".join((*told, stream.end())) == redacted(text, [KEY]), size
 
 
-def test_text_in_random_pieces_is_told_whole(seed: int = 7) -> None:
+def test_text_in_random_pieces_is_published_completely(seed: int = 7) -> None:
     chooser = random.Random(seed)
     for text in ORDINARY:
         stream, told, at = StreamRedaction(lambda: [KEY]), "", 0
@@ -71,11 +75,11 @@ def test_ordinary_output_is_not_held_back() -> None:
     assert stream.feed("...") == "..."
 
 
-def test_short_key_of_a_local_server_is_no_secret() -> None:
+def test_a_short_key_of_a_local_server_is_not_redacted() -> None:
     assert redacted("a none b", ["none"]) == "a none b"
 
 
-def test_line_that_is_about_to_be_written_loses_known_values_only() -> None:
+def test_a_line_about_to_be_written_loses_only_known_values() -> None:
     line = f'{{"text":"{KEY} {SECRETS["github"]}"}}'.encode()
     assert without(line, [KEY]) == line.replace(KEY.encode(), MARK.encode())
 
@@ -83,5 +87,48 @@ def test_line_that_is_about_to_be_written_loses_known_values_only() -> None:
 @pytest.mark.parametrize(
     ("text", "told"), [("it is cor", "it is "), ("it is c", "it is c"), ("it is", "it is")]
 )
-def test_what_may_be_the_beginning_of_a_known_key_waits_for_what_follows(text: str, told: str) -> None:
+def test_a_possible_beginning_of_a_known_key_waits_for_the_next_piece(text: str, told: str) -> None:
     assert text[: known_end(text, [KEY])] == told
+
+
+ADVERSARIAL = [
+    "eyJ-", "eyJ", "eyJaaaaaaaaaaaa.", "aeyJ-", "eyJaaaaaaaaaa.eyJ-", "sk-", "sk-ant-", "ghp_", "AKIA", "xoxb-", "npm_",
+    "hf_", "sk_live_", "AIza", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "a", " ", "-",
+]  # fmt: skip
+PROGRAM = """
+import sys
+from agent_ls.loop.calls.redaction import StreamRedaction, redacted
+for part in sys.stdin.read().split("\\0"):
+    text = part * (1_000_000 // len(part))
+    redacted(text, ("the-known-key-of-the-test",))
+    redacted(text + "-----BEGIN PRIVATE KEY-----", ())
+    stream = StreamRedaction(lambda: ("the-known-key-of-the-test",))
+    for start in range(0, len(text), 4096):
+        stream.feed(text[start : start + 4096])
+    stream.end()
+"""
+
+
+def test_megabytes_of_possible_secret_beginnings_take_no_quadratic_time() -> None:
+    # With quadratic time this would take hours.
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM], input="\0".join(ADVERSARIAL), text=True, timeout=100, check=True
+    )
+
+
+TOKEN = f"eyJ{'a' * 12}.eyJ{'b' * 12}.{'c' * 12}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TOKEN, "[secret removed]"),
+        (f"Bearer {TOKEN} x", "Bearer [secret removed] x"),
+        (f"x-{TOKEN}", "x-[secret removed]"),
+        (f"ghp_{'a' * 30}-{TOKEN}", "[secret removed]-[secret removed]"),
+        (f"a.{TOKEN}", "a.[secret removed]"),
+        (f"x{TOKEN}", f"x{TOKEN}"),
+    ],
+)
+def test_a_json_web_token_is_removed_from_its_word(text: str, expected: str) -> None:
+    assert redacted(text, ()) == expected

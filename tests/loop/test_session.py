@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.llm.messages import Role
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     AssistantTextEnd,
     ProcessingEnd,
     ReasoningEnd,
@@ -21,18 +21,18 @@ from agent_ls.loop.events import (
 )
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
 from tests.support.fake_provider import FakeProvider, Piece, end, problem_of, reasoning, text, tool_call
-from tests.support.sessions import bench, tool
+from tests.support.sessions import running_session, tool
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.spec("000 9.1.2", "000 9.10.4", "001 4.9", "004 S5.2", "004 S6.1")
+@pytest.mark.spec("loop 9.1.2", "loop 9.10.4", "conversation 4.9", "safety S5.2", "safety S6.1")
 @pytest.mark.req("L3", "L5", "E1", "E8")
-async def test_a_session_with_a_tool_round_tells_everything_in_order() -> None:
+async def test_a_session_with_a_tool_round_emits_all_events_in_order() -> None:
     provider = FakeProvider(
         [[reasoning("hm"), text("I ", "look."), tool_call("look", '{"value": "x"}')], text("Fine.")]
     )
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
     assert b.kinds == [
         "session_start",
@@ -65,11 +65,11 @@ async def test_a_session_with_a_tool_round_tells_everything_in_order() -> None:
     assert [turn.type for turn in b.recorder.turns] == ["user", "assistant", "tool_results", "assistant"]
 
 
-@pytest.mark.spec("000 9.1.8")
+@pytest.mark.spec("loop 9.1.8")
 @pytest.mark.req("L5", "L6")
-async def test_the_requests_of_a_session_append_to_each_other_and_share_their_messages() -> None:
+async def test_requests_of_a_session_extend_each_other_and_share_their_messages() -> None:
     provider = FakeProvider([tool_call("look"), tool_call("look", id="call_1")])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
         await b.say("again")
     for earlier, later in zip(provider.requests, provider.requests[1:], strict=False):
@@ -80,8 +80,8 @@ async def test_the_requests_of_a_session_append_to_each_other_and_share_their_me
 
 
 @pytest.mark.req("L3")
-async def test_state_is_idle_when_processing_end_is_told_so_that_submit_is_possible_at_once() -> None:
-    async with bench(FakeProvider([text("a"), text("b")])) as b:
+async def test_the_session_is_idle_at_processing_end_so_that_submit_is_possible_at_once() -> None:
+    async with running_session(FakeProvider([text("a"), text("b")])) as b:
         states: list[str] = []
         b.recorder.on_event = lambda envelope: (
             states.append(b.session.state) if envelope.kind == "processing_end" else None
@@ -91,8 +91,8 @@ async def test_state_is_idle_when_processing_end_is_told_so_that_submit_is_possi
     assert states == ["IDLE", "IDLE"]
 
 
-async def test_submit_before_run_has_begun_is_told_after_session_start() -> None:
-    async with bench(FakeProvider([text("hello")])) as b:
+async def test_an_input_submitted_before_run_follows_session_start() -> None:
+    async with running_session(FakeProvider([text("hello")])) as b:
         answer = b.session.submit("hi")
         assert answer.turn_id
         assert b.session.state == "PROCESSING"
@@ -101,19 +101,33 @@ async def test_submit_before_run_has_begun_is_told_after_session_start() -> None
     assert {e.turn_id for e in b.recorder.envelopes if e.kind.startswith("assistant")} == {answer.turn_id}
 
 
-@pytest.mark.spec("000 9.1.1")
+@pytest.mark.req("E8")
+async def test_the_end_of_a_text_has_its_reasoning() -> None:
+    answers: list[list[Piece]] = [
+        [reasoning("First, ", "look."), text("I look."), tool_call("look")],
+        [reasoning("Then tell."), text("Done.")],
+        [text("No thought.")],
+    ]
+    async with running_session(FakeProvider(answers), tool("look")) as b:
+        await b.say("one")
+        await b.say("two")
+    found = [(end.text, end.reasoning) for end in b.recorder.of(AssistantTextEnd)]
+    assert found == [("I look.", "First, look."), ("Done.", "Then tell."), ("No thought.", "")]
+
+
+@pytest.mark.spec("loop 9.1.1")
 @pytest.mark.req("E8")
 async def test_session_start_names_model_and_folder() -> None:
-    async with bench(FakeProvider()) as b:
+    async with running_session(FakeProvider()) as b:
         await b.say("hi")
     assert b.recorder.of(SessionStart) == [SessionStart("fake", "model-1", "/project")]
 
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize("answer", [[], [text("")], [tool_call("look")], [reasoning("only thoughts")]])
-async def test_an_answer_without_words_is_a_valid_turn(answer: list[Piece]) -> None:
+async def test_an_answer_without_text_is_a_valid_turn(answer: list[Piece]) -> None:
     provider = FakeProvider([answer])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("one")
         await b.say("two")
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")] * 2
@@ -121,10 +135,10 @@ async def test_an_answer_without_words_is_a_valid_turn(answer: list[Piece]) -> N
 
 
 @pytest.mark.req("E6")
-async def test_usage_is_told_after_each_response_and_added_up() -> None:
+async def test_usage_is_reported_after_each_response_and_summed() -> None:
     calls = [Usage(100, 10, reasoning_tokens=4), Usage(200, 20, cache_read_tokens=90)]
     provider = FakeProvider([[tool_call("look"), end("stop", calls[0])], [text("ok"), end("stop", calls[1])]])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         await b.say("go")
         assert b.session.usage == Usage(300, 30, 4, 90)
     reports = b.recorder.of(UsageReport)
@@ -134,8 +148,8 @@ async def test_usage_is_told_after_each_response_and_added_up() -> None:
 
 
 @pytest.mark.req("L4")
-async def test_turns_are_recorded_with_what_the_provider_told() -> None:
-    async with bench(
+async def test_turns_are_recorded_with_the_providers_metadata() -> None:
+    async with running_session(
         FakeProvider([[reasoning("hm"), tool_call("look", "{}", "c9")], text("ok")]), tool("look")
     ) as b:
         await b.say("go")
@@ -149,8 +163,8 @@ async def test_turns_are_recorded_with_what_the_provider_told() -> None:
     assert [result.tool_call_id for result in results.results] == ["c9"]
 
 
-async def test_turns_are_recorded_before_the_events_that_follow_from_them() -> None:
-    async with bench(FakeProvider([tool_call("look")]), tool("look")) as b:
+async def test_turns_are_recorded_before_the_events_caused_by_them() -> None:
+    async with running_session(FakeProvider([tool_call("look")]), tool("look")) as b:
         await b.say("go")
     order = b.recorder.order
     assert order.index("turn:user") < order.index("user_input")
@@ -158,11 +172,11 @@ async def test_turns_are_recorded_before_the_events_that_follow_from_them() -> N
     assert order.index("tool_call_end") < order.index("turn:tool_results")
 
 
-async def test_a_profile_that_does_not_stream_is_asked_whole_and_tells_the_same() -> None:
+async def test_a_profile_without_streaming_gives_the_same_events() -> None:
     script: list[Piece | Sequence[Piece]] = [[text("I look."), tool_call("look")], text("Fine.")]
     kinds = []
     for streaming in (True, False):
-        async with bench(FakeProvider(script), tool("look"), supports_streaming=streaming) as b:
+        async with running_session(FakeProvider(script), tool("look"), supports_streaming=streaming) as b:
             await b.say("go")
         kinds.append(b.kinds)
     assert kinds[0] == kinds[1]

@@ -1,4 +1,4 @@
-"""What now? As a table (000 sections 2.5 and 2.8; L5, L8, L17)."""
+"""The next step of a turn, as a table (requirements L5, L8, L17)."""
 
 from __future__ import annotations
 

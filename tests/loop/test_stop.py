@@ -1,4 +1,4 @@
-"""Interrupt and abort at any moment: what is in flight settles, each call has one result, the history is valid."""
+"""Interrupt and abort at any moment: work in flight is settled, each call has one result, and the history is valid."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from agent_ls.environments.effects import CommandEffect
-from agent_ls.loop.approval import Allowed, Answer, ApprovalDesk, ApprovalQuestion, Decision, Verdict
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.approval import (
+    Allowed,
+    Answer,
+    ApprovalQuestion,
+    Decision,
+    PendingApprovals,
+    Verdict,
+)
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -28,10 +35,10 @@ from agent_ls.tools.base import Tool, ToolContext, ToolOutput
 from tests.support.fake_provider import FakeProvider, Gate, problem_of, reasoning, text, tool_call
 from tests.support.sessions import (
     AnyArguments,
-    Bench,
     MemoryRecorder,
-    bench,
+    RunningSession,
     make_session,
+    running_session,
     started_and_ended,
     tool,
 )
@@ -40,14 +47,14 @@ pytestmark = pytest.mark.anyio
 
 
 class AskingApprover:
-    """Asks at a desk for commands, as the real one does."""
+    """Asks for approval of commands through real PendingApprovals."""
 
     def __init__(self) -> None:
-        self.desk: ApprovalDesk | None = None
+        self.approvals: PendingApprovals | None = None
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
-        if self.desk and isinstance(question.effect, CommandEffect):
-            return await self.desk.ask(question, Verdict("ask", "it runs a command"))
+        if self.approvals and isinstance(question.effect, CommandEffect):
+            return await self.approvals.ask(question, Verdict("ask", "it runs a command"))
         return Allowed()
 
     async def resume(self, request: ApprovalRequested) -> Decision:
@@ -88,22 +95,22 @@ def _script() -> FakeProvider:
     )
 
 
-async def _answer_approvals(b: Bench, desk: ApprovalDesk) -> None:
+async def _answer_approvals(b: RunningSession, approvals: PendingApprovals) -> None:
     with b.session.subscribe() as events:
         async for item in events:
             if item.envelope.kind == "approval_requested":
                 await checkpoint()
-                for request in desk.pending():
-                    desk.answer(request.request_id, Answer("allow", decided_by="test"))
+                for request in approvals.pending():
+                    approvals.answer(request.request_id, Answer("allow", decided_by="test"))
 
 
-async def _played(arrange: Callable[[Bench], None], *, goes_on: bool) -> MemoryRecorder:
-    """Plays the script; `arrange` sees to the stop. Then says one thing more, if the session `goes_on`."""
+async def _played(arrange: Callable[[RunningSession], None], *, goes_on: bool) -> MemoryRecorder:
+    """Run the script; `arrange` sets up the stop. If the session `goes_on`, send one more message."""
     provider, approver = _script(), AskingApprover()
-    async with bench(provider, *_tools(), approver=approver) as b:
-        approver.desk = ApprovalDesk(b.session.emit)
+    async with running_session(provider, *_tools(), approver=approver) as b:
+        approver.approvals = PendingApprovals(b.session.emit)
         async with anyio.create_task_group() as group:
-            group.start_soon(_answer_approvals, b, approver.desk)
+            group.start_soon(_answer_approvals, b, approver.approvals)
             arrange(b)
             b.session.submit("go")
             await b.until("processing_end")
@@ -119,7 +126,7 @@ async def _played(arrange: Callable[[Bench], None], *, goes_on: bool) -> MemoryR
 
 
 def _check(recorder: MemoryRecorder) -> None:
-    """What holds after any stop."""
+    """Check the invariants after a stop."""
     starts, ends = started_and_ended(recorder)
     assert sorted(starts) == sorted(ends)
     assert len(set(starts)) == len(starts)
@@ -142,7 +149,7 @@ def _check(recorder: MemoryRecorder) -> None:
     assert recorder.kinds.count("session_end") == 1
 
 
-STOPS: dict[str, Callable[[Bench], None]] = {
+STOPS: dict[str, Callable[[RunningSession], None]] = {
     "interrupt": lambda b: b.session.interrupt(),
     "abort": lambda b: b.session.abort(),
 }
@@ -159,7 +166,7 @@ async def _number_of_events() -> int:
 async def test_stop_at_every_event_leaves_a_valid_history(how: str) -> None:
     for number in range(1, await _number_of_events() + 2):
 
-        def arrange(b: Bench, number: int = number) -> None:
+        def arrange(b: RunningSession, number: int = number) -> None:
             def stop_there(envelope: Envelope) -> None:
                 if envelope.seq == number:
                     STOPS[how](b)
@@ -172,7 +179,7 @@ async def test_stop_at_every_event_leaves_a_valid_history(how: str) -> None:
             assert recorder.of(ProcessingEnd)[0].reason == REASONS[how]
 
 
-@pytest.mark.spec("001 4.14")
+@pytest.mark.spec("conversation 4.14")
 @pytest.mark.req("L16")
 @pytest.mark.parametrize("how", STOPS)
 async def test_stop_at_every_step_of_the_event_loop_leaves_a_valid_history(how: str) -> None:
@@ -180,12 +187,12 @@ async def test_stop_at_every_step_of_the_event_loop_leaves_a_valid_history(how: 
     for steps in range(400):
         async with anyio.create_task_group() as group:
 
-            async def stop_later(b: Bench, steps: int = steps) -> None:
+            async def stop_later(b: RunningSession, steps: int = steps) -> None:
                 for _ in range(steps):
                     await checkpoint()
                 STOPS[how](b)
 
-            def arrange(b: Bench, group: TaskGroup = group) -> None:
+            def arrange(b: RunningSession, group: TaskGroup = group) -> None:
                 group.start_soon(stop_later, b)
 
             recorder = await _played(arrange, goes_on=how == "interrupt")
@@ -197,12 +204,12 @@ async def test_stop_at_every_step_of_the_event_loop_leaves_a_valid_history(how: 
     pytest.fail("the script is longer than the sweep")
 
 
-@pytest.mark.spec("001 4.12", "004 S5.5")
+@pytest.mark.spec("conversation 4.12", "safety S5.5")
 @pytest.mark.req("H2", "L3")
-async def test_interrupt_in_a_stream_keeps_the_text_and_the_session() -> None:
+async def test_interrupt_during_a_stream_keeps_the_text_and_the_session() -> None:
     gate = Gate()
     provider = FakeProvider([[text("Whole."), tool_call("look")], [text("Well, ", "I"), gate], text("Yes.")])
-    async with bench(provider, tool("look")) as b:
+    async with running_session(provider, tool("look")) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.interrupt()
@@ -215,8 +222,8 @@ async def test_interrupt_in_a_stream_keeps_the_text_and_the_session() -> None:
 
 
 @pytest.mark.req("L16")
-async def test_interrupt_in_an_open_text_ends_the_part_as_interrupted() -> None:
-    async with bench(FakeProvider([[text("never said")]])) as b:
+async def test_interrupt_during_an_open_text_ends_the_part_as_interrupted() -> None:
+    async with running_session(FakeProvider([[text("never said")]])) as b:
         with b.session.subscribe() as events:
             b.session.submit("go")
             async for item in events:
@@ -230,9 +237,9 @@ async def test_interrupt_in_an_open_text_ends_the_part_as_interrupted() -> None:
     assert [turn.type for turn in b.recorder.turns] == ["user", "assistant"]
 
 
-@pytest.mark.spec("004 S5.8")
+@pytest.mark.spec("safety S5.8")
 @pytest.mark.req("L16")
-async def test_interrupt_in_a_command_keeps_its_output_and_says_so_to_the_model() -> None:
+async def test_interrupt_during_a_command_keeps_its_output_and_informs_the_model() -> None:
     running = anyio.Event()
 
     async def hang(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
@@ -242,7 +249,9 @@ async def test_interrupt_in_a_command_keeps_its_output_and_says_so_to_the_model(
         return ToolOutput("")
 
     shell = tool("shell", hang, category="admin", effect=CommandEffect("pytest", "/project"))
-    async with bench(FakeProvider([[tool_call("shell", id="a"), tool_call("shell", id="b")]]), shell) as b:
+    async with running_session(
+        FakeProvider([[tool_call("shell", id="a"), tool_call("shell", id="b")]]), shell
+    ) as b:
         b.session.submit("go")
         await running.wait()
         b.session.interrupt()
@@ -260,22 +269,22 @@ async def test_interrupt_in_a_command_keeps_its_output_and_says_so_to_the_model(
 @pytest.mark.req("L16", "H7")
 async def test_interrupt_at_an_approval_denies_it_by_interrupt() -> None:
     approver = AskingApprover()
-    async with bench(FakeProvider([tool_call("shell")]), *_tools(), approver=approver) as b:
-        approver.desk = ApprovalDesk(b.session.emit)
+    async with running_session(FakeProvider([tool_call("shell")]), *_tools(), approver=approver) as b:
+        approver.approvals = PendingApprovals(b.session.emit)
         b.session.submit("go")
         await b.until("approval_requested")
         b.session.interrupt()
         await b.idle()
-        assert approver.desk.pending() == ()
+        assert approver.approvals.pending() == ()
     resolved = b.recorder.of(ApprovalResolved)
     assert [(event.decision, event.decided_by) for event in resolved] == [("deny", "interrupt")]
 
 
-@pytest.mark.spec("000 9.1.6")
+@pytest.mark.spec("loop 9.1.6")
 @pytest.mark.req("L3", "R2")
 async def test_abort_ends_turn_then_session_and_run_returns() -> None:
     gate = Gate()
-    async with bench(FakeProvider([[text("a"), gate]])) as b:
+    async with running_session(FakeProvider([[text("a"), gate]])) as b:
         b.session.submit("go")
         await gate.reached.wait()
         b.session.abort()
@@ -289,7 +298,7 @@ async def test_abort_ends_turn_then_session_and_run_returns() -> None:
 
 
 @pytest.mark.req("R2")
-async def test_cancelling_run_closes_the_session_in_good_order() -> None:
+async def test_cancelling_run_closes_the_session_in_an_orderly_way() -> None:
     gate, recorder = Gate(), MemoryRecorder()
     provider = FakeProvider([[text("a"), gate]])
     session = make_session(provider, recorder=recorder)
@@ -305,8 +314,8 @@ async def test_cancelling_run_closes_the_session_in_good_order() -> None:
 
 
 @pytest.mark.req("H2")
-async def test_interrupt_when_idle_changes_nothing() -> None:
-    async with bench(FakeProvider([text("a")])) as b:
+async def test_interrupt_while_idle_changes_nothing() -> None:
+    async with running_session(FakeProvider([text("a")])) as b:
         await b.say("one")
         count = len(b.kinds)
         b.session.interrupt()
@@ -315,14 +324,14 @@ async def test_interrupt_when_idle_changes_nothing() -> None:
     assert {event.reason for event in b.recorder.of(ProcessingEnd)} == {"completed"}
 
 
-async def test_output_that_comes_after_its_call_has_ended_is_not_told() -> None:
+async def test_output_after_the_end_of_its_call_is_not_published() -> None:
     sinks = []
 
     async def leak(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         sinks.append(context.on_output)
         return ToolOutput("ok")
 
-    async with bench(FakeProvider([tool_call("look")]), tool("look", leak)) as b:
+    async with running_session(FakeProvider([tool_call("look")]), tool("look", leak)) as b:
         await b.say("go")
         sinks[0]("stdout", "late")
         assert b.session.open_parts() == ()

@@ -1,4 +1,4 @@
-"""Subagents: started, steered, waited for, ended; labelled, limited, and never left behind (A1, A2, E7)."""
+"""Subagents: started, steered, waited for, ended; labelled, limited, and never left running (A1, A2, E7)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.llm.errors import AuthenticationError
 from agent_ls.llm.messages import Role, ToolResultPart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.approval import ApprovalQuestion, Decision, Denied
+from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     Envelope,
     ProcessingEnd,
     SteeringInjected,
@@ -28,7 +28,7 @@ from agent_ls.tools.write_file import WRITE_FILE
 from tests.support.agents import Cast, close, send, spawn, wait_for
 from tests.support.fake_approver import FakeApprover
 from tests.support.fake_provider import Fail, Gate, end, problem_of, text, tool_call
-from tests.support.sessions import Bench, bench, tool
+from tests.support.sessions import RunningSession, running_session, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A1", "A2")]
 
@@ -41,8 +41,8 @@ class DeniesWrites(FakeApprover):
         return Denied("not now") if isinstance(question.effect, WriteEffect) else decision
 
 
-def results(b: Bench) -> dict[str, str]:
-    """What the main model was told of its calls, by their ids."""
+def results(b: RunningSession) -> dict[str, str]:
+    """Return the results that the main model received, by call id."""
     return {
         part.tool_call_id: part.content
         for message in b.session.history.messages("")
@@ -51,20 +51,20 @@ def results(b: Bench) -> dict[str, str]:
     }
 
 
-def ends(b: Bench) -> list[tuple[str, str, str]]:
+def ends(b: RunningSession) -> list[tuple[str, str, str]]:
     return [
         (it.agent_id, it.status, it.reason) for it in b.recorder.of(SubagentChanged) if it.status != "running"
     ]
 
 
-@pytest.mark.spec("000 9.9.1", "000 9.9.3", "000 9.9.5", "000 9.9.6")
+@pytest.mark.spec("loop 9.9.1", "loop 9.9.3", "loop 9.9.5", "loop 9.9.6")
 @pytest.mark.req("L1")
-async def test_an_agent_when_waited_for_gives_its_last_text_and_keeps_a_history_of_its_own() -> None:
+async def test_waiting_for_a_subagent_returns_its_last_text_and_it_has_its_own_history() -> None:
     cast = Cast(
         [spawn("count the files"), wait_for("agent_1"), text("There are three.")],
         {"count": [tool_call("look"), text("Three files.")]},
     )
-    async with bench(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         await b.say("how many?")
     assert "agent_1" in results(b)["spawn"] and "running" in results(b)["spawn"]
     assert "completed" in results(b)["wait"] and "Success: true" in results(b)["wait"]
@@ -80,9 +80,7 @@ async def test_an_agent_when_waited_for_gives_its_last_text_and_keeps_a_history_
 
 
 @pytest.mark.req("E7")
-async def test_agents_when_several_run_at_once_then_their_events_are_labelled_and_no_id_is_used_twice() -> (
-    None
-):
+async def test_parallel_subagents_have_labelled_events_and_unique_ids() -> None:
     gates = Gate(), Gate()
     cast = Cast(
         [[spawn("east", "s1"), spawn("west", "s2")], [wait_for("agent_1", "w1"), wait_for("agent_2", "w2")]],
@@ -91,7 +89,7 @@ async def test_agents_when_several_run_at_once_then_their_events_are_labelled_an
             "west": [[text("w"), gates[1], tool_call("look", id="same")], text("west done")],
         },
     )
-    async with bench(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         for gate in gates:  # both stream at the same time
             await gate.reached.wait()
@@ -117,9 +115,9 @@ async def test_agents_when_several_run_at_once_then_their_events_are_labelled_an
 
 
 @pytest.mark.req("E7", "E2")
-async def test_deltas_of_an_agent_carry_its_label() -> None:
+async def test_deltas_of_a_subagent_have_its_label() -> None:
     cast = Cast([spawn("sing")], {"sing": [[text("la"), tool_call("look", '{"value": "x"}')]]})
-    async with bench(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         with b.session.subscribe() as events:
             b.session.submit("go")
             await b.idle()
@@ -129,15 +127,15 @@ async def test_deltas_of_an_agent_carry_its_label() -> None:
     labels = {(it.kind, it.agent_id) for it in seen if it.seq is None}
     assert ("assistant_text_delta", "agent_1") in labels
     assert ("tool_call_args_delta", "agent_1") in labels
-    assert ("tool_call_args_delta", "") in labels  # of the spawn itself
+    assert ("tool_call_args_delta", "") in labels  # the call `spawn` itself
 
 
-async def test_an_agent_that_nobody_waits_for_is_heard_before_the_turn_ends() -> None:
+async def test_a_subagent_without_a_wait_reports_before_the_turn_ends() -> None:
     gate = Gate()
     cast = Cast(
         [spawn("slow work"), text("I wait."), text("All done.")], {"slow": [[gate, text("Found it.")]]}
     )
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         await b.until("assistant_text_end")
         assert b.session.state == "PROCESSING"
@@ -153,7 +151,7 @@ async def test_an_agent_that_nobody_waits_for_is_heard_before_the_turn_ends() ->
 
 @pytest.mark.req("L6")
 @pytest.mark.parametrize("script", [[wait_for("agent_1")], [text("I wait.")]])
-async def test_a_wait_for_an_agent_when_the_user_steers_then_the_model_hears_it_and_the_agent_goes_on(
+async def test_a_steer_ends_the_wait_for_a_subagent_which_continues(
     script: list[object],
 ) -> None:
     gate = Gate()
@@ -161,7 +159,7 @@ async def test_a_wait_for_an_agent_when_the_user_steers_then_the_model_hears_it_
         [spawn("slow work"), *script, wait_for("agent_1", "again")],  # type: ignore[list-item]
         {"slow": [[gate, text("Found it.")]]},
     )
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         await gate.reached.wait()
         while len(cast.main.requests) < 2:
@@ -176,15 +174,15 @@ async def test_a_wait_for_an_agent_when_the_user_steers_then_the_model_hears_it_
     assert problem_of(cast.main.requests[-1].messages) == ""
 
 
-@pytest.mark.spec("000 9.9.6")
-async def test_send_input_reaches_a_running_agent_with_its_next_call_and_begins_an_ended_one_again() -> None:
+@pytest.mark.spec("loop 9.9.6")
+async def test_send_input_reaches_a_running_subagent_with_its_next_call_and_restarts_an_ended_one() -> None:
     gate = Gate()
     cast = Cast(
         [spawn("search"), send("agent_1", "also the tests"), wait_for("agent_1", "w1"),
          send("agent_1", "and now the docs", "s2"), wait_for("agent_1", "w2"), text("ok")],
         {"search": [[gate, tool_call("look")], text("In a.py."), text("In docs.")]},
     )  # fmt: skip
-    async with bench(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         await b.until("steering_queued")
         gate.open()
@@ -199,12 +197,12 @@ async def test_send_input_reaches_a_running_agent_with_its_next_call_and_begins_
     assert "Turns used: 3" in results(b)["w2"]
 
 
-@pytest.mark.spec("000 9.9.6")
-async def test_close_agent_ends_a_running_one_with_its_call_and_says_how() -> None:
+@pytest.mark.spec("loop 9.9.6")
+async def test_close_agent_ends_a_running_subagent_and_its_call_and_reports_the_end() -> None:
     gate = Gate()
     hangs = tool("hang", run=lambda arguments, context: anyio.sleep_forever())  # type: ignore[arg-type,return-value]
     cast = Cast([spawn("hang"), [gate, close("agent_1")], wait_for("agent_1")], {"hang": [tool_call("hang")]})
-    async with bench(cast, hangs, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, hangs, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         await b.until("tool_call_start", 2)
         gate.open()
@@ -218,13 +216,13 @@ async def test_close_agent_ends_a_running_one_with_its_call_and_says_how() -> No
 
 @pytest.mark.req("L8", "L16")
 @pytest.mark.parametrize("how", ["interrupt", "abort"])
-async def test_agents_end_with_their_parent_and_before_its_turn_does(how: str) -> None:
+async def test_subagents_end_with_their_parent_before_its_turn_ends(how: str) -> None:
     gates = Gate(), Gate()
     cast = Cast(
         [[spawn("one", "s1"), spawn("two", "s2")], wait_for("agent_1")],
         {"one": [[text("so far"), gates[0]]], "two": [[gates[1]]]},
     )
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         for gate in gates:
             await gate.reached.wait()
@@ -238,10 +236,10 @@ async def test_agents_end_with_their_parent_and_before_its_turn_does(how: str) -
     assert problem_of(b.session.history.messages("")) == ""
 
 
-@pytest.mark.spec("000 9.9.4")
-async def test_an_agent_at_the_depth_limit_is_offered_no_agents_and_refused_when_it_asks() -> None:
+@pytest.mark.spec("loop 9.9.4")
+async def test_a_subagent_at_the_depth_limit_is_offered_no_subagents_and_refused_on_request() -> None:
     cast = Cast([spawn("nest"), wait_for("agent_1")], {"nest": [spawn("deeper"), text("could not")]})
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         await b.say("go")
     offered = {tool.name for tool in cast.agents["nest"].requests[0].tools}
     assert not offered & {"spawn_agent", "send_input", "wait", "close_agent"}
@@ -250,12 +248,12 @@ async def test_an_agent_at_the_depth_limit_is_offered_no_agents_and_refused_when
 
 
 @pytest.mark.req("L2")
-async def test_depth_when_two_are_allowed_then_an_agent_starts_one_and_no_more() -> None:
+async def test_with_depth_two_a_subagent_can_start_one_more_level() -> None:
     cast = Cast(
         [spawn("middle"), wait_for("agent_1")],
         {"middle": [spawn("inner"), wait_for("agent_2"), text("m")], "inner": [text("i")]},
     )
-    async with bench(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=2)) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=2)) as b:
         await b.say("go")
     assert ends(b) == [("agent_2", "completed", ""), ("agent_1", "completed", "")]
     told = {
@@ -267,36 +265,36 @@ async def test_depth_when_two_are_allowed_then_an_agent_starts_one_and_no_more()
     assert not [tool for tool in cast.agents["inner"].requests[0].tools if tool.name == "spawn_agent"]
 
 
-@pytest.mark.spec("000 9.9.4")
-async def test_depth_when_none_is_allowed_then_spawning_is_refused_in_words() -> None:
+@pytest.mark.spec("loop 9.9.4")
+async def test_with_depth_zero_spawning_is_refused_with_a_message() -> None:
     cast = Cast([spawn("anything")], {})
-    async with bench(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=0)) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=0)) as b:
         await b.say("go")
     assert "do the task yourself" in results(b)["spawn"]
     assert b.recorder.of(SubagentChanged) == []
 
 
-async def test_an_agent_with_a_turn_limit_stops_there_and_its_parent_does_not() -> None:
+async def test_a_subagent_at_its_turn_limit_stops_and_its_parent_does_not() -> None:
     cast = Cast(
         [spawn("endless", max_turns=2), wait_for("agent_1")],
         {"endless": [tool_call("look", id=str(i)) for i in range(9)]},
     )
-    async with bench(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         await b.say("go")
     assert "failed (limit)" in results(b)["wait"] and "Turns used: 2" in results(b)["wait"]
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 
-async def test_an_agent_with_a_model_of_its_own_asks_that_model() -> None:
+async def test_a_subagent_with_its_own_model_calls_that_model() -> None:
     cast = Cast([spawn("cheap", model="small-1"), wait_for("agent_1")], {"cheap": [text("ok")]})
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         await b.say("go")
     assert [request.model for request in cast.agents["cheap"].requests] == ["small-1"]
     assert {request.model for request in cast.main.requests} == {"model-1"}
     assert b.recorder.of(SubagentChanged)[0].model == "small-1"
 
 
-async def test_an_agent_with_a_folder_of_its_own_reads_all_and_writes_there_only() -> None:
+async def test_a_subagent_with_its_own_folder_reads_everything_and_writes_only_there() -> None:
     environment = MemoryEnvironment({"/project/lib/a.txt": b"one\n", "/project/main.txt": b"main\n"})
     write = '{{"file_path": "{}", "content": "new\\n"}}'
     cast = Cast(
@@ -311,7 +309,7 @@ async def test_an_agent_with_a_folder_of_its_own_reads_all_and_writes_there_only
             ]
         },
     )
-    async with bench(cast, WRITE_FILE, *SUBAGENT_TOOLS, environment=environment) as b:
+    async with running_session(cast, WRITE_FILE, *SUBAGENT_TOOLS, environment=environment) as b:
         await b.say("go")
     assert await environment.read_bytes("/project/lib/b.txt") == b"new\n"
     assert not await environment.file_exists("/project/c.txt")
@@ -321,21 +319,21 @@ async def test_an_agent_with_a_folder_of_its_own_reads_all_and_writes_there_only
 
 
 @pytest.mark.parametrize("folder", ["..", "/etc", "no-such-folder", "main.txt"])
-async def test_spawn_with_a_folder_that_is_none_of_its_parents_is_an_error(folder: str) -> None:
+async def test_spawning_with_a_folder_outside_the_parents_is_an_error(folder: str) -> None:
     environment = MemoryEnvironment({"/project/main.txt": b"main\n"})
     cast = Cast([spawn("task", working_dir=folder)], {})
-    async with bench(cast, *SUBAGENT_TOOLS, environment=environment) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS, environment=environment) as b:
         await b.say("go")
     assert results(b)["spawn"].startswith("Tool error (spawn_agent)")
     assert b.recorder.of(SubagentChanged) == []
 
 
-async def test_an_agent_started_with_history_sees_the_conversation_with_the_same_tools_and_prompt() -> None:
+async def test_a_subagent_started_with_history_has_the_conversation_tools_and_prompt() -> None:
     cast = Cast(
         [text("Noted."), spawn("use it", with_history=True), wait_for("agent_1")],
         {"use it": [text("You said 42.")]},
     )
-    async with bench(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
         await b.say("the number is 42")
         await b.say("now use it")
     first = cast.agents["use it"].requests[0]
@@ -347,7 +345,7 @@ async def test_an_agent_started_with_history_sees_the_conversation_with_the_same
 
 
 @pytest.mark.req("T1", "H7")
-async def test_what_an_agent_does_is_asked_of_the_same_approver_in_its_name() -> None:
+async def test_effects_of_a_subagent_are_judged_by_the_same_approver_with_its_id() -> None:
     environment, approver = MemoryEnvironment(), DeniesWrites()
     cast = Cast(
         [spawn("write"), wait_for("agent_1")],
@@ -358,7 +356,9 @@ async def test_what_an_agent_does_is_asked_of_the_same_approver_in_its_name() ->
             ]
         },
     )
-    async with bench(cast, WRITE_FILE, *SUBAGENT_TOOLS, approver=approver, environment=environment) as b:
+    async with running_session(
+        cast, WRITE_FILE, *SUBAGENT_TOOLS, approver=approver, environment=environment
+    ) as b:
         await b.say("go")
     asked = [question for question in approver.questions if isinstance(question.effect, WriteEffect)]
     assert [(question.agent_id, question.call_id) for question in asked] == [("agent_1", "w")]
@@ -366,13 +366,13 @@ async def test_what_an_agent_does_is_asked_of_the_same_approver_in_its_name() ->
 
 
 @pytest.mark.req("E6")
-async def test_usage_of_an_agent_counts_into_the_totals_of_the_session() -> None:
+async def test_usage_of_a_subagent_counts_in_the_totals_of_the_session() -> None:
     cast = Cast(
         [[spawn("work"), end("stop", Usage(100, 10))], [wait_for("agent_1"), end("stop", Usage(100, 10))],
          [text("ok"), end("stop", Usage(100, 10))]],
         {"work": [[text("done"), end("stop", Usage(7, 3))]]},
     )  # fmt: skip
-    async with bench(cast, *SUBAGENT_TOOLS, cost_usd=lambda usage: usage.input_tokens / 100) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS, cost_usd=lambda usage: usage.input_tokens / 100) as b:
         await b.say("go")
         assert b.session.usage == Usage(307, 33)
     reports = [(it.agent_id, it.event) for it in b.recorder.envelopes if isinstance(it.event, UsageReport)]
@@ -381,21 +381,21 @@ async def test_usage_of_an_agent_counts_into_the_totals_of_the_session() -> None
     assert reports[-1][1].total_cost_usd == pytest.approx(3.07)
 
 
-async def test_an_agent_whose_model_cannot_be_asked_fails_and_its_parent_goes_on() -> None:
+async def test_a_subagent_whose_model_fails_ends_and_its_parent_continues() -> None:
     refused = AuthenticationError("no key", provider="fake", model="m")
     cast = Cast([spawn("work"), wait_for("agent_1"), text("I do it myself.")], {"work": [Fail(refused)]})
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         await b.say("go")
         assert b.session.state == "IDLE"
     assert "failed (error)" in results(b)["wait"] and "no key" in results(b)["wait"]
 
 
-async def test_agents_beyond_the_number_that_may_run_at_once_are_refused() -> None:
+async def test_subagents_beyond_the_parallel_limit_are_refused() -> None:
     gate = Gate()
     cast = Cast(
         [[spawn(f"task {i}", f"s{i}") for i in range(9)], [gate, text("ok")]], {"task": [[Gate()]] * 9}
     )
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         b.session.submit("go")
         await gate.reached.wait()
         refused = [text for text in results(b).values() if "run already" in text]
@@ -404,15 +404,15 @@ async def test_agents_beyond_the_number_that_may_run_at_once_are_refused() -> No
 
 
 @pytest.mark.parametrize("call", [wait_for("agent_9"), close("agent_9"), send("agent_9", "hi")])
-async def test_a_tool_with_an_unknown_agent_names_those_that_there_are(call: object) -> None:
+async def test_an_unknown_subagent_id_is_answered_with_the_known_ones(call: object) -> None:
     cast = Cast([spawn("work"), call], {"work": [text("done")]})  # type: ignore[list-item]
-    async with bench(cast, *SUBAGENT_TOOLS) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS) as b:
         await b.say("go")
     assert "Known: agent_1" in list(results(b).values())[1]
 
 
 @pytest.mark.req("R4")
-async def test_an_agent_of_an_earlier_process_tells_how_it_ended_and_goes_on_with_its_history() -> None:
+async def test_a_subagent_of_an_earlier_process_reports_its_end_and_continues_its_history() -> None:
     stored = SubagentChanged(
         "agent_1", "failed", "c", "search", "model-1", "/project", "interrupted", "cut off"
     )
@@ -422,7 +422,7 @@ async def test_an_agent_of_an_earlier_process_tells_how_it_ended_and_goes_on_wit
         {"search": [text("Found.")]},
     )
     restored = Restored((), 0, agents=(RestoredAgent(stored, turns),))
-    async with bench(cast, *SUBAGENT_TOOLS, restored=restored) as b:
+    async with running_session(cast, *SUBAGENT_TOOLS, restored=restored) as b:
         await b.say("go")
     assert "failed (interrupted)" in results(b)["w1"] and results(b)["w1"].endswith("cut off")
     assert results(b)["w2"].endswith("Found.")

@@ -1,4 +1,4 @@
-"""Commands of a session whose end, or whose stop, comes between two steps."""
+"""Commands of a session whose end, or whose stop, happens between two steps."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from agent_ls.environments.base import ProcessInfo
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.emission import DeltaKind
-from agent_ls.loop.events import Envelope, RecordedEvent
-from agent_ls.loop.terminals import Terminals
+from agent_ls.loop.events.types import Envelope, RecordedEvent
 from agent_ls.tools.base import ToolOutput
 from tests.support.fake_clock import FakeClock
 
 EFFECT = CommandEffect("serve", "/", background=True)
 
 
-class Told:
-    """What a session's commands tell of themselves."""
+class RecordedEvents:
+    """Records the events of a session's commands."""
 
     turn_id = "t-1"
     asked: Collection[str] = ()
@@ -44,7 +44,7 @@ class Told:
 
 
 class OneProcess(ForwardingEnvironment):
-    """It has printed "first"; right after it is asked about for the first time it prints "last", and ends."""
+    """It has printed "first"; after the first query it prints "last" and ends."""
 
     def __init__(self) -> None:
         super().__init__(MemoryEnvironment({}))
@@ -74,8 +74,8 @@ async def start() -> ToolOutput:
 
 
 @pytest.mark.req("T5")
-async def test_what_is_read_of_a_command_that_has_ended_is_all_of_it() -> None:
-    terminals = Terminals(OneProcess(), Told(), FakeClock())
+async def test_reading_an_ended_command_returns_all_of_its_output() -> None:
+    terminals = Terminals(OneProcess(), RecordedEvents(), FakeClock())
     await terminals.run("c1", EFFECT, start)
     found = await terminals.read("c1", 0)
     if found.running:
@@ -85,12 +85,13 @@ async def test_what_is_read_of_a_command_that_has_ended_is_all_of_it() -> None:
 
 
 @pytest.mark.req("T5")
-async def test_a_background_command_that_is_stopped_while_it_starts_is_ended() -> None:
+async def test_a_background_command_stopped_during_its_start_is_ended() -> None:
     environment, has_begun, may_end = OneProcess(), anyio.Event(), anyio.Event()
-    terminals = Terminals(environment, Told(), FakeClock())
+    terminals = Terminals(environment, RecordedEvents(), FakeClock())
 
     async def start_slowly() -> ToolOutput:
-        with anyio.CancelScope(shield=True):  # as processes are started: else it would be left to nobody
+        # a process start cannot be cancelled: otherwise nobody would end the process
+        with anyio.CancelScope(shield=True):
             has_begun.set()
             await may_end.wait()
         return await start()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.loop.titles import GIVEN_TITLE_CHARS, TITLE_CHARS, plain, title_of
+from agent_ls.loop.context.titles import TITLE_CHARS, title_of
+from agent_ls.text import DISPLAY_LINE_CHARS, to_display_line
 
 
 @pytest.mark.parametrize(
@@ -28,4 +29,4 @@ def test_title_of_an_input_is_its_first_line_with_words(text: str, title: str) -
 
 def test_long_titles_are_cut_with_an_ellipsis() -> None:
     assert title_of("word " * 100) == ("word " * 12)[: TITLE_CHARS - 1].rstrip() + "…"
-    assert len(plain("x" * 500)) == GIVEN_TITLE_CHARS
+    assert len(to_display_line("x" * 500)) == DISPLAY_LINE_CHARS

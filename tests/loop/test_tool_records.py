@@ -1,9 +1,10 @@
-"""The record of a call: what 002 sections 6.2, 6.3 and 7.1 want to be told of it (T9)."""
+"""The record of a tool call has the fields that requirement T9 lists."""
 
 from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -11,12 +12,21 @@ import pytest
 
 import agent_ls
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import Envelope, FileChange
-from agent_ls.loop.tool_records import REMEDIES, CallError, ErrorType, StateChange, ToolRecord, tool_records
+from agent_ls.loop.events.tool_records import (
+    REMEDIES,
+    CallError,
+    ErrorType,
+    StateChange,
+    ToolRecord,
+    tool_records,
+)
+from agent_ls.loop.events.types import Envelope, FileChange
+from agent_ls.tools.apply_patch import APPLY_PATCH
 from agent_ls.tools.base import ToolContext, ToolError, ToolOutput
-from agent_ls.tools.refusals import KINDS
+from agent_ls.tools.patch_errors import KINDS
 from tests.support.fake_provider import FakeProvider, tool_call
-from tests.support.sessions import AnyArguments, bench, tool
+from tests.support.loopback import Answer, ChatServer, ToolCall
+from tests.support.sessions import AnyArguments, running_session, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("T9")]
 
@@ -28,13 +38,14 @@ GENERAL = {"environment", "commit", "io", "tool_error", "internal"}
 async def of(run: object, config: SessionConfig | None = None) -> ToolRecord:
     """The record of one call of a tool that does this."""
     script = [tool_call("look", '{"value": "x"}', "c1")]
-    async with bench(FakeProvider(script), tool("look", run), config=config or SessionConfig()) as b:  # type: ignore[arg-type]  # each is a Run
+    look = tool("look", run)  # type: ignore[arg-type]  # each is a Run
+    async with running_session(FakeProvider(script), look, config=config or SessionConfig()) as b:
         await b.say("go")
     (record,) = tool_records(b.recorder.envelopes)
     return record
 
 
-async def test_a_record_of_a_call_that_went_well_has_output_times_and_sizes() -> None:
+async def test_a_record_of_a_successful_call_has_output_times_and_sizes() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("seen", exit_code=0)
 
@@ -46,6 +57,9 @@ async def test_a_record_of_a_call_that_went_well_has_output_times_and_sizes() ->
     assert told["execution_time_ms"] >= 0 and told["timestamp"]
     assert told["metadata"] == {
         "output_truncated": False,
+        "stdout_truncated": False,
+        "stderr_truncated": False,
+        "total_output_bytes": 4,
         "total_output_chars": 4,
         "model_output_chars": 4,
         "output_ref": "",
@@ -53,16 +67,18 @@ async def test_a_record_of_a_call_that_went_well_has_output_times_and_sizes() ->
     assert json.loads(json.dumps(told)) == told
 
 
-async def test_a_record_says_what_was_cut_for_the_model() -> None:
+async def test_a_record_says_what_was_truncated_for_the_model() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
-        return ToolOutput("x" * 5_000)
+        return ToolOutput("ä" * 5_000, exit_code=0)
 
     metadata = (await of(run, SessionConfig(tool_output_limits={"look": 1_000}))).as_json()["metadata"]
     assert metadata["output_truncated"] and metadata["total_output_chars"] == 5_000
+    assert (metadata["stdout_truncated"], metadata["stderr_truncated"]) == (True, True)
+    assert metadata["total_output_bytes"] == 10_000
     assert 1_000 <= metadata["model_output_chars"] < 2_000
 
 
-async def test_a_record_of_a_failure_has_type_code_partial_output_and_what_to_do() -> None:
+async def test_a_record_of_a_failure_has_type_code_partial_output_and_next_step() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("half", is_error=True, error_kind="shell_timeout", summary="timed out after 9 ms")
 
@@ -73,7 +89,7 @@ async def test_a_record_of_a_failure_has_type_code_partial_output_and_what_to_do
     assert record.as_json()["error"]["details"] == {"partial_output": "half"}
 
 
-async def test_a_fatal_failure_can_not_be_recovered_from() -> None:
+async def test_a_fatal_failure_is_not_recoverable() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         raise ToolError("the sandbox is gone", kind="fatal")
 
@@ -82,20 +98,111 @@ async def test_a_fatal_failure_can_not_be_recovered_from() -> None:
     assert (record.recoverable, record.suggested_action) == (False, "")
 
 
-async def test_a_record_has_the_files_that_its_call_changed_and_no_others() -> None:
+async def test_a_record_has_only_the_files_that_its_call_changed() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         b.session.emit(FileChange("c1", "/project/a.py", "create", 1, 0, ""))
         b.session.emit(FileChange("other", "/project/b.py", "modify", 1, 1, ""))
         return ToolOutput("ok")
 
-    async with bench(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
+    async with running_session(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
         await b.say("go")
     (record,) = tool_records(b.recorder.envelopes)
     assert record.state_changes == (StateChange("FileCreated", "/project/a.py"),)
 
 
-async def test_a_call_that_has_not_ended_has_no_record_and_refused_ones_do() -> None:
-    async with bench(
+CALLS: dict[str, list[tuple[str, dict[str, object]]]] = {
+    "FileCreated": [("write_file", {"file_path": "a.txt", "content": "x"})],
+    "FileModified": [("edit_file", {"file_path": "b.txt", "old_string": "one", "new_string": "two"})],
+    "FileDeleted": [("apply_patch", {"patch": "*** Begin Patch\n*** Delete File: b.txt\n*** End Patch"})],
+    "FileMoved": [
+        (
+            "apply_patch",
+            {"patch": "*** Begin Patch\n*** Update File: b.txt\n*** Move to: c.txt\n*** End Patch"},
+        )
+    ],
+    "DirectoryCreated": [("write_file", {"file_path": "new/deep/a.txt", "content": "x"})],
+    "ProcessStarted": [("shell", {"command": "sleep 300", "background": True})],
+    "ProcessTerminated": [
+        ("shell", {"command": "sleep 300", "background": True}),
+        ("processes", {"action": "kill", "process_id": "p1"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", CALLS)
+async def test_a_record_names_each_kind_of_change(kind: str, tmp_path: Path) -> None:
+    """Through the library, as a program sees it: real files and processes."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "b.txt").write_text("one\n")
+    said = [ToolCall(name, arguments) for name, arguments in CALLS[kind]]
+    script: list[Answer] = [[call] for call in said]
+    with ChatServer([[ToolCall("read_file", {"file_path": "b.txt"})], *script, "Done."]) as server:
+        settings = {"providers": {"compatible": {"baseUrl": server.base_url}}}
+        async with agent_ls.open_session(
+            folder,
+            provider="compatible",
+            model="m",
+            mode="full",
+            approve=always,
+            tools=[APPLY_PATCH],
+            settings=settings,
+            state_dir=tmp_path / "state",
+        ) as session:
+            async for _ in session.run("Do it."):
+                pass
+            record = (await session.calls())[-1]
+    assert record.success, record.error
+    changes = record.as_json()["state_changes"]
+    assert kind in [change["type"] for change in changes]
+    match kind:
+        case "FileMoved":
+            assert changes == [{"type": kind, "path": str(folder / "c.txt"), "from": str(folder / "b.txt")}]
+        case "DirectoryCreated":
+            made = [change["path"] for change in changes]
+            assert made == [str(folder / "new"), str(folder / "new/deep"), str(folder / "new/deep/a.txt")]
+        case "ProcessStarted" | "ProcessTerminated":
+            assert changes == [{"type": kind, "process_id": "p1"}]
+        case _:
+            assert len(changes) == 1
+
+
+async def always(request: agent_ls.ApprovalRequested) -> bool:
+    return True
+
+
+async def test_a_record_of_a_failure_has_the_whole_message() -> None:
+    words = "The file moved on. " * 20
+
+    async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
+        raise ToolError(words.strip(), kind="edit_conflict", output="half")
+
+    record = await of(run)
+    assert record.error and record.error.message == f"Tool error (look): {words.strip()}"
+
+
+class CommandArguments(AnyArguments):
+    command: str
+
+
+async def test_a_record_of_a_timed_out_command_has_the_command_and_its_limit() -> None:
+    async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
+        output = "half\n[ERROR: Command timed out after 1500ms. Partial output is shown above.]"
+        return ToolOutput(output, is_error=True, error_kind="shell_timeout", exit_code=-15)
+
+    script = [tool_call("look", '{"command": "make"}', "c1")]
+    runs_commands = replace(tool("look", run), arguments=CommandArguments)
+    async with running_session(FakeProvider(script), runs_commands) as b:
+        await b.say("go")
+    (record,) = tool_records(b.recorder.envelopes)
+    told = record.as_json()["error"]
+    assert told["message"] == "Command timed out after 1500ms"
+    assert (told["details"]["command"], told["details"]["timeout_seconds"]) == ("make", 1.5)
+    assert told["details"]["partial_output"].startswith("half")
+
+
+async def test_an_unfinished_call_has_no_record_and_a_refused_one_does() -> None:
+    async with running_session(
         FakeProvider([[tool_call("fly", id="c1"), tool_call("look", "[1]", "c2")]]), tool("look")
     ) as b:
         await b.say("go")

@@ -9,8 +9,8 @@ import pytest
 
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.llm.messages import ToolResultPart
-from agent_ls.loop.events import ToolCallEnd, ToolCallStart
-from agent_ls.loop.tool_round import Reach, must_wait
+from agent_ls.loop.calls.tool_round import Reach, must_wait
+from agent_ls.loop.events.types import ToolCallEnd, ToolCallStart
 from agent_ls.tools.apply_patch import APPLY_PATCH
 from agent_ls.tools.base import ToolOutput
 from agent_ls.tools.edit_file import EDIT_FILE
@@ -18,7 +18,7 @@ from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.submit import SUBMIT
 from agent_ls.tools.write_file import WRITE_FILE
 from tests.support.fake_provider import CallTool, FakeProvider, text, tool_call
-from tests.support.sessions import Bench, bench, tool
+from tests.support.sessions import RunningSession, running_session, tool
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("L10")]
 
@@ -52,7 +52,7 @@ COMMAND, LAST = Reach(True, None), Reach(is_last=True)
         (FREE, LAST, True),
     ],
 )
-def test_a_call_waits_for_those_before_it_unless_their_paths_are_apart(
+def test_a_call_waits_for_earlier_ones_unless_their_paths_are_disjoint(
     later: Reach, earlier: Reach, waits: bool
 ) -> None:
     assert must_wait(later, earlier, HERE) is waits
@@ -66,7 +66,7 @@ def read(path: str, id: str) -> CallTool:
     return tool_call("read_file", json.dumps({"file_path": path}), id=id)
 
 
-def order(b: Bench) -> list[str]:
+def order(b: RunningSession) -> list[str]:
     """Starts and ends of calls, as `+id` and `-id`."""
     told = (envelope.event for envelope in b.recorder.envelopes)
     return [
@@ -76,10 +76,10 @@ def order(b: Bench) -> list[str]:
     ]
 
 
-async def test_a_read_behind_a_write_of_the_same_file_sees_what_was_written() -> None:
+async def test_a_read_after_a_write_of_the_same_file_gets_the_new_text() -> None:
     environment = MemoryEnvironment()
     calls = [write("a.txt", "new\n", "w"), read("a.txt", "r"), write("b.txt", "x\n", "other")]
-    async with bench(FakeProvider([calls]), READ_FILE, WRITE_FILE, environment=environment) as b:
+    async with running_session(FakeProvider([calls]), READ_FILE, WRITE_FILE, environment=environment) as b:
         await b.say("go")
     ends = {end.call_id: end.output for end in b.recorder.of(ToolCallEnd)}
     assert "1 | new" in ends["r"]
@@ -88,8 +88,8 @@ async def test_a_read_behind_a_write_of_the_same_file_sees_what_was_written() ->
     assert told.index("+other") < told.index("-w")  # another file: at the same time
 
 
-@pytest.mark.spec("001 4.13", "004 S5.3")
-async def test_results_go_back_in_call_order_whichever_ended_first() -> None:
+@pytest.mark.spec("conversation 4.13", "safety S5.3")
+async def test_results_are_in_call_order_independent_of_their_ends() -> None:
     slow = anyio.Event()
 
     async def run(arguments: object, context: object) -> ToolOutput:
@@ -101,41 +101,41 @@ async def test_results_go_back_in_call_order_whichever_ended_first() -> None:
         return ToolOutput("quick")
 
     provider = FakeProvider([[tool_call("slow", id="1"), tool_call("quick", id="2")], text("ok")])
-    async with bench(provider, tool("slow", run), tool("quick", quick)) as b:
+    async with running_session(provider, tool("slow", run), tool("quick", quick)) as b:
         await b.say("go")
     assert order(b) == ["+1", "+2", "-2", "-1"]
     told = [part for message in provider.requests[-1].messages for part in message.parts]
     assert [part.content for part in told if isinstance(part, ToolResultPart)] == ["slow", "quick"]
 
 
-async def test_a_failing_call_does_not_stop_the_others() -> None:
+async def test_a_failing_call_does_not_stop_the_others_of_the_round() -> None:
     async def fail(arguments: object, context: object) -> ToolOutput:
         raise ValueError("broken")
 
     provider = FakeProvider([[tool_call("bad", id="1"), tool_call("good", id="2")]])
-    async with bench(provider, tool("bad", fail), tool("good")) as b:
+    async with running_session(provider, tool("bad", fail), tool("good")) as b:
         await b.say("go")
     assert {end.call_id: end.is_error for end in b.recorder.of(ToolCallEnd)} == {"1": True, "2": False}
 
 
-@pytest.mark.spec("000 9.3.5")
-async def test_calls_when_the_profile_runs_none_in_parallel_then_run_in_their_order() -> None:
+@pytest.mark.spec("loop 9.3.5")
+async def test_without_parallel_calls_they_run_in_their_order() -> None:
     provider = FakeProvider([[tool_call("look", id=str(n)) for n in range(3)]])
-    async with bench(provider, tool("look"), supports_parallel_tool_calls=False) as b:
+    async with running_session(provider, tool("look"), supports_parallel_tool_calls=False) as b:
         await b.say("go")
     assert order(b) == ["+0", "-0", "+1", "-1", "+2", "-2"]
 
 
 @pytest.mark.parametrize("call", [tool_call("write_file", "{}", id="bad"), tool_call("none", id="bad")])
-async def test_a_call_that_cannot_run_holds_nothing_up(call: CallTool) -> None:
+async def test_a_call_that_cannot_run_delays_nothing(call: CallTool) -> None:
     provider = FakeProvider([[call, write("a.txt", "x", "w")]])
-    async with bench(provider, WRITE_FILE) as b:
+    async with running_session(provider, WRITE_FILE) as b:
         await b.say("go")
     assert {end.call_id: end.is_error for end in b.recorder.of(ToolCallEnd)} == {"bad": True, "w": False}
 
 
 @pytest.mark.req("T4")
-def test_a_patch_touches_all_its_files_and_one_that_cannot_be_read_touches_everything() -> None:
+def test_a_patch_uses_all_its_files_and_an_unreadable_one_uses_every_path() -> None:
     patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Delete File: b.txt\n*** End Patch"
     assert APPLY_PATCH.touches is not None
     assert sorted(APPLY_PATCH.touches(APPLY_PATCH.arguments(patch=patch), HERE)) == [
@@ -146,7 +146,7 @@ def test_a_patch_touches_all_its_files_and_one_that_cannot_be_read_touches_every
 
 async def test_submit_waits_for_all_calls_before_it() -> None:
     calls = [write("a.txt", "x", "w"), tool_call("submit", '{"result": "done"}', id="s"), read("a.txt", "r")]
-    async with bench(FakeProvider([calls]), READ_FILE, WRITE_FILE, EDIT_FILE, SUBMIT) as b:
+    async with running_session(FakeProvider([calls]), READ_FILE, WRITE_FILE, EDIT_FILE, SUBMIT) as b:
         await b.say("go")
     assert order(b)[:4] == ["+w", "-w", "+s", "-s"]
     assert [end.error_kind for end in b.recorder.of(ToolCallEnd)] == ["", "", "not_run"]

@@ -1,9 +1,9 @@
-"""A scripted language server that stands in for agent-ls: the test is the server, this is its wire.
+"""A scripted language server in place of agent-ls: the test controls its messages.
 
-Neovim starts bridge.py, so that there is a process to start and to die. `StandIn` lives in the test: it answers what is
-routine, keeps the synced documents, and lets the test look at every request and send any message. What a test leaves
-out of a message is filled in, and every message of ours, of either side, is held against the schema of the protocol:
-`misfits`.
+Neovim starts bridge.py, so that there is a process to start and to kill. `StandIn` runs in the test: it
+answers routine requests, tracks the synced documents, records every request, and can send any message.
+Members that a test leaves out are filled in. Every message of both sides is validated against the protocol's
+schema: `misfits`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Document:
 
 @dataclass
 class StandInSession:
-    """What a session has told so far. `open_parts` are handed out with a subscription."""
+    """The recorded events of a session. `open_parts` are sent with a subscription."""
 
     id: str
     events: list[Json] = field(default_factory=list)
@@ -46,7 +46,7 @@ class StandInSession:
 
 
 class StandIn:
-    """The server's side of one or more connections, one after the other."""
+    """The server's end of one or more connections, one after the other."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "stand-in.sock"
@@ -78,10 +78,10 @@ class StandIn:
     def command(self) -> list[str]:
         return [sys.executable, str(Path(__file__).with_name("bridge.py")), str(self.path)]
 
-    # -- what a test does
+    # -- actions of a test
 
     def expect(self, method: str) -> Json:
-        """The parameters of the next request or notification of this name; others before it are let by."""
+        """Return the parameters of the next request or notification with this name; skip others before it."""
         while True:
             try:
                 message = self._received.get(timeout=DEADLINE_S)
@@ -91,7 +91,7 @@ class StandIn:
                 return dict(message.get("params") or {})
 
     def seen(self) -> list[str]:
-        """The names of all that has come and was not taken by `expect`."""
+        """Return the names of received messages that `expect` has not consumed."""
         names = []
         with contextlib.suppress(queue.Empty):
             while True:
@@ -99,7 +99,7 @@ class StandIn:
         return names
 
     def session(self, session_id: str = "s1", **info: Any) -> StandInSession:
-        """A session that the server knows."""
+        """Add a session that the server knows."""
         found = self.sessions.setdefault(session_id, StandInSession(session_id))
         found.info |= info
         return found
@@ -112,14 +112,14 @@ class StandIn:
         turn_id: str = "t1",
         agent_id: str = "",
     ) -> Json:
-        """Records an event and sends it."""
+        """Record an event and send it."""
         event = self.record(kind, data, session_id, turn_id)
         event |= {"agentId": agent_id} if agent_id else {}
         self.tell(event)
         return event
 
     def tell(self, event: Json) -> None:
-        """Sends an event that no log has, or that was recorded before."""
+        """Send an event that is not recorded, or was recorded before."""
         event = wire_schema.completed_event({"timestamp": "2026-01-02T03:04:05.678Z", **event})
         self._note(event["kind"], wire_schema.misfit_of_event(event))
         if event["kind"] == "client_request":
@@ -132,7 +132,7 @@ class StandIn:
     def record(
         self, kind: str, data: Json | None = None, session_id: str = "s1", turn_id: str = "t1"
     ) -> Json:
-        """Records an event without sending it: what a client missed."""
+        """Record an event without sending it, as one that the client missed."""
         session = self.session(session_id)
         event = {
             "sessionId": session_id,
@@ -163,13 +163,13 @@ class StandIn:
         )
 
     def apply_edit(self, uri: str, edits: list[Json], version: int | None = None) -> Json:
-        """Sends one versioned edit and returns the client's answer. `version`: the one last synced when None."""
+        """Send one versioned edit and return the client's answer. `version` None: the last synced version."""
         at = self.documents[uri].version if version is None else version
         change = {"textDocument": {"uri": uri, "version": at}, "edits": edits}
         return self.request("workspace/applyEdit", {"edit": {"documentChanges": [change]}})
 
     def request(self, method: str, params: Json) -> Json:
-        """Asks the client, and returns its result or error."""
+        """Send a request to the client; return its result or error."""
         self._last_id += 1
         number = self._last_id
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -185,7 +185,7 @@ class StandIn:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def wait_text(self, uri: str, text: str) -> Document:
-        """Waits until the client has told that the document has this text."""
+        """Wait until the client has synced this text."""
         with self._arrived:
             self._wait(
                 lambda: uri in self.documents and self.documents[uri].text == text, f"{uri} to be {text!r}"
@@ -198,11 +198,11 @@ class StandIn:
             return self.documents[uri]
 
     def refuse(self, method: str, message: str, **data: Any) -> None:
-        """From now on this method is answered by an error."""
+        """Answer this method with an error from now on."""
         self.refusals[method] = {"code": 1, "message": message, "data": data}
 
     def drop_connection(self) -> None:
-        """The server dies: its process ends with a bad exit code."""
+        """Kill the server: its process ends with a nonzero exit code."""
         if self._connection:
             with contextlib.suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
@@ -215,7 +215,7 @@ class StandIn:
         self._listener.close()
         self._thread.join(DEADLINE_S)
 
-    # -- inside
+    # -- internal
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         if not self._arrived.wait_for(condition, DEADLINE_S):
@@ -398,7 +398,7 @@ def read_messages(stream: BinaryIO) -> Iterator[Json]:
 
 
 def changed(text: str, change: Json) -> str:
-    """One incremental change, in UTF-8 positions."""
+    """Apply one incremental change, in UTF-8 positions."""
     if "range" not in change:
         return str(change["text"])
     lines = text.encode().split(b"\n")

@@ -1,4 +1,4 @@
-"""Problems after an edit, in a real Neovim: final only where the language servers said so of that very text."""
+"""Diagnostics after an edit, in a real Neovim: final only if the language servers have checked that version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.neovim.conftest import Panel
 
 pytestmark = pytest.mark.req("H12", "H10")
 
-# A language server within Neovim, which speaks when the test lets it.
+# A language server within Neovim that reports when the test allows it.
 CHECKER = """
 local pulls, name = ...
 local answers, last = {}, 0
@@ -63,7 +63,7 @@ class Checked:
         self.panel.nvim.wait_for(f"vim.lsp.get_clients({{ name = '{name}' }})[1].initialized")
 
     def edit(self) -> int:
-        """Returns the version of the text after it."""
+        """Edit the buffer; return the version of its text."""
         start = {"line": 0, "character": 0}
         text = self.panel.server.documents[self.uri].text
         self.panel.server.apply_edit(self.uri, [{"range": {"start": start, "end": start}, "newText": "x\n"}])
@@ -81,12 +81,12 @@ class Checked:
             "local name, method, params = ...\n_G.checkers[name].tell(method, params)", name, method, params
         )
 
-    def told(self, message: str | None = None) -> dict[str, Any]:
-        """The next that is told of the file, with this problem."""
+    def next_report(self, message: str | None = None) -> dict[str, Any]:
+        """Return the next report about the file, with this problem."""
         while True:
-            told = self.panel.server.expect("agent/diagnostics")
-            if message is None or message in [item["message"] for item in told["items"]]:
-                return told
+            next_report = self.panel.server.expect("agent/diagnostics")
+            if message is None or message in [item["message"] for item in next_report["items"]]:
+                return next_report
 
 
 @pytest.fixture
@@ -94,48 +94,50 @@ def checked(panel: Panel, project: Path) -> Checked:
     return Checked(panel, project)
 
 
-def test_problems_are_final_once_they_are_published_for_the_version_of_the_edit(checked: Checked) -> None:
+def test_diagnostics_are_final_once_published_for_the_version_of_the_edit(checked: Checked) -> None:
     checked.start()
     before = checked.panel.server.documents[checked.uri].version
     checked.publish(before, "before")
-    assert checked.told("before")["settled"] is True
+    assert checked.next_report("before")["settled"] is True
     version = checked.edit()
     assert version > before
 
-    told = checked.told()
-    assert (told["version"], told["settled"]) == (version, False), "however long nothing is said"
+    next_report = checked.next_report()
+    assert (next_report["version"], next_report["settled"]) == (version, False), (
+        "however long nothing is said"
+    )
     checked.publish(before, "late")
-    assert checked.told("late")["settled"] is False, "it is about the text before"
+    assert checked.next_report("late")["settled"] is False, "it is about the text before"
     checked.publish(version, "new")
-    assert checked.told("new")["settled"] is True
+    assert checked.next_report("new")["settled"] is True
 
 
-def test_problems_without_a_version_are_never_final(checked: Checked) -> None:
+def test_diagnostics_without_a_version_are_never_final(checked: Checked) -> None:
     checked.start()
     checked.edit()
     checked.publish(None)
-    assert checked.told("odd")["settled"] is False
+    assert checked.next_report("odd")["settled"] is False
 
 
-def test_a_server_that_is_asked_for_problems_is_done_when_it_has_answered(checked: Checked) -> None:
+def test_a_server_with_pull_diagnostics_is_done_when_it_has_answered(checked: Checked) -> None:
     checked.start(pulls=True)
     nvim = checked.panel.nvim
     version = checked.edit()
     nvim.wait_for("_G.checkers.checker.waiting() == 1")
-    assert checked.told()["settled"] is False
+    assert checked.next_report()["settled"] is False
     nvim.lua("_G.checkers.checker.answer()")
-    told = checked.told()
-    assert (told["version"], told["settled"]) == (version, True)
+    next_report = checked.next_report()
+    assert (next_report["version"], next_report["settled"]) == (version, True)
 
 
-def test_a_server_with_work_under_way_is_not_done(checked: Checked) -> None:
+def test_a_server_with_work_in_progress_is_not_done(checked: Checked) -> None:
     checked.start()
     progress = {"token": "t", "value": {"kind": "begin", "title": "Indexing"}}
     checked.tell("$/progress", progress)
     checked.publish(checked.edit(), "first")
-    assert checked.told("first")["settled"] is False
+    assert checked.next_report("first")["settled"] is False
     checked.tell("$/progress", {"token": "t", "value": {"kind": "end"}})
-    assert checked.told("first")["settled"] is True
+    assert checked.next_report("first")["settled"] is True
 
 
 def test_of_two_servers_both_must_have_checked(checked: Checked) -> None:
@@ -144,13 +146,13 @@ def test_of_two_servers_both_must_have_checked(checked: Checked) -> None:
     checked.publish(0, "theirs", "other")
     version = checked.edit()
     checked.publish(version, "mine")
-    assert checked.told("mine")["settled"] is False
+    assert checked.next_report("mine")["settled"] is False
     checked.publish(version, "by now", "other")
-    assert checked.told("by now")["settled"] is True
+    assert checked.next_report("by now")["settled"] is True
 
 
-def test_a_server_that_never_tells_of_problems_is_not_waited_for(checked: Checked) -> None:
+def test_a_server_that_never_reports_diagnostics_is_not_waited_for(checked: Checked) -> None:
     checked.start()
     version = checked.edit()
-    told = checked.told()
-    assert (told["version"], told["settled"], told["items"]) == (version, True, [])
+    next_report = checked.next_report()
+    assert (next_report["version"], next_report["settled"], next_report["items"]) == (version, True, [])

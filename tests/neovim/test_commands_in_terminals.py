@@ -1,4 +1,4 @@
-"""Awkward programs in real Neovim's own terminals, with the real server: seen, typed into, stopped there (H5)."""
+"""Awkward programs in the terminals of a real Neovim, with the real server: displayed, typed into, stopped (H5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.neovim.conftest import PLUGIN
-from tests.support.awkward import CALLS, END_OF_INPUT, ENTER, INTERRUPT, PROGRAMS, Program, is_told, told
+from tests.support.awkward import (
+    CALLS,
+    END_OF_INPUT,
+    ENTER,
+    INTERRUPT,
+    PROGRAMS,
+    Program,
+    is_reported,
+    result_text,
+)
 from tests.support.loopback import AnthropicServer
 from tests.support.nvim_driver import Nvim
 
@@ -45,7 +54,7 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
         yield nvim
 
 
-# What may be over before anybody looks: what was asked and not yet answered, and each word on who waits for input.
+# Record states that may end before they are polled: pending approvals, and each change of waiting for input.
 HEARD = """
 heard = { asked = {}, waiting = {} }
 require("agent_ls.session").listen(function(change)
@@ -67,7 +76,9 @@ end
 
 
 def wait(nvim: Nvim, condition: Callable[[], bool], waited_for: str) -> None:
-    """Allows what is asked about meanwhile: programs that are not in sight are, in every mode."""
+    """Wait for a condition, and allow pending requests: a program that cannot be inspected needs approval in
+    every mode.
+    """
 
     def looked() -> bool:
         nvim.lua(ALLOW)
@@ -76,25 +87,25 @@ def wait(nvim: Nvim, condition: Callable[[], bool], waited_for: str) -> None:
     nvim.wait_until(looked, waited_for)
 
 
-def told_of_waiting(nvim: Nvim) -> list[bool]:
+def input_waits(nvim: Nvim) -> list[bool]:
     return list(nvim.lua("return heard.waiting"))
 
 
 def answers(nvim: Nvim, provider: AnthropicServer, at: int, program: Program) -> None:
     for keys in program.keys:
-        wait(nvim, lambda: told_of_waiting(nvim)[-1:] == [True], f"{program.name} to wait")
+        wait(nvim, lambda: input_waits(nvim)[-1:] == [True], f"{program.name} to wait")
         nvim.wait_screen("waits for your input")
-        before = len(told_of_waiting(nvim))
+        before = len(input_waits(nvim))
         nvim.cmd("AgentLs terminal")
         nvim.wait_mode("t")
         nvim.keys("".join(KEYS.get(key, key) for key in keys))
         wait(
             nvim,
-            lambda before=before: is_told(provider, at) or False in told_of_waiting(nvim)[before:],  # type: ignore[misc]
+            lambda before=before: is_reported(provider, at) or False in input_waits(nvim)[before:],  # type: ignore[misc]
             f"{program.name} to take {keys}",
         )
         nvim.keys("<C-\\><C-n>q")
-        nvim.wait_mode("n")  # else these keys may come into the terminal that is opened next
+        nvim.wait_mode("n")  # otherwise these keys may go to the next terminal
 
 
 def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: AnthropicServer) -> None:
@@ -103,8 +114,8 @@ def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: Ant
     nvim.keys("go<C-s>")
     for at, program in enumerate(PROGRAMS):
         answers(nvim, provider, at, program)
-        wait(nvim, lambda at=at: is_told(provider, at), f"the end of {program.name}")  # type: ignore[misc]
-        said = told(provider, at)
+        wait(nvim, lambda at=at: is_reported(provider, at), f"the end of {program.name}")  # type: ignore[misc]
+        said = result_text(provider, at)
         assert program.says(said), (program.name, said[-600:])
     nvim.wait_screen("All done.")
 
@@ -116,4 +127,4 @@ def test_awkward_programs_run_in_the_editors_terminals(nvim: Nvim, provider: Ant
     assert len(terminals) == 1, "one terminal for all that runs one after the other"
 
     nvim.keys("q")
-    nvim.quit()  # which it would not, while a job runs in a terminal
+    nvim.quit()  # Neovim would refuse while a job runs in a terminal

@@ -1,4 +1,4 @@
-"""Language tools in a real Neovim, with the real server and a small language server beside it (T14, H12)."""
+"""Language tools in a real Neovim, with the real server and a small language server next to it (T14, H12)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def calls(gate: Gate) -> list[Answer]:
 
 @pytest.fixture
 def gate() -> Gate:
-    """Before the last call."""
+    """Pauses the script before the last call."""
     return Gate()
 
 
@@ -88,7 +88,7 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
 
 
 def results(provider: AnthropicServer) -> list[str]:
-    """What each call gave, as the model was told it."""
+    """Return the result of each call, as the model received it."""
     parts = [
         part
         for message in provider.requests[-1].body["messages"]
@@ -101,7 +101,7 @@ def results(provider: AnthropicServer) -> list[str]:
 
 
 @pytest.mark.req("H12")
-def test_the_other_servers_of_the_editor_are_asked_and_a_rename_is_ours(
+def test_other_servers_of_the_editor_are_queried_and_agent_ls_applies_the_rename(
     nvim: Nvim, project: Path, provider: AnthropicServer, gate: Gate
 ) -> None:
     nvim.cmd("AgentLs")

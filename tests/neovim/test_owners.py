@@ -1,4 +1,4 @@
-"""Two real Neovims with the real server: one has a session, the other reads along and takes it over (H10)."""
+"""Two real Neovims with the real server: one owns a session, the other follows it and takes it over (H10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.nvim_driver import Nvim
 
 @pytest.fixture
 def first(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
-    """Its agent asks before its first change."""
+    """A Neovim whose agent asks before its first change."""
     with start_on_sample(shop, tmp_path) as nvim:
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")
@@ -34,7 +34,7 @@ def second(first: Nvim, shop: Path, tmp_path: Path) -> Iterator[Nvim]:
 
 
 @pytest.mark.req("H10", "R4")
-def test_a_session_of_another_neovim_is_shown_read_only_and_taken_over(first: Nvim, second: Nvim) -> None:
+def test_a_session_of_another_neovim_is_displayed_read_only_and_taken_over(first: Nvim, second: Nvim) -> None:
     second.wait_screen("Its owner decides.", ":AgentLs takeover")
     second.cmd("AgentLs approve")
     second.wait_screen("Not answered: another editor has this session.")

@@ -1,4 +1,4 @@
-"""What the agent asks leave for: shown in the panel, answered there or by command, never by accident."""
+"""Approvals in the panel: displayed, answered there or by command, never by accident."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULE = {"id": "rule1", "label": "commands that start with make", "scope": "sessi
 
 @pytest.fixture
 def asked(panel: Panel, nvim: Nvim) -> Panel:
-    """A command waits; the cursor is in the transcript."""
+    """A command is pending; the cursor is in the transcript."""
     panel.ask(command="make test && rm -rf build", rules=[RULE])
     nvim.wait_screen("Run this command?")
     nvim.keys("<Esc>")
@@ -24,7 +24,7 @@ def asked(panel: Panel, nvim: Nvim) -> Panel:
 
 
 @pytest.mark.req("H7", "H10")
-def test_an_approval_shows_the_exact_command_and_the_offered_rule(asked: Panel, nvim: Nvim) -> None:
+def test_an_approval_displays_the_exact_command_and_the_offered_rule(asked: Panel, nvim: Nvim) -> None:
     nvim.wait_screen(
         "┃   make test && rm -rf build",
         "a allow once   d deny   c change",
@@ -50,7 +50,7 @@ def test_an_approval_shows_the_exact_command_and_the_offered_rule(asked: Panel, 
         ("i<M-a>", {"decision": "allow", "scope": "once"}),
     ],
 )
-def test_a_key_or_command_answers_it(
+def test_a_key_or_command_answers_an_approval(
     asked: Panel, server: StandIn, nvim: Nvim, keys: str, wanted: dict[str, Any]
 ) -> None:
     nvim.keys(keys)
@@ -63,7 +63,7 @@ def test_a_key_or_command_answers_it(
 
 
 @pytest.mark.req("H7")
-def test_leaving_the_question_for_a_reason_denies_nothing(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_leaving_the_prompt_for_a_reason_denies_nothing(asked: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.keys("d")
     nvim.wait_mode("c")
     nvim.keys("<Esc>a")
@@ -81,7 +81,7 @@ def test_typing_in_the_prompt_answers_nothing(asked: Panel, server: StandIn, nvi
 
 
 @pytest.mark.req("H7", "H10")
-def test_nothing_of_a_change_that_is_asked_about_is_hidden(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_no_part_of_a_change_under_approval_is_hidden(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     diff = "--- a\n+++ b\n@@ -1 +1 @@\n-old\r\n+evil()\r# fine \x1b]also()\x07\r\n"
     effect = {"files": [{"path": "/w/a.py", "action": "modify", "diff": diff}]}
     asked = {"requestId": "a1", "callId": "c1", "tool": "edit_file", "summary": "a.py", "reason": ""}
@@ -91,7 +91,7 @@ def test_nothing_of_a_change_that_is_asked_about_is_hidden(panel: Panel, server:
 
 
 @pytest.mark.req("H7", "H10")
-def test_several_rules_are_chosen_from(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_one_of_several_rules_can_be_chosen(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     panel.ask(rules=[RULE, {"id": "rule2", "label": "all commands", "scope": "turn"}])
     nvim.wait_screen("Run this command?")
     nvim.keys("<Esc>")
@@ -106,7 +106,7 @@ def test_several_rules_are_chosen_from(panel: Panel, server: StandIn, nvim: Nvim
 
 
 @pytest.mark.req("H7")
-def test_of_two_the_one_under_the_cursor_is_answered_else_the_oldest(
+def test_of_two_approvals_the_one_under_the_cursor_or_the_oldest_is_answered(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     panel.ask("a1", "make one")
@@ -145,9 +145,7 @@ def test_a_held_key_answers_one_question(panel: Panel, server: StandIn, nvim: Nv
 
 
 @pytest.mark.req("H7")
-def test_a_key_that_is_pressed_again_answers_the_next_question(
-    panel: Panel, server: StandIn, nvim: Nvim
-) -> None:
+def test_pressing_a_key_again_answers_the_next_question(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     panel.ask("a1", "make one")
     panel.ask("a2", "make two")
     nvim.wait_screen("make one", "make two")
@@ -161,7 +159,7 @@ def test_a_key_that_is_pressed_again_answers_the_next_question(
 
 
 @pytest.mark.req("H7")
-def test_an_answer_given_elsewhere_is_shown(asked: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_an_answer_given_elsewhere_is_displayed(asked: Panel, server: StandIn, nvim: Nvim) -> None:
     data = {"requestId": "a1", "decision": "deny", "scope": "once", "decidedBy": "other", "reason": "no rm"}
     server.emit("approval_resolved", data)
 
@@ -198,7 +196,7 @@ def test_an_approval_survives_a_restart_of_the_editor(
 
 
 @pytest.mark.req("H17")
-def test_the_user_is_told_when_it_waits_and_the_panel_is_hidden(
+def test_the_user_is_notified_of_an_approval_while_the_panel_is_hidden(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     nvim.keys("<Esc>")
@@ -217,7 +215,7 @@ PATH = "/shop/cart.py"
 
 
 def proposal(name: str) -> dict[str, Any]:
-    """A hunk that waits to be accepted."""
+    """Return a proposed hunk."""
     lines = {"baseStart": 0, "baseEnd": 1, "start": 0, "end": 1, "baseLines": ["a\n"], "lines": ["b\n"]}
     whose = {
         "id": name,
@@ -257,7 +255,7 @@ DESKTOP = "\x1b]9;agent-ls: asks: make test  (:AgentLs)\x1b\\"
         (False, "FocusLost", ([], [])),
     ],
 )
-def test_who_waits_is_told_as_the_option_says_and_the_focus_stays(
+def test_notifications_follow_the_option_and_keep_the_focus(
     panel: Panel,
     nvim: Nvim,
     server: StandIn,
@@ -283,7 +281,7 @@ def test_who_waits_is_told_as_the_option_says_and_the_focus_stays(
 
 
 @pytest.mark.req("H17")
-def test_questions_and_proposals_are_told_of_too(panel: Panel, nvim: Nvim, server: StandIn) -> None:
+def test_questions_and_proposals_are_notified_too(panel: Panel, nvim: Nvim, server: StandIn) -> None:
     nvim.keys("<Esc>")
     nvim.lua(HEARD)
     nvim.cmd("AgentLs close")
@@ -306,12 +304,12 @@ def test_questions_and_proposals_are_told_of_too(panel: Panel, nvim: Nvim, serve
     assert nvim.lua("return told") == [
         "agent-ls: asks: Tabs or spaces? (:AgentLs)",
         "agent-ls: proposes a change to /shop/cart.py (:AgentLs)",
-        "agent-ls: done",
+        "agent-ls: done, 2 changes to review",
     ]
 
 
 @pytest.mark.req("H17")
-def test_the_user_is_not_told_twice_when_the_panel_is_there(panel: Panel, nvim: Nvim) -> None:
+def test_the_user_is_not_notified_twice_while_the_panel_is_visible(panel: Panel, nvim: Nvim) -> None:
     nvim.lua("told = {}; vim.notify = function(text) table.insert(told, text) end")
 
     panel.ask()

@@ -1,4 +1,4 @@
-"""What the plugin tells and asks beside messages: the cursor, problems, mentions, keys."""
+"""Messages of the plugin besides chat: cursor, diagnostics, mentions, keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = "sk-secret-0123456789"
 
 
 def state_with(server: StandIn, **wanted: Any) -> dict[str, Any]:
-    """The next editorState that says this."""
+    """Return the next editorState with these members."""
     while True:
         state = server.expect("agent/editorState")
         if all(state.get(name) == value for name, value in wanted.items()):
@@ -22,7 +22,7 @@ def state_with(server: StandIn, **wanted: Any) -> dict[str, Any]:
 
 
 @pytest.mark.req("H10", "H12")
-def test_the_cursor_and_selected_lines_are_told(panel: Panel, project: Path) -> None:
+def test_the_cursor_and_selected_lines_are_reported(panel: Panel, project: Path) -> None:
     nvim, uri = panel.nvim, (project / "one.txt").as_uri()
     nvim.keys("<Esc><C-w>p3G")
     cursor = {"startLine": 2, "startCharacter": 0, "endLine": 2, "endCharacter": 0}
@@ -34,7 +34,7 @@ def test_the_cursor_and_selected_lines_are_told(panel: Panel, project: Path) -> 
 
 
 @pytest.mark.req("H10", "H12")
-def test_problems_are_told_as_they_come_and_go(panel: Panel, project: Path) -> None:
+def test_diagnostics_are_reported_when_they_appear_and_disappear(panel: Panel, project: Path) -> None:
     assert panel.server.initialize["capabilities"]["experimental"]["agentLs"]["diagnostics"] is True
     uri = (project / "one.txt").as_uri()
     panel.server.wait_open(uri)
@@ -61,7 +61,7 @@ def test_problems_are_told_as_they_come_and_go(panel: Panel, project: Path) -> N
 
 
 @pytest.mark.req("H10", "H12")
-def test_after_an_edit_of_a_file_that_nobody_checks_that_is_said_for_its_new_version(
+def test_after_an_edit_of_an_unchecked_file_an_empty_report_has_its_new_version(
     panel: Panel, project: Path
 ) -> None:
     uri = (project / "one.txt").as_uri()
@@ -74,12 +74,13 @@ def test_after_an_edit_of_a_file_that_nobody_checks_that_is_said_for_its_new_ver
 
 
 @pytest.mark.req("H10", "H12")
-def test_a_file_is_mentioned_by_a_few_letters_and_goes_along(panel: Panel, project: Path) -> None:
+def test_a_file_is_mentioned_by_a_few_letters_and_attached(panel: Panel, project: Path) -> None:
     part = {"type": "file", "uri": (project / "other.py").as_uri()}
     item = {"kind": "file", "label": "other.py", "detail": "open", "part": part}
     panel.server.replies["agent/complete"] = {"items": [item]}
     panel.nvim.keys("look at @oth")
     panel.nvim.wait_screen("@other.py")
+    assert "What should change?" not in panel.nvim.screen()
     asked = panel.server.expect("agent/complete")
     assert (asked["trigger"], asked["workspaceFolder"]) == ("@", project.as_uri())
     panel.nvim.keys("<C-n><C-y>, please")
@@ -90,7 +91,7 @@ def test_a_file_is_mentioned_by_a_few_letters_and_goes_along(panel: Panel, proje
 
 
 @pytest.mark.req("H10")
-def test_a_command_is_offered_and_sent_with_what_stands_behind_it(panel: Panel) -> None:
+def test_a_command_is_offered_and_sent_with_its_arguments(panel: Panel) -> None:
     part = {"type": "command", "name": "tests", "arguments": ""}
     item = {"kind": "command", "label": "/tests", "detail": "Write tests", "part": part}
     panel.server.replies["agent/complete"] = {"items": [item]}
@@ -101,7 +102,7 @@ def test_a_command_is_offered_and_sent_with_what_stands_behind_it(panel: Panel) 
 
 
 @pytest.mark.req("H10", "H16")
-def test_a_key_is_asked_for_unseen_and_handed_on(panel: Panel) -> None:
+def test_a_key_is_typed_invisibly_and_passed_to_the_server(panel: Panel) -> None:
     panel.server.replies["agent/setCredential"] = {"ok": True}
     panel.nvim.keys("<Esc>:AgentLs key openai<CR>")
     panel.nvim.wait_screen("Key for openai:")
@@ -118,7 +119,7 @@ def test_a_key_is_asked_for_unseen_and_handed_on(panel: Panel) -> None:
 
 
 @pytest.mark.req("H10", "T7", "E6")
-def test_the_plan_and_the_cost_are_shown(panel: Panel) -> None:
+def test_the_plan_and_the_cost_are_displayed(panel: Panel) -> None:
     steps = [{"text": "Read it", "status": "done"}, {"text": "Mend it", "status": "active"}]
     panel.server.emit("plan", {"explanation": "", "items": steps})
     tokens = {"inputTokens": 1, "outputTokens": 1}

@@ -172,7 +172,7 @@ def test_a_subagent_is_one_line_that_opens(panel: Panel, server: StandIn, nvim: 
     transcript(nvim)
 
     nvim.keys("gg<CR>")
-    nvim.wait_screen("┊ ● grep total")
+    nvim.wait_screen("┊ ● Searching total")
     nvim.keys("<CR>")
     nvim.wait_gone("grep")
 
@@ -396,3 +396,17 @@ def test_a_folder_is_trusted_or_not_by_one_key(panel: Panel, server: StandIn, nv
 
     answer = server.expect("agent/approve")
     assert (answer["requestId"], answer["decision"]) == ("a1", "deny")
+
+
+@pytest.mark.req("H28", "H10")
+def test_error_names_the_command_that_helps_and_retry_sends_again(panel: Panel, server: StandIn) -> None:
+    server.emit("user_input", {"text": "fix it"})
+    server.emit(
+        "error",
+        {"message": "Anthropic rejected this key.", "errorKind": "authentication", "action": "setKey"},
+    )
+    panel.nvim.wait_screen("Anthropic rejected this key.", "set a key…")
+
+    panel.nvim.cmd("AgentLs retry")
+
+    assert server.expect("agent/submit")["input"] == [{"type": "text", "text": "fix it"}]

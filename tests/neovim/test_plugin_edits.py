@@ -1,4 +1,4 @@
-"""Edits that the server asks for, in real buffers: versions, undo steps, cursors, modes."""
+"""Edits by the server in real buffers: versions, undo steps, cursors, modes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def uri(project: Path) -> str:
 
 @pytest.fixture
 def opened(panel: Panel, server: StandIn, uri: str) -> Nvim:
-    """Neovim in the file, the server knows it."""
+    """Open the file in Neovim and wait until the server knows it."""
     panel.nvim.keys("<Esc>")
     panel.nvim.cmd("wincmd h")
     server.wait_open(uri)
@@ -34,7 +34,7 @@ def opened(panel: Panel, server: StandIn, uri: str) -> Nvim:
 
 
 @pytest.mark.req("H4", "H10")
-def test_undo_when_the_agent_edits_during_typing_takes_back_one_step_at_a_time(
+def test_undo_after_an_edit_during_typing_reverts_one_step_at_a_time(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     opened.keys("jA mine")
@@ -56,7 +56,7 @@ def test_undo_when_the_agent_edits_during_typing_takes_back_one_step_at_a_time(
 
 
 @pytest.mark.req("H4")
-def test_undo_when_the_agent_edits_the_line_being_typed_keeps_the_typing(
+def test_undo_after_an_edit_of_the_line_being_typed_keeps_the_typing(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     opened.keys("jA mine")
@@ -75,7 +75,7 @@ def test_undo_when_the_agent_edits_the_line_being_typed_keeps_the_typing(
 
 
 @pytest.mark.req("H4")
-def test_undo_when_two_calls_edited_takes_back_the_last_call_only(
+def test_undo_after_edits_of_two_calls_reverts_only_the_last_one(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     two_places = [lines_edit(0, 1, "ONE\n"), lines_edit(4, 5, "FIVE\n")]
@@ -93,7 +93,7 @@ def test_undo_when_two_calls_edited_takes_back_the_last_call_only(
 
 
 @pytest.mark.req("H4")
-def test_an_edit_when_the_user_typed_since_is_answered_stale_and_changes_nothing(
+def test_an_edit_for_an_old_version_is_answered_stale_and_changes_nothing(
     opened: Nvim, server: StandIn, uri: str
 ) -> None:
     version = server.documents[uri].version
@@ -107,7 +107,9 @@ def test_an_edit_when_the_user_typed_since_is_answered_stale_and_changes_nothing
 
 
 @pytest.mark.req("H4")
-def test_an_edit_is_told_to_the_server_before_it_is_answered(opened: Nvim, server: StandIn, uri: str) -> None:
+def test_an_edit_is_reported_to_the_server_before_it_is_answered(
+    opened: Nvim, server: StandIn, uri: str
+) -> None:
     before = server.documents[uri].version
 
     server.apply_edit(uri, [lines_edit(0, 1, "ONE\n")])
@@ -116,7 +118,7 @@ def test_an_edit_is_told_to_the_server_before_it_is_answered(opened: Nvim, serve
     assert server.documents[uri].version > before
 
 
-def test_typing_is_told_to_the_server_at_once(opened: Nvim, server: StandIn, uri: str) -> None:
+def test_typing_is_reported_to_the_server_at_once(opened: Nvim, server: StandIn, uri: str) -> None:
     assert opened.lua("return vim.lsp.get_clients({name='agent-ls'})[1].flags.debounce_text_changes") == 0
 
     opened.keys("ihey")
@@ -125,7 +127,7 @@ def test_typing_is_told_to_the_server_at_once(opened: Nvim, server: StandIn, uri
 
 
 @pytest.mark.req("H4", "H17")
-def test_an_edit_above_the_cursor_keeps_its_text_mode_and_place_on_screen(
+def test_an_edit_above_the_cursor_keeps_its_text_mode_and_screen_position(
     start_nvim: StartNvim, server: StandIn, project: Path
 ) -> None:
     long = project / "long.txt"
@@ -145,7 +147,7 @@ def test_an_edit_above_the_cursor_keeps_its_text_mode_and_place_on_screen(
 
 
 @pytest.mark.req("H4")
-def test_an_edit_of_a_hidden_buffer_is_done_without_showing_it(
+def test_an_edit_of_a_hidden_buffer_is_applied_without_displaying_it(
     opened: Nvim, server: StandIn, uri: str, project: Path
 ) -> None:
     opened.cmd("edit other.py")
@@ -177,7 +179,7 @@ def test_an_edit_while_a_block_is_selected_keeps_the_selection(
 
 
 @pytest.mark.req("H4", "H10")
-def test_every_file_is_attached_whatever_its_language(
+def test_every_file_is_attached_in_any_language(
     start_nvim: StartNvim, server: StandIn, project: Path
 ) -> None:
     (project / "noext").write_text("x\n")
@@ -195,8 +197,8 @@ def test_every_file_is_attached_whatever_its_language(
 
 
 @pytest.mark.req("H4")
-def test_unsynced_changes_are_told(opened: Nvim, server: StandIn, project: Path) -> None:
-    # A buffer of another plugin: its file is real, and it is not ours to attach to.
+def test_unsynced_changes_are_reported(opened: Nvim, server: StandIn, project: Path) -> None:
+    # A buffer of another plugin: its file exists, but the plugin must not attach to it.
     opened.cmd("edit other.py")
     server.wait_open((project / "other.py").as_uri())
     while server.expect("agent/editorState").get("activeUri") != (project / "other.py").as_uri():
@@ -205,13 +207,13 @@ def test_unsynced_changes_are_told(opened: Nvim, server: StandIn, project: Path)
     opened.lua("vim.bo.buftype = 'acwrite'; vim.lsp.buf_detach_client(0, vim.lsp.get_clients()[1].id)")
     opened.keys("ox<Esc>")
 
-    # Where the cursor came from may be told once more before.
+    # The earlier position of the cursor may be reported once more before.
     while server.expect("agent/editorState")["unsynced"] != [(project / "other.py").as_uri()]:
         pass
 
 
 @pytest.mark.req("H4")
-def test_save_when_the_server_asks_writes_what_still_has_that_version(
+def test_a_save_request_writes_buffers_that_still_have_that_version(
     opened: Nvim, server: StandIn, uri: str, project: Path
 ) -> None:
     server.apply_edit(uri, [lines_edit(0, 1, "ONE\n")])
@@ -235,7 +237,7 @@ def test_save_when_the_server_asks_writes_what_still_has_that_version(
 
 
 @pytest.mark.req("H4")
-def test_check_time_when_the_server_asks_reloads_unchanged_buffers_only(
+def test_a_check_time_request_reloads_only_unchanged_buffers(
     start_nvim: StartNvim, server: StandIn, project: Path
 ) -> None:
     nvim = start_nvim("one.txt", hit_enter=True)
@@ -257,7 +259,7 @@ def test_check_time_when_the_server_asks_reloads_unchanged_buffers_only(
     assert not nvim.is_blocked()
 
 
-def test_a_request_that_this_editor_cannot_do_is_answered_by_an_error(panel: Panel, server: StandIn) -> None:
+def test_an_unsupported_request_is_answered_with_an_error(panel: Panel, server: StandIn) -> None:
     asked = {"requestId": "r1", "clientId": "c1", "what": "makeCoffee", "params": {}, "deadlineMs": 5000}
 
     server.tell({"sessionId": "s1", "kind": "client_request", "timestamp": "", "data": asked})
@@ -268,7 +270,7 @@ def test_a_request_that_this_editor_cannot_do_is_answered_by_an_error(panel: Pan
 
 
 @pytest.mark.req("H4", "H10")
-def test_the_abilities_announced_are_those_that_there_are(panel: Panel, server: StandIn) -> None:
+def test_the_announced_capabilities_match_the_handlers(panel: Panel, server: StandIn) -> None:
     announced = server.initialize["capabilities"]["experimental"]["agentLs"]
 
     assert announced == {

@@ -130,7 +130,7 @@ def test_a_message_while_it_works_is_sent_as_a_steer_and_shown_until_it_is_in(
     server.emit("steering_injected", {"steerId": "st1", "text": "use pathlib"})
     nvim.wait_gone("waiting")
 
-    assert transcript(nvim) == ["↪ use pathlib"]
+    assert transcript(nvim) == ["↪ use pathlib", "", ""]  # with the line of the progress
 
 
 @pytest.mark.req("L6")
@@ -218,7 +218,7 @@ def test_a_message_that_is_refused_is_said_and_comes_back_to_the_prompt(
 
     nvim.keys("do it<C-s>")
 
-    nvim.wait_screen("✗ No key for anthropic is set.", "→ Set ANTHROPIC_API_KEY", "do it")
+    nvim.wait_screen("✗ No key for anthropic is set.", "┃ Set ANTHROPIC_API_KEY", "do it")
     assert nvim.lines(nvim.lua("return require('agent_ls.chat.input').buffer()")) == ["do it"]
 
 
@@ -239,9 +239,9 @@ def test_a_message_that_was_sent_is_recalled_with_up(panel: Panel, server: Stand
 @pytest.mark.req("H10")
 def test_calls_are_one_line_and_open_with_a_key(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     panel.call("c1", "grep", "TODO", '{"pattern": "TODO"}')
-    nvim.wait_screen("● grep TODO")
+    nvim.wait_screen("● Searching TODO")
     panel.call_end("c1", "grep", "a.py:1:TODO\nb.py:2:TODO", "2 matches")
-    nvim.wait_screen("✓ grep TODO   2 matches")
+    nvim.wait_screen("✓ Searched TODO · 2 matches")
     nvim.keys("<Esc>")
     nvim.cmd("wincmd k")
 
@@ -387,3 +387,18 @@ def test_a_change_opens_wholly_then_closes(panel: Panel, server: StandIn, nvim: 
     nvim.wait_gone("+ new")
     nvim.keys("<CR>")
     nvim.wait_screen("+ new")
+
+
+@pytest.mark.req("H10")
+def test_panel_that_loses_its_other_windows_leaves_no_stale_prompt(panel: Panel, nvim: Nvim) -> None:
+    nvim.keys("<Esc>:wincmd h<CR>:q<CR>:wincmd j<CR><C-w>o")
+    nvim.wait_gone("What should change?")
+
+    nvim.cmd("AgentLs open")
+    nvim.wait_screen("What should change?")
+
+    names = nvim.lua(
+        "return vim.tbl_map(function(w) return vim.fn.bufname(vim.api.nvim_win_get_buf(w)) end, "
+        "vim.api.nvim_list_wins())"
+    )
+    assert len(names) == len(set(names))

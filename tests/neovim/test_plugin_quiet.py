@@ -1,14 +1,16 @@
-"""What a user must never meet: "Press ENTER", a traceback; and what he must find: help and health."""
+"""Users never get "Press ENTER" or a traceback, and they find help and health checks."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.neovim.conftest import PLUGIN, Panel, StartNvim
 from tests.neovim.stand_in_server import StandIn
+from tests.neovim.test_plugin_review import change
 from tests.support.nvim_driver import Nvim
 
 LONG = "something went wrong in a way that takes very many words to tell " * 5
@@ -31,7 +33,7 @@ def test_the_driver_sees_a_press_enter_prompt(prompting: Nvim) -> None:
 
 
 @pytest.mark.req("H10", "H17")
-def test_no_message_of_ours_stops_at_press_enter(prompting: Nvim, server: StandIn) -> None:
+def test_no_message_of_the_plugin_stops_at_press_enter(prompting: Nvim, server: StandIn) -> None:
     panel = Panel(prompting, server)
     prompting.keys("<Esc>:AgentLs close<CR>")
     prompting.wait_gone("What should change?")
@@ -54,7 +56,7 @@ def test_no_message_of_ours_stops_at_press_enter(prompting: Nvim, server: StandI
 
 
 @pytest.mark.req("H10", "R5")
-def test_events_that_make_no_sense_stop_nothing(prompting: Nvim, server: StandIn) -> None:
+def test_invalid_events_stop_nothing(prompting: Nvim, server: StandIn) -> None:
     for kind in (
         "tool_call_end",
         "file_change",
@@ -88,8 +90,24 @@ def test_an_edit_never_stops_at_press_enter(prompting: Nvim, server: StandIn, pr
     assert not prompting.is_blocked()
 
 
+@pytest.mark.req("H6", "H10")
+def test_comment_menu_does_not_stop_at_press_enter(prompting: Nvim, server: StandIn, project: Path) -> None:
+    prompting.keys("<Esc><C-w>h")
+    uri = (project / "one.txt").as_uri()
+    server.wait_open(uri)
+    change(server, project)
+    prompting.wait_screen("agent 1 of 2")
+    prompting.keys("2G:AgentLs comment Shorter<CR>")
+    prompting.wait_screen("3: Ask for another version")
+
+    prompting.keys("3<CR>")
+
+    server.expect("agent/submit")
+    assert not prompting.is_blocked()
+
+
 @pytest.mark.req("H10")
-def test_wrong_options_are_told_on_one_line(start_nvim: StartNvim) -> None:
+def test_invalid_options_are_reported_on_one_line(start_nvim: StartNvim) -> None:
     nvim = start_nvim("one.txt", columns=80, rows=20, hit_enter=True)
 
     nvim.keys(":lua require('agent_ls').setup({ nonsense = 1, width = 'x', keymaps = { fly = 'f' } })<CR>")
@@ -99,7 +117,7 @@ def test_wrong_options_are_told_on_one_line(start_nvim: StartNvim) -> None:
 
 
 @pytest.mark.req("H10")
-def test_the_plugin_alone_loads_nothing_but_its_command(start_nvim: StartNvim, project: Path) -> None:
+def test_the_plugin_alone_loads_only_its_command(start_nvim: StartNvim, project: Path) -> None:
     with Nvim(runtime_path=[PLUGIN], cwd=project) as nvim:
         assert nvim.lua("return vim.fn.exists(':AgentLs')") == 2
         loaded = nvim.lua(
@@ -144,7 +162,7 @@ def test_help_names_every_subcommand_option_and_key(nvim: Nvim) -> None:
 
 
 @pytest.mark.req("H10")
-def test_the_health_check_tells_what_is_there(panel: Panel, nvim: Nvim) -> None:
+def test_the_health_check_reports_the_installation(panel: Panel, nvim: Nvim) -> None:
     nvim.keys("<Esc>")
     nvim.cmd("checkhealth agent_ls")
 
@@ -159,7 +177,7 @@ def test_the_health_check_tells_what_is_there(panel: Panel, nvim: Nvim) -> None:
 
 
 @pytest.mark.req("H10")
-def test_the_health_check_without_the_program_says_what_to_do(start_nvim: StartNvim) -> None:
+def test_the_health_check_without_the_program_has_a_hint(start_nvim: StartNvim) -> None:
     nvim = start_nvim(command=["no-such-agent-ls"])
     nvim.cmd("checkhealth agent_ls")
 
@@ -167,6 +185,18 @@ def test_the_health_check_without_the_program_says_what_to_do(start_nvim: StartN
 
     assert 'the program "no-such-agent-ls" is not found' in report
     assert "make demo" in report
+
+
+@pytest.mark.req("H10", "H16")
+def test_the_health_check_reports_a_missing_key(start_nvim: StartNvim) -> None:
+    program = str(Path(sys.executable).with_name("agent-ls"))
+    nvim = start_nvim(command=[program, "serve", "--stdio"])
+    nvim.cmd("checkhealth agent_ls")
+
+    report = "\n".join(nvim.lines())
+
+    assert "keys: there is none" in report
+    assert ":AgentLs key enters a key" in report
 
 
 @pytest.mark.req("H10")

@@ -1,4 +1,4 @@
-"""Pending hunks in the buffer: shown where the server says, judged by id, gone when they are decided."""
+"""Pending hunks in the buffer: displayed at the server's positions, decided by id, removed after the decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AFTER = ["one", "TWO", "2b", "three", "five"]
 
 
 def hunk(project: Path, name: str, state: str = "pending", **more: Any) -> dict[str, Any]:
-    """Of `BEFORE` to `AFTER`: line two was replaced by two lines, line four was removed."""
+    """Return a hunk from `BEFORE` to `AFTER`: line two was replaced by two lines, line four was removed."""
     ranges = {
         "h1": {
             "baseStart": 1,
@@ -42,7 +42,7 @@ def hunk(project: Path, name: str, state: str = "pending", **more: Any) -> dict[
 
 @pytest.fixture
 def reviewed(panel: Panel, server: StandIn, nvim: Nvim, project: Path) -> Nvim:
-    """Two hunks of the agent wait in one.txt, where the cursor is."""
+    """Two hunks are pending in one.txt, where the cursor is."""
     nvim.keys("<Esc>")
     nvim.cmd("wincmd h")
     uri = (project / "one.txt").as_uri()
@@ -50,7 +50,7 @@ def reviewed(panel: Panel, server: StandIn, nvim: Nvim, project: Path) -> Nvim:
     start, end = {"line": 1, "character": 0}, {"line": 4, "character": 0}
     server.apply_edit(uri, [{"range": {"start": start, "end": end}, "newText": "TWO\n2b\nthree\n"}])
     change(server, project)
-    nvim.wait_screen("agent 1/2", "agent 2/2")
+    nvim.wait_screen("agent 1 of 2", "agent 2 of 2")
     return nvim
 
 
@@ -76,13 +76,13 @@ def state(server: StandIn, project: Path, *hunks: dict[str, Any], by: str = "use
 
 
 def rows(nvim: Nvim) -> list[str]:
-    """What stands in the file's window, without signs and hints."""
+    """Return the lines of the file's window, without signs and hints."""
     shown = [row.split("│")[0][2:] for row in nvim.screen().split("\n")[:9]]
     return [row.split("  agent")[0].rstrip() for row in shown]
 
 
 @pytest.mark.req("H6", "H10")
-def test_hunks_are_shown_with_the_lines_they_removed(reviewed: Nvim) -> None:
+def test_hunks_are_displayed_with_the_lines_they_removed(reviewed: Nvim) -> None:
     assert rows(reviewed)[:7] == ["one", "two", "TWO", "2b", "three", "four", "five"]
     added, removed = reviewed.highlight_at("TWO"), reviewed.highlight_at("four")
     assert added["background"] == reviewed.lua("return vim.api.nvim_get_hl(0, {name = 'DiffAdd'}).bg")
@@ -103,7 +103,7 @@ def test_hunks_are_shown_with_the_lines_they_removed(reviewed: Nvim) -> None:
         (":AgentLs undo_all<CR>", {"hunkIds": ["h1", "h2"], "verdict": "undo"}),
     ],
 )
-def test_a_key_or_command_judges_hunks_by_id(
+def test_a_key_or_command_decides_hunks_by_id(
     reviewed: Nvim, server: StandIn, keys: str, wanted: dict[str, object]
 ) -> None:
     reviewed.keys(keys)
@@ -115,7 +115,7 @@ def test_a_key_or_command_judges_hunks_by_id(
 
 
 @pytest.mark.req("H6")
-def test_a_key_where_no_hunk_is_judges_nothing(reviewed: Nvim, server: StandIn) -> None:
+def test_a_key_away_from_hunks_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("gg<Space>au")
 
     reviewed.wait_screen("The cursor is on no change of the agent.")
@@ -124,7 +124,7 @@ def test_a_key_where_no_hunk_is_judges_nothing(reviewed: Nvim, server: StandIn) 
 
 @pytest.mark.req("H6", "H10", "R4")
 @pytest.mark.parametrize("keys", ["2G<Space>ak", "<Space>aU", ":AgentLs keep_file<CR>"])
-def test_a_key_over_hunks_of_another_editors_session_sends_nothing_and_says_so(
+def test_a_key_on_hunks_of_another_editors_session_sends_nothing_and_shows_a_message(
     reviewed: Nvim, server: StandIn, keys: str
 ) -> None:
     server.tell({"sessionId": "s1", "kind": "access", "data": {"access": "readOnly"}})
@@ -150,7 +150,7 @@ def test_next_and_previous_go_through_the_file_and_on_to_others(
         "removed": 0,
     }
     reviewed.keys("G]h")
-    reviewed.wait_for("vim.fn.line('.') == 2")  # around, while there is but one file
+    reviewed.wait_for("vim.fn.line('.') == 2")  # wraps around, because there is only one file
     server.emit("file_change", data | {"diff": "", "hunks": [hunk(project, "h1") | moved]})
     reviewed.wait_screen("3 to review")
     reviewed.keys("gg]h")
@@ -160,35 +160,35 @@ def test_next_and_previous_go_through_the_file_and_on_to_others(
 
     reviewed.keys("]h")
     reviewed.wait_for("vim.fn.expand('%:t') == 'other.py' and vim.fn.line('.') == 2")
-    reviewed.wait_screen("agent 1/1")
+    reviewed.wait_screen("agent 3 of 3")
     reviewed.keys("[h")
     reviewed.wait_for("vim.fn.expand('%:t') == 'one.txt' and vim.fn.line('.') == 5")
 
 
 @pytest.mark.req("H6", "H10")
 @pytest.mark.parametrize("decided", ["kept", "undone", "gone"])
-def test_a_hunk_that_is_decided_loses_its_marks_and_the_keys_go_with_the_last(
+def test_a_decided_hunk_loses_its_marks_and_the_last_one_removes_the_keys(
     reviewed: Nvim, server: StandIn, project: Path, decided: str
 ) -> None:
     has_key = "return vim.fn.maparg(' ak', 'n', false, true).buffer"
 
     state(server, project, hunk(project, "h2", decided))
-    reviewed.wait_gone("2/2")
-    reviewed.wait_screen("agent 1/1", f"1 to review · 1 {decided}")
+    reviewed.wait_gone("2 of 2")
+    reviewed.wait_screen("agent 1 of 1", f"1 to review · 1 {decided}")
     assert reviewed.lua(has_key) == 1
 
     state(server, project, hunk(project, "h1", decided))
-    reviewed.wait_gone("1/1")
+    reviewed.wait_gone("1 of 1")
     assert rows(reviewed)[:5] == [line[2:] for line in AFTER]
     assert reviewed.lua(has_key) is None
 
 
 @pytest.mark.req("H6")
-def test_marks_move_with_what_the_user_types(reviewed: Nvim, server: StandIn, project: Path) -> None:
+def test_marks_move_with_typing(reviewed: Nvim, server: StandIn, project: Path) -> None:
     reviewed.keys("ggOmine<Esc>")
     assert rows(reviewed)[:8] == ["mine", "one", "two", "TWO", "2b", "three", "four", "five"]
 
-    # The server's word about the text before that typing must not move them back.
+    # A report of positions in the text before that typing must not move them back.
     state(server, project, hunk(project, "h1"), by="editor")
     state(
         server, project, hunk(project, "h1", start=2, end=4), hunk(project, "h2", start=5, end=5), by="editor"
@@ -200,7 +200,7 @@ def test_marks_move_with_what_the_user_types(reviewed: Nvim, server: StandIn, pr
 
 
 @pytest.mark.req("H6")
-def test_undoing_a_hunk_with_own_typing_is_asked_first_and_shows_both(
+def test_undoing_a_hunk_with_user_text_needs_confirmation_and_displays_both(
     reviewed: Nvim, server: StandIn, project: Path
 ) -> None:
     state(server, project, hunk(project, "h1", "edited", lines=["TWO\n", "2b mine\n"]), by="editor")
@@ -218,7 +218,9 @@ def test_undoing_a_hunk_with_own_typing_is_asked_first_and_shows_both(
 
 
 @pytest.mark.req("H6")
-def test_keeping_a_hunk_with_own_typing_is_not_asked(reviewed: Nvim, server: StandIn, project: Path) -> None:
+def test_keeping_a_hunk_with_user_text_needs_no_confirmation(
+    reviewed: Nvim, server: StandIn, project: Path
+) -> None:
     state(server, project, hunk(project, "h1", "edited"), by="editor")
     reviewed.wait_screen("with your edits")
 
@@ -228,7 +230,7 @@ def test_keeping_a_hunk_with_own_typing_is_not_asked(reviewed: Nvim, server: Sta
 
 
 @pytest.mark.req("H6")
-def test_what_is_refused_is_said(reviewed: Nvim, server: StandIn) -> None:
+def test_a_refusal_is_displayed(reviewed: Nvim, server: StandIn) -> None:
     server.replies["agent/review"] = {
         "changed": [],
         "refused": [{"id": "h1", "reason": "It is stale; look again."}],
@@ -240,9 +242,7 @@ def test_what_is_refused_is_said(reviewed: Nvim, server: StandIn) -> None:
 
 
 @pytest.mark.req("H6", "H10")
-def test_hunks_of_a_file_that_is_opened_later_are_shown_then(
-    panel: Panel, server: StandIn, nvim: Nvim
-) -> None:
+def test_hunks_of_a_file_opened_later_are_displayed_then(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     project = Path(nvim.lua("return vim.fn.getcwd()"))
     other = project / "other.py"
     moved = {"path": str(other), "uri": other.as_uri(), "lines": ["    return 1\n"], "start": 1, "end": 2}
@@ -262,4 +262,4 @@ def test_hunks_of_a_file_that_is_opened_later_are_shown_then(
     nvim.keys("Ggf")
 
     nvim.wait_for("vim.fn.expand('%:t') == 'other.py' and vim.fn.line('.') == 2")
-    nvim.wait_screen("agent 1/1")
+    nvim.wait_screen("agent 1 of 1")

@@ -26,7 +26,7 @@ def proposed(reviewed: Nvim, server: StandIn, project: Path) -> Nvim:
         "lines": ["5\n", "6\n"],
     }
     state(server, project, hunk(project, "h1", "kept"), hunk(project, "h2", "proposed") | put)
-    reviewed.wait_screen("agent 1/1 proposed")
+    reviewed.wait_screen("agent 1 of 1 proposed")
     return reviewed
 
 
@@ -136,7 +136,7 @@ def test_the_end_of_a_turn_sums_up_its_files_and_judges_them(
     other_turn(server, project)
     server.emit("processing_end", {"reason": "completed"})
     reviewed.wait_screen("1 file changed +2 −2", "± one.txt +2 −2")
-    reviewed.wait_screen("gK keep all", "gU undo all")
+    reviewed.wait_screen("gK keep", "gU undo")
 
     reviewed.cmd("wincmd l | wincmd k")
     reviewed.keys("GgU")
@@ -146,7 +146,7 @@ def test_the_end_of_a_turn_sums_up_its_files_and_judges_them(
 
     state(server, project, hunk(project, "h1", "kept"), hunk(project, "h2", "undone"))
     reviewed.wait_screen("1 kept · 1 undone")
-    reviewed.wait_gone("gK keep all")
+    reviewed.wait_gone("gK keep")
     reviewed.keys("Ggf")
     reviewed.wait_for("vim.fn.expand('%:t') == 'one.txt'")
 
@@ -215,7 +215,7 @@ def test_a_proposal_is_compared_and_its_lines_are_chosen_where_they_stand(
 
     proposed.keys("q")
     proposed.wait_for("#vim.api.nvim_list_tabpages() == 1")
-    proposed.wait_screen("agent 1/1 proposed")
+    proposed.wait_screen("agent 1 of 1 proposed")
 
 
 @pytest.mark.req("H6")
@@ -232,4 +232,30 @@ def test_a_comparison_is_opened_from_the_panel_and_left_by_closing_a_window(
     nvim.wait_screen("as you accepted it")
     nvim.cmd("wincmd h | close")
     nvim.wait_for("#vim.api.nvim_list_tabpages() == 1")
-    nvim.wait_screen("agent 1/2")
+    nvim.wait_screen("agent 1 of 2")
+
+
+@pytest.mark.req("H6", "H10", "H17")
+def test_proposal_is_shown_as_waiting_for_the_user(proposed: Nvim, server: StandIn) -> None:
+    server.emit("state", {"state": "PROCESSING"})
+
+    proposed.wait_screen("waiting for you", "Accept or reject its changes first.")
+
+
+@pytest.mark.req("H6", "H10")
+def test_undo_of_one_file_of_a_step_offers_the_other_files(
+    reviewed: Nvim, server: StandIn, project: Path
+) -> None:
+    other = project / "other.py"
+    elsewhere = hunk(project, "h2") | {"id": "h9", "path": str(other), "uri": other.as_uri()}
+    data = {"callId": "c1", "path": str(other), "uri": other.as_uri(), "action": "modify"}
+    diff = "@@ -1,2 +1,2 @@\n-def f():\n+def g():\n     return 1\n"
+    server.emit("file_change", data | {"added": 1, "removed": 1, "diff": diff, "hunks": [elsewhere]})
+    reviewed.wait_screen("3 to review")
+
+    state(server, project, hunk(project, "h1", "gone"), by="editor")
+    reviewed.wait_screen("Undone in one.txt only")
+    reviewed.cmd("AgentLs undo_step")
+
+    sent = server.expect("agent/review")
+    assert (sorted(sent["hunkIds"]), sent["verdict"]) == (["h2", "h9"], "undo")

@@ -14,7 +14,9 @@ TRANSCRIPT = "require('agent_ls.chat.transcript')"
 
 
 def transcript(nvim: Nvim) -> list[str]:
-    return nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))
+    """Its lines without the one of the progress."""
+    lines = nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))
+    return lines[: len(lines) - 2 * (lines[-2:] == ["", ""])]
 
 
 def begin_turn(panel: Panel) -> None:
@@ -41,8 +43,8 @@ WHOLE_TURN = [
     "",
     "I will.",
     "",
-    "✓ grep x",
-    "● shell make",
+    "✓ Searched x · no match",
+    "● Running make",
     "│ cc one.c",
     "│ cc two.c",
     "",
@@ -233,5 +235,48 @@ def test_resume_when_there_is_no_session_says_so(nvim: Nvim) -> None:
 @pytest.mark.req("H19")
 def test_the_server_ends_with_the_editor(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.close()
+
+    assert server.ended.wait(30)
+
+
+@pytest.mark.req("H10", "R4")
+@pytest.mark.parametrize("command", ["qa", "wqa", "confirm qa"])
+def test_quit_while_the_agent_works_is_refused_once_and_changes_nothing(
+    panel: Panel, server: StandIn, nvim: Nvim, command: str
+) -> None:
+    server.emit("state", {"state": "PROCESSING"})
+    nvim.wait_screen("● working")
+    nvim.keys("<Esc>")
+    windows = "vim.tbl_map(vim.api.nvim_win_get_buf, vim.api.nvim_list_wins())"
+    before, buffers = nvim.lua(f"return {windows}"), len(nvim.lua("return vim.api.nvim_list_bufs()"))
+
+    nvim.keys(f":{command}<CR>")
+    if command.startswith("confirm"):
+        nvim.wait_mode("r?")
+        nvim.keys("c")
+
+    nvim.wait_until(lambda: "AgentLs stop" in nvim.nvim.command_output("messages"), "what to do")
+    assert nvim.lua(f"return {windows}") == before
+    assert len(nvim.lua("return vim.api.nvim_list_bufs()")) == buffers
+    assert not server.ended.is_set()
+
+
+@pytest.mark.req("H10")
+def test_quit_right_after_typing_keeps_the_draft(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.lua("require('agent_ls.chat.input').set_text('not sent yet')")
+    server.seen()
+
+    nvim.quit()
+
+    assert server.expect("agent/draft")["text"] == "not sent yet"
+
+
+@pytest.mark.req("H10")
+def test_quit_while_an_approval_waits_is_not_refused(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    server.emit("state", {"state": "AWAITING_INPUT"})
+    panel.ask()
+    nvim.wait_screen("Run this command?")
+
+    nvim.quit()
 
     assert server.ended.wait(30)

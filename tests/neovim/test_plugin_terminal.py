@@ -25,10 +25,10 @@ def running(panel: Panel, server: StandIn, nvim: Nvim) -> Panel:
 
 @pytest.mark.req("H5", "H10")
 def test_a_running_command_shows_its_last_lines_in_the_panel(running: Panel, nvim: Nvim) -> None:
-    nvim.wait_screen("● shell make test", "│ one", "│ red")
+    nvim.wait_screen("● Running make test", "│ one", "│ red")
     running.call_end("c1", "shell", "one\nred\n", "red", exitCode=2, isError=True, errorKind="exit")
 
-    nvim.wait_screen("✗ shell make test   exit 2 · red")
+    nvim.wait_screen("✗ Ran make test · red")
     nvim.wait_gone("│ one")
 
 
@@ -134,7 +134,7 @@ def test_a_background_process_is_listed_and_ended_only_when_asked(
     process = {"terminalId": "bg1", "command": "make serve", "pid": 4711, "startedMs": 0, "background": True}
     waited_for = {"terminalId": "c2", "command": "make all", "startedMs": 0, "background": False}
     server.session().info["terminals"] = [process, waited_for]
-    nvim.wait_screen("✓ shell make serve")
+    nvim.wait_screen("✓ Ran make serve")
 
     nvim.keys("<Esc>:AgentLs terminals<CR>")
     nvim.wait_screen("make serve  [background, running]")

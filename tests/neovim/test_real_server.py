@@ -1,7 +1,8 @@
-"""The plugin with the real server and the walkthrough: the whole story, as a user plays it."""
+"""The plugin with the real server and the walkthrough, from start to end as a user plays it."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import start_on_sample
+from tests.neovim.conftest import PLUGIN, start_on_sample
 from tests.support.nvim_driver import Nvim
 
 FIXED = "        amount = amount * (1 - DISCOUNT_RATE)"
@@ -18,20 +19,20 @@ BROKEN = "        amount = amount - DISCOUNT_RATE"
 
 @pytest.fixture
 def demo(shop: Path, tmp_path: Path) -> Iterator[Nvim]:
-    """What `agent-ls demo` opens, with the first message in the prompt."""
+    """Neovim as `agent-ls demo` opens it, with the first message in the prompt."""
     with start_on_sample(shop, tmp_path) as nvim:
-        nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 0")  # it answers faster than a hand
+        nvim.lua("require('agent_ls.chat.approvals').repeat_ms = 0")  # the test answers faster than a user
         nvim.lua("require('agent_ls.demo').start()")
         nvim.wait_screen("walkthrough (no model)", "The tests fail.")
         yield nvim
 
 
 def first_edit(nvim: Nvim) -> None:
-    """Plays up to the approval of the tests: the first edit is in the buffer."""
+    """Play until the approval of the tests: the first edit is in the buffer."""
     nvim.keys("<C-s>")
     nvim.wait_screen("Make this change?")
     nvim.keys("<M-a>")
-    nvim.wait_screen("agent 1/1", "Run this command?")
+    nvim.wait_screen("agent 1 of 1", "Run this command?")
 
 
 def line(nvim: Nvim, number: int) -> str:
@@ -47,7 +48,7 @@ def test_the_walkthrough_plays_its_whole_task(demo: Nvim, shop: Path) -> None:
     demo.keys("<M-a>")
     demo.wait_screen("One test is left", "Make this change?")
     demo.keys("<M-a>")
-    demo.wait_screen("agent 2/2", "Run this command?")
+    demo.wait_screen("agent 2 of 2", "Run this command?")
     demo.keys("<M-a>")
 
     demo.wait_screen("All tests pass.", "○ idle")
@@ -58,17 +59,17 @@ def test_the_walkthrough_plays_its_whole_task(demo: Nvim, shop: Path) -> None:
 
 
 @pytest.mark.req("H6", "H4")
-def test_undo_over_a_pending_hunk_makes_it_gone_and_redo_brings_it_back(demo: Nvim) -> None:
+def test_undo_over_a_pending_hunk_makes_it_gone_and_redo_restores_it(demo: Nvim) -> None:
     first_edit(demo)
     demo.keys("<Esc>")
     demo.cmd("wincmd h")
     demo.keys("u")
-    demo.wait_gone("agent 1/1")
+    demo.wait_gone("agent 1 of 1")
     demo.wait_screen("1 gone")
     assert line(demo, 11) == BROKEN
 
     demo.keys("<C-r>")
-    demo.wait_screen("agent 1/1", "1 to review")
+    demo.wait_screen("agent 1 of 1", "1 to review")
     assert line(demo, 11) == FIXED
 
 
@@ -79,24 +80,24 @@ def test_a_hunk_undone_by_review_stays_undone(demo: Nvim) -> None:
     demo.cmd("wincmd h")
     demo.keys("11G<Space>au")
 
-    demo.wait_gone("agent 1/1")
+    demo.wait_gone("agent 1 of 1")
     demo.wait_screen("1 undone")
     assert line(demo, 11) == BROKEN
 
 
 @pytest.mark.req("H6", "H4")
-def test_typing_beside_a_pending_hunk_is_kept_when_it_is_undone(demo: Nvim) -> None:
+def test_typing_next_to_a_pending_hunk_is_kept_when_it_is_undone(demo: Nvim) -> None:
     first_edit(demo)
     demo.keys("<Esc>")
     demo.cmd("wincmd h")
     demo.keys("gg0O# mine<Esc>12G<Space>au")
 
-    demo.wait_gone("agent 1/1")
+    demo.wait_gone("agent 1 of 1")
     assert (line(demo, 1), line(demo, 12)) == ("# mine", BROKEN)
 
 
 @pytest.mark.req("H7", "H14")
-def test_a_denied_command_is_told_to_the_model_which_goes_on(demo: Nvim) -> None:
+def test_a_denied_command_is_reported_to_the_model_which_continues(demo: Nvim) -> None:
     first_edit(demo)
     demo.keys("<Esc>:AgentLs deny not now<CR>")
 
@@ -104,7 +105,7 @@ def test_a_denied_command_is_told_to_the_model_which_goes_on(demo: Nvim) -> None
 
 
 @pytest.mark.req("H2", "L16")
-def test_stop_ends_the_turn_and_the_session_goes_on(demo: Nvim) -> None:
+def test_stop_ends_the_turn_and_the_session_continues(demo: Nvim) -> None:
     first_edit(demo)
     demo.keys("<C-c>")
     demo.wait_screen("Stopped.", "○ idle")
@@ -115,7 +116,7 @@ def test_stop_ends_the_turn_and_the_session_goes_on(demo: Nvim) -> None:
 
 
 @pytest.mark.req("H3", "R4", "H10")
-def test_a_restart_of_the_editor_brings_the_session_back(demo: Nvim, shop: Path, tmp_path: Path) -> None:
+def test_a_restart_of_the_editor_restores_the_session(demo: Nvim, shop: Path, tmp_path: Path) -> None:
     first_edit(demo)
     before = demo.lines(demo.lua("return require('agent_ls.chat.transcript').buffer()"))
     demo.close()
@@ -131,3 +132,44 @@ def test_a_restart_of_the_editor_brings_the_session_back(demo: Nvim, shop: Path,
 
     said = [text for text in before if text and not text.startswith(("┃", "●", "±"))]
     assert [text for text in said if text in after] == said
+
+
+@pytest.mark.req("H4", "X9")
+def test_a_file_with_unsaved_text_in_another_neovim_is_not_written(shop: Path) -> None:
+    other_file = shop / "notes.txt"
+    other_file.write_text("one\n")
+    with Nvim(cwd=shop, arguments=["notes.txt"]) as other:
+        other.cmd("set updatecount=1 swapfile")
+        other.keys("iunsaved <Esc>")
+        other.cmd("preserve")
+        script = (
+            "import sys; from agent_ls.server.editor.foreign_locks import held_elsewhere; "
+            "print(held_elsewhere(sys.argv[1]))"
+        )
+        held = subprocess.run(
+            [sys.executable, "-c", script, str(other_file)],
+            env={**os.environ, "XDG_STATE_HOME": str(other.home / "state")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    assert "unsaved changes" in held.stdout
+
+
+@pytest.mark.req("H10")
+def test_a_file_open_in_another_neovim_is_displayed_without_a_swap_question(shop: Path) -> None:
+    (shop / "notes.txt").write_text("one\n")
+    with (
+        Nvim(cwd=shop, arguments=["notes.txt"]) as other,
+        Nvim(cwd=shop, runtime_path=[PLUGIN], arguments=["shop/cart.py"]) as nvim,
+    ):
+        for each in (other, nvim):
+            each.cmd(f"set updatecount=1 swapfile directory={other.home}/state/nvim/swap//")
+        other.keys("iunsaved <Esc>")
+        other.cmd("preserve")
+        nvim.lua("require('agent_ls.chat.view').show_file(...)", str(shop / "notes.txt"))
+
+        nvim.wait_screen("is open in another Vim or Neovim: shown read-only")
+        assert not nvim.is_blocked()
+        assert nvim.lua("return vim.bo.readonly")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +47,8 @@ def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_pa
     text = chat(nvim)
     assert text.startswith(f"{recipes.TASK}\n\n## agent <!-- s-")
     assert text.count("Allowed.") == 4 and "All tests pass." in text
+    assert "aiting" not in text, "an answered approval is described as if it was still open"
+    nvim.wait_screen("All tests pass.")  # the window has followed the answer
     assert "amount * (1 - DISCOUNT_RATE)" in (shop / "shop/cart.py").read_text()
 
     nvim.cmd("edit shop/cart.py")
@@ -56,3 +60,32 @@ def test_a_conversation_completes_in_stock_neovim(nvim: Nvim, shop: Path, tmp_pa
         " filter = function(action) return vim.startswith(action.title, 'Undo this') end })"
     )
     nvim.wait_until(lambda: nvim.lines() != before, "the change to be undone")
+
+
+@pytest.mark.req("H8", "H11")
+def test_chat_saved_while_the_server_starts_is_answered(shop: Path, tmp_path: Path) -> None:
+    recipe = recipes.written_recipe("neovim", tmp_path / "recipe.lua")
+    env = recipes.environment(tmp_path / "bin")
+    # The chat is written before the event loop of Neovim runs for the first time, so before any answer of the server.
+    early = f"vsplit chat.agent.md | call setline(1, '{recipes.TASK}') | write"
+    arguments = ["--cmd", f"luafile {recipe}", "-c", early, "shop/cart.py"]
+    with Nvim(cwd=shop, columns=120, rows=40, env=env, arguments=arguments) as nvim:
+        nvim.wait_until(lambda: "## agent <!-- s-" in chat(nvim), "the answer")
+
+
+@pytest.mark.req("H8", "X8")
+def test_chat_saved_before_the_editor_started_is_not_sent(shop: Path, tmp_path: Path) -> None:
+    recipe = recipes.written_recipe("neovim", tmp_path / "recipe.lua")
+    env = recipes.environment(tmp_path / "bin")
+    document = shop / "chat.agent.md"
+    document.write_text(f"{recipes.TASK}\n")
+    os.utime(document, (time.time() - 3600, time.time() - 3600))
+    with Nvim(
+        cwd=shop,
+        env=env,
+        arguments=["--cmd", f"luafile {recipe}", "chat.agent.md", "-c", "vsplit other.agent.md"],
+    ) as nvim:
+        nvim.keys(f"i{recipes.TASK}<Esc>:w<CR>")
+        nvim.wait_until(lambda: "## agent" in "\n".join(nvim.lines()), "the answer to the other chat")
+
+        assert "## agent" not in chat(nvim)

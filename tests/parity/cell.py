@@ -1,4 +1,4 @@
-"""One cell of the parity matrix: a session of the library face, on a folder, with a strict server of one provider."""
+"""One cell of the parity matrix: a session of the library in a folder, with a strict server of one provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import agent_ls
 from agent_ls.library.session import AgentSession, Event
-from agent_ls.loop.events import Error, ToolCallEnd, ToolCallStart, Warning
+from agent_ls.loop.events.types import Error, ToolCallEnd, ToolCallStart, Warning
 from agent_ls.tools.base import Tool
 from tests.parity import wires
 from tests.support.commands import provider_variables
@@ -39,7 +39,7 @@ SKIPPED_SIGNATURE = "skip_thought_signature_validator"
 
 @dataclass
 class Cell:
-    """What was said to the model is in `bodies`, what the host was told in `events`. `script` grows in a test."""
+    """`bodies` are the requests to the model, `events` the events for the host. A test may extend `script`."""
 
     provider: str
     server: LoopbackProvider
@@ -52,7 +52,7 @@ class Cell:
         self.script.extend(answers)
 
     async def say(self, text: str) -> list[Event]:
-        """Works off one input to its end; the events of it."""
+        """Run one input to its end; return its events."""
         with anyio.fail_after(DEADLINE_S):
             told = [event async for event in self.session.run(text)]
         self.events += told
@@ -69,7 +69,7 @@ class Cell:
 
     @property
     def results(self) -> list[wires.Result]:
-        """What the model was told of all calls, with its last request."""
+        """Return the results of all calls in the model's last request."""
         return wires.results(self.provider, self.bodies[-1])
 
     @property
@@ -85,7 +85,7 @@ class Cell:
         return (self.folder / path).read_text()
 
     def edit(self, path: str, *changes: tuple[str, str]) -> list[ToolCall]:
-        """Single lines that become others, in the format that the family edits with."""
+        """Return calls that replace single lines, in the edit format of the model family."""
         return edit_calls(self.provider, path, *changes)
 
 
@@ -122,9 +122,10 @@ async def cell(
     settings: Mapping[str, Any] | None = None,
     effort: str = "low",
 ) -> AsyncIterator[Cell]:
-    """At its end the server must have refused nothing, each call must have one result, and all of it must fit the SDK.
+    """Run a cell. At its end the server must have refused nothing, each call must have one result, and all
+    bodies must be valid for the SDK.
 
-    `model` answers by what it was sent, in place of a script.
+    `model` answers by the content of the request, instead of a script.
     """
     folder = tmp_path / "project"
     folder.mkdir()

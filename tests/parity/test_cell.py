@@ -1,4 +1,4 @@
-"""What the parity tests rest on can fail: a body that does not fit, a call without a result, an answer nobody took."""
+"""The checks of the parity tests can fail: an invalid body, a call without a result, an unused answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.sdk_bodies import faults_of
 pytestmark = pytest.mark.req("P8")
 TEXT = {"role": "user", "content": "hi"}
 PROBE = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": None}
-# Each good, and with one field that the service's servers here do not look at, but its SDK knows nothing of.
+# Each body is valid, or has one extra field that the loopback servers ignore but the SDK does not know.
 BODIES: dict[str, tuple[Any, Any]] = {
     "openai": (
         {"model": "m", "input": [TEXT], "tools": [PROBE]},
@@ -43,23 +43,21 @@ def post(server: LoopbackProvider, path: str, body: Any) -> None:
 
 @pytest.mark.parametrize("provider", SERVERS)
 @pytest.mark.parametrize("is_good", [True, False])
-def test_body_with_a_field_that_the_sdk_does_not_know_is_a_fault(provider: str, is_good: bool) -> None:
+def test_a_body_with_a_field_unknown_to_the_sdk_is_an_error(provider: str, is_good: bool) -> None:
     good, bad = BODIES[provider]
     with SERVERS[provider](lambda _: "ok") as server:
         post(server, PATHS[provider], good if is_good else bad)
         assert (faults_of(server, provider) == []) is is_good
 
 
-async def test_cell_when_an_answer_is_left_over_then_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_cell_with_an_unused_answer_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match="more or less often"):
         async with cell("anthropic", tmp_path, monkeypatch) as it:
             it.answers("One.", "Two.")
             await it.say("Hello?")
 
 
-async def test_cell_when_the_turn_ended_with_an_error_then_fails(
+async def test_a_cell_whose_turn_ended_with_an_error_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AssertionError, match="no more answers"):
@@ -67,7 +65,7 @@ async def test_cell_when_the_turn_ended_with_an_error_then_fails(
             await it.say("Hello?")
 
 
-async def test_cell_when_a_call_has_no_result_then_fails(
+async def test_a_cell_with_a_call_without_result_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AssertionError, match="call"):

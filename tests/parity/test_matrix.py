@@ -1,4 +1,4 @@
-"""Fifteen tasks of a coding agent on each of the three native wires: the matrix of 000 section 9.12.
+"""Fifteen tasks of a coding agent on each of the three native wires: the matrix of the loop specification, 9.12.
 
 Each cell is a session of the real application in a real folder, over real HTTP to a server on the loopback that
 refuses what the real service refuses. tests/llm/test_parity.py has the same of the client without the loop.
@@ -18,7 +18,7 @@ import anyio.to_thread
 import pytest
 
 import agent_ls
-from agent_ls.loop.events import (
+from agent_ls.loop.events.types import (
     FileChange,
     LoopDetection,
     SteeringInjected,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.loop.events import ToolCallEnd, UsageReport
+from agent_ls.loop.events.types import ToolCallEnd, UsageReport
 from tests.parity import wires
 from tests.parity.cell import SERVERS, cell
 from tests.support.loopback import Answer, ErrorReply, Event, Reply, Text, ToolCall

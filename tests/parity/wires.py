@@ -1,4 +1,4 @@
-"""Reads what a loopback server was sent, alike for the three native wires: what the model was told."""
+"""Read the requests that a loopback server received, in one form for the three native wires."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Result:
-    """What the model was told of one call."""
+    """The result of one call, as the model received it."""
 
     text: str
     is_error: bool
 
 
 def results(provider: str, body: Json) -> list[Result]:
-    """In the order in which they stand in the request."""
+    """Yield the results in the order of the request."""
     return list({"anthropic": _anthropic, "openai": _openai, "gemini": _gemini}[provider](body))
 
 
@@ -35,10 +35,10 @@ def _anthropic(body: Json) -> Iterator[Result]:
 
 def _openai(body: Json) -> Iterator[Result]:
     for item in body["input"]:
-        if item.get("type") == "function_call_output":
+        if item.get("type") in ("function_call_output", "custom_tool_call_output"):
             output = item["output"]
             text = output if isinstance(output, str) else "".join(part.get("text", "") for part in output)
-            yield Result(text, text.lower().startswith("error"))  # this wire has no field for it
+            yield Result(text, text.lower().startswith("error"))  # this wire has no error flag
 
 
 def _gemini(body: Json) -> Iterator[Result]:
@@ -50,7 +50,7 @@ def _gemini(body: Json) -> Iterator[Result]:
 
 
 def user_texts(provider: str, body: Json) -> list[str]:
-    """What was said in the user's name, in order."""
+    """Return the user's messages, in order."""
     if provider == "gemini":
         return [
             part["text"]
@@ -70,24 +70,24 @@ def _texts(content: Any) -> list[str]:
 
 
 def instructions(provider: str, body: Json) -> str:
-    """The system prompt."""
+    """Return the system prompt."""
     if provider == "gemini":
         return "".join(part["text"] for part in body["systemInstruction"]["parts"])
     told = body.get("system" if provider == "anthropic" else "instructions")
-    if told is None:  # the Responses API takes it as a message too
+    if told is None:  # the Responses API accepts it as a message too
         told = next(it["content"] for it in body["input"] if it.get("role") in ("system", "developer"))
     return told if isinstance(told, str) else "".join(part["text"] for part in told)
 
 
 def offered(provider: str, body: Json) -> list[str]:
-    """Names of the tools that the model may call."""
+    """Return the names of the tools that the model may call."""
     if provider == "gemini":
         return [it["name"] for tool in body.get("tools", []) for it in tool.get("functionDeclarations", [])]
     return [tool["name"] for tool in body.get("tools", [])]
 
 
 def effort(provider: str, body: Json) -> str:
-    """The reasoning effort asked for, "" for the model's own."""
+    """Return the requested reasoning effort; "" for the model's default."""
     match provider:
         case "anthropic":
             found = body.get("output_config", {}).get("effort")

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet
-from agent_ls.patch.v4a_apply import Contents, apply_patch
+from agent_ls.patch.v4a_apply import Contents, lexical_path, parse, plan
 
 World = dict[str, str]
+
+
+def apply_patch(
+    text: str, read: Callable[[str], Contents], resolve: Callable[[str], str] = lexical_path
+) -> ChangeSet:
+    """Parse and plan in one step; `read` is given resolved paths. A path that is refused is left to `plan`."""
+    parsed = parse(text)
+    files: dict[str, Contents] = {}
+    for path in parsed.paths:
+        try:
+            resolved = resolve(path)
+        except PatchError:
+            continue
+        files[resolved] = read(resolved)
+    return plan(parsed, files, resolve)
 
 
 def patch(*lines: str) -> str:

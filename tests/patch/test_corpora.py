@@ -1,4 +1,4 @@
-"""Recorded patches of other projects, where the folder with them stands beside the repository."""
+"""Recorded patches of other projects, if there is a folder with them next to the repository."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet
-from agent_ls.patch.v4a_apply import Contents, Unreadable, apply_patch
-from tests.patch.applying import applied, encoded, patch, refused
+from agent_ls.patch.v4a_apply import Contents, Unreadable
+from tests.patch.applying import applied, apply_patch, encoded, patch, refused
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "patch-corpus"
 

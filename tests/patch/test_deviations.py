@@ -1,14 +1,13 @@
-"""Where we differ from a successful run of the reference program on purpose: D1 to D9 (SEMANTICS 5, 7)."""
+"""Deliberate differences from the reference program `apply_patch`."""
 
 from __future__ import annotations
 
 import pytest
 
 from agent_ls.patch.errors import PatchError
-from agent_ls.patch.indent import Blanks, evidence, shifted, shifted_or_none
+from agent_ls.patch.indent import Blanks, indent_pairs, shift_indentation, try_shift_indentation
 from agent_ls.patch.typography import COMPARED_AS, COMPOSED_LEVEL, keep_spelling
-from agent_ls.patch.v4a_apply import apply_patch
-from tests.patch.applying import change_set, update, updated
+from tests.patch.applying import apply_patch, change_set, update, updated
 
 DEVIATIONS = [
     ("D2_untouched_last_line", "@@\n-a\n+c", "a\nb\nlast", "c\nb\nlast"),
@@ -56,7 +55,7 @@ SHIFTED = [
 def test_added_lines_take_the_indentation_that_the_evidence_shows(
     seen: tuple[Blanks, ...], added: list[str], expected: list[str]
 ) -> None:
-    assert shifted(added, seen, from_context=False) == expected
+    assert shift_indentation(added, seen, from_context=False) == expected
 
 
 CONTEXT_KEEPS = [
@@ -67,21 +66,21 @@ CONTEXT_KEEPS = [
 
 @pytest.mark.parametrize(("seen", "added"), [c[1:] for c in CONTEXT_KEEPS], ids=[c[0] for c in CONTEXT_KEEPS])
 def test_weak_evidence_of_context_shifts_nothing(seen: tuple[Blanks, ...], added: list[str]) -> None:
-    assert shifted(added, seen, from_context=True) == added
+    assert shift_indentation(added, seen, from_context=True) == added
 
 
 def test_context_shifts_lines_that_begin_like_it() -> None:
-    assert shifted(["    x"], SPACES_TO_TABS, from_context=True) == ["\tx"]
+    assert shift_indentation(["    x"], SPACES_TO_TABS, from_context=True) == ["\tx"]
 
 
 def test_edit_needs_a_rule_for_every_line() -> None:
-    assert shifted_or_none(["    x"], SPACES_TO_TABS) == ["\tx"]
-    assert shifted_or_none(["      x"], SPACES_TO_TABS) is None
-    assert shifted_or_none(["x"], (Blanks("", "\t"), Blanks("", " "))) is None
+    assert try_shift_indentation(["    x"], SPACES_TO_TABS) == ["\tx"]
+    assert try_shift_indentation(["      x"], SPACES_TO_TABS) is None
+    assert try_shift_indentation(["x"], (Blanks("", "\t"), Blanks("", " "))) is None
 
 
 def test_blank_lines_are_no_evidence() -> None:
-    assert evidence([("  ", "\t"), ("  a", "\ta")]) == (Blanks("  ", "\t"),)
+    assert indent_pairs([("  ", "\t"), ("  a", "\ta")]) == (Blanks("  ", "\t"),)
 
 
 KEPT = [

@@ -1,12 +1,12 @@
-"""What a refused model is told: the closest place, the kind of difference, what to do (SEMANTICS 14)."""
+"""Messages of refused patches: the closest lines, the kind of difference, and what to do."""
 
 from __future__ import annotations
 
 import pytest
 
 from agent_ls.patch.diagnosis import Diagnosis, kind_of_difference, similarity, visible
-from agent_ls.patch.errors import MESSAGE_MAX_LINES, PatchError, Problem
-from agent_ls.patch.matching import FileLines
+from agent_ls.patch.errors import MESSAGE_MAX_LINES, PatchError, PatchProblem
+from agent_ls.patch.line_search import FileLines
 from tests.patch.applying import patch, refused, update
 
 CODE = "import os\n\ndef total(items):\n\tcount = 0\n\tfor item in items:\n\t\tcount += item.price\n\treturn count\n"
@@ -18,10 +18,10 @@ def test_missing_lines_are_answered_with_the_closest_place_and_its_first_differe
     assert str(refused(update(body), {"f": CODE})) == (
         "Failed to find expected lines in f:\n\tfor item in items:\n\t\tcount += item.cost\n"
         "At section 1, chunk 1, patch line 3 of f.\n"
-        "The closest place is lines 5-6. First difference at line 6 (text):\n"
+        "The closest match is lines 5-6. First difference at line 6 (text):\n"
         "  patch: →→count·+=·item.cost\n"
         "  file : →→count·+=·item.price\n"
-        "Repeat the lines exactly as they stand in the file.\n"
+        "Copy the lines exactly as they are in the file.\n"
         "Nothing was written."
     )
 
@@ -29,26 +29,26 @@ def test_missing_lines_are_answered_with_the_closest_place_and_its_first_differe
 @pytest.mark.req("T4")
 def test_lines_that_resemble_nothing_are_said_to_be_nowhere() -> None:
     error = refused(update("@@\n-completely = different\n+x"), {"f": CODE})
-    assert "Nothing like these lines is in the file." in str(error)
+    assert "The file has no similar lines." in str(error)
 
 
 @pytest.mark.req("T4")
-def test_patch_sent_twice_is_told_that_it_is_applied() -> None:
+def test_patch_sent_twice_is_reported_that_it_is_applied() -> None:
     error = refused(update("@@\n-\tcount = 0\n+\tcount = 10"), {"f": CODE.replace("= 0", "= 10")})
-    assert "Already applied: the new lines stand in the file from line 4 on." in str(error)
+    assert "Already applied: the new lines are in the file from line 4 on." in str(error)
 
 
 @pytest.mark.req("T4")
 def test_ambiguity_is_answered_with_lines_that_settle_it() -> None:
     error = refused(update("@@ nowhere\n-x\n+y"), {"f": "def one():\nx\ndef two():\nx\n"})
-    assert "The lines fit at 2 places: lines 2, 4." in str(error)
+    assert "The lines match at 2 places: lines 2, 4." in str(error)
     assert "  line 2: @@ def one():\n  line 4: @@ def two():" in str(error)
 
 
 def test_end_of_the_file_within_the_closest_place_is_said() -> None:
     diagnosis = Diagnosis(FileLines(["alpha beta gamma", "delta epsilon"]))
     told = diagnosis.missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
-    assert told == "The closest place is lines 1-2. The file ends after line 2."
+    assert told == "The closest match is lines 1-2. The file ends after line 2."
 
 
 KINDS = [
@@ -87,11 +87,11 @@ def test_refusal_of_a_huge_patch_is_at_most_200_lines() -> None:
 
 
 def test_one_huge_problem_keeps_its_beginning_and_its_advice() -> None:
-    told = str(PatchError([Problem("PARSE", "first\n" + "x\n" * 500, detail="advice")])).split("\n")
+    told = str(PatchError([PatchProblem("PARSE", "first\n" + "x\n" * 500, detail="advice")])).split("\n")
     assert (told[0], told[-2], len(told)) == ("first", "advice", 61)
 
 
 def test_fields_of_an_error_are_those_of_its_first_problem() -> None:
-    error = PatchError([Problem("OVERLAP", "m", "p", 1, 2, 3), Problem("IO", "n")])
+    error = PatchError([PatchProblem("OVERLAP", "m", "p", 1, 2, 3), PatchProblem("IO", "n")])
     assert (error.code, error.message, error.path) == ("OVERLAP", "m", "p")
     assert (error.section, error.chunk, error.line) == (1, 2, 3)

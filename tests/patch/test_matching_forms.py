@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from agent_ls.patch.matching import SEARCHES_WITHOUT_INDEX, STRICT_LEVELS, FileLines
-from agent_ls.text import line_texts, split_lines, strip_ending
+from agent_ls.patch.line_search import SEARCHES_WITHOUT_INDEX, STRICT_LEVELS, FileLines
+from agent_ls.text import split_lines, strip_ending, strip_endings
 
 TEXTS = st.text("ab \t\n\r", max_size=30)
 PATTERNS = st.lists(st.text("ab \t", max_size=3), max_size=3)
@@ -14,12 +14,12 @@ PATTERNS = st.lists(st.text("ab \t", max_size=3), max_size=3)
 @given(TEXTS)
 def test_texts_of_lines_are_the_lines_without_their_endings(text: str) -> None:
     lines = split_lines(text)
-    assert line_texts(lines) == [strip_ending(line) for line in lines]
+    assert strip_endings(lines) == [strip_ending(line) for line in lines]
 
 
 @given(st.lists(st.sampled_from(["a\n", "\r", "\n", "b\r\n", "c"]), max_size=6))
 def test_texts_of_any_lines_are_these_lines_without_their_endings(lines: list[str]) -> None:
-    assert line_texts(lines) == [strip_ending(line) for line in lines]
+    assert strip_endings(lines) == [strip_ending(line) for line in lines]
 
 
 @given(TEXTS, PATTERNS, st.integers(0, 12))

@@ -43,7 +43,7 @@ CODE = [
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize("line", MARKERS)
-def test_line_that_stands_for_left_out_code_is_a_marker(line: str) -> None:
+def test_line_that_is_for_left_out_code_is_a_marker(line: str) -> None:
     assert is_marker(line)
 
 
@@ -53,6 +53,6 @@ def test_line_of_code_or_prose_is_no_marker(line: str) -> None:
     assert not is_marker(line)
 
 
-def test_line_that_the_old_text_has_is_no_omission() -> None:
+def test_line_that_the_old_text_has_is_not_an_omission() -> None:
     assert omission_marker(["  // ... rest ..."], ["// ... rest ..."]) == ""
     assert omission_marker(["a", "  // ... rest ..."], ["a"]) == "  // ... rest ..."

@@ -1,4 +1,4 @@
-"""Carrying changes over to what the user has typed meanwhile (SEMANTICS 11)."""
+"""Rebase hunks onto a text that the user has changed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.patch.lines import apply_hunks, line_hunks
+from agent_ls.patch.line_diff import apply_hunks, line_hunks
 from agent_ls.patch.rebase import (
-    AlreadyThere,
+    AlreadyApplied,
     Conflict,
     Conflicted,
     Merged,
@@ -21,20 +21,14 @@ from agent_ls.patch.rebase import (
 )
 from agent_ls.text import split_lines
 
-seeded = settings(
-    derandomize=True,
-    max_examples=200,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+seeded = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 texts = st.lists(st.sampled_from("abcdef"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
 NUMBERED = [f"{at}\n" for at in range(12)]
 
 
 @st.composite
 def versions(draw: st.DrawFn) -> list[str]:
-    """A few lines of NUMBERED changed: what an agent or a user makes of it."""
+    """Draw a version of NUMBERED with a few changed lines, by an agent or a user."""
     lines = list(NUMBERED)
     for name in draw(st.lists(st.sampled_from("xyz"), min_size=0, max_size=3)):
         at = draw(st.integers(0, len(lines)))
@@ -72,9 +66,7 @@ MERGED = [
 @pytest.mark.parametrize(
     ("base", "proposed", "current", "expected"), [c[1:] for c in MERGED], ids=[c[0] for c in MERGED]
 )
-def test_change_is_made_to_the_text_that_moved_on(
-    base: str, proposed: str, current: str, expected: str
-) -> None:
+def test_a_change_is_applied_to_a_changed_text(base: str, proposed: str, current: str, expected: str) -> None:
     assert merged(base, proposed, current) == expected
 
 
@@ -90,7 +82,9 @@ CONFLICTS = [
 @pytest.mark.parametrize(
     ("base", "proposed", "current"), [c[1:] for c in CONFLICTS], ids=[c[0] for c in CONFLICTS]
 )
-def test_change_of_lines_that_the_user_changed_is_a_conflict(base: str, proposed: str, current: str) -> None:
+def test_a_change_of_lines_that_the_user_changed_is_a_conflict(
+    base: str, proposed: str, current: str
+) -> None:
     result = rebase(split_lines(base), split_lines(proposed), split_lines(current))
     assert isinstance(result, Conflicted)
     (conflict,) = result.conflicts
@@ -99,7 +93,7 @@ def test_change_of_lines_that_the_user_changed_is_a_conflict(base: str, proposed
     assert conflict.reason in result.describe()
 
 
-def test_changes_that_would_land_on_each_other_are_both_conflicts() -> None:
+def test_changes_that_would_overlap_are_both_conflicts() -> None:
     hunks = (LineHunk(0, 1, ("a\n",), ("1\n",)), LineHunk(1, 2, ("a\n",), ("2\n",)))
     rebased = rebase_hunks(["a\n", "a\n"], hunks, ["a \n"])
     assert [type(item) for item in rebased] == [Conflict, Conflict]
@@ -108,7 +102,7 @@ def test_changes_that_would_land_on_each_other_are_both_conflicts() -> None:
 
 @seeded
 @given(texts, texts)
-def test_rebase_onto_the_base_itself_is_what_was_proposed(base: str, proposed: str) -> None:
+def test_rebase_onto_the_base_gives_the_proposed_text(base: str, proposed: str) -> None:
     assert merged(base, proposed, base) == proposed
 
 
@@ -122,7 +116,7 @@ def test_rebase_of_nothing_changes_nothing(base: str, current: str) -> None:
 @given(texts, texts)
 def test_rebase_onto_the_proposed_text_changes_nothing(base: str, proposed: str) -> None:
     assert all(
-        isinstance(item, AlreadyThere)
+        isinstance(item, AlreadyApplied)
         for item in rebase_hunks(
             split_lines(base), line_hunks(split_lines(base), split_lines(proposed)), split_lines(proposed)
         )
@@ -131,7 +125,7 @@ def test_rebase_onto_the_proposed_text_changes_nothing(base: str, proposed: str)
 
 @seeded
 @given(versions(), st.data())
-def test_accepting_some_and_rebasing_the_rest_never_conflicts(
+def test_accepting_some_hunks_and_rebasing_the_rest_never_conflicts(
     proposed: list[str], data: st.DataObject
 ) -> None:
     hunks = line_hunks(NUMBERED, proposed)
@@ -146,7 +140,7 @@ def test_accepting_some_and_rebasing_the_rest_never_conflicts(
 @pytest.mark.req("H6")
 @seeded
 @given(versions(), versions())
-def test_rebase_agrees_with_git_where_neither_sees_a_conflict(
+def test_rebase_agrees_with_git_if_neither_finds_a_conflict(
     tmp_path: Path, proposed: list[str], current: list[str]
 ) -> None:
     result = rebase(NUMBERED, proposed, current)
@@ -169,7 +163,7 @@ def test_nothing_outside_the_placed_hunks_changes(proposed: list[str], current: 
 
 
 def git_merge(folder: Path, ours: list[str], base: list[str], theirs: list[str]) -> str | None:
-    """What git makes of it; None: a conflict."""
+    """Return git's merge; None: a conflict."""
     for name, lines in (("ours", ours), ("base", base), ("theirs", theirs)):
         (folder / name).write_text("".join(lines), encoding="utf-8", newline="")
     done = subprocess.run(

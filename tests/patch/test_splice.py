@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.patch.lines import line_hunks
+from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, TextSplice, line_splice, text_hunks, text_splice
 from agent_ls.text import split_lines
 

@@ -1,12 +1,23 @@
-"""The strict phase: where chunks go, what files become, and that a refusal changes nothing (SEMANTICS 3, 4, 8)."""
+"""The strict phase: positions of chunks, resulting files, and refusals that change nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from agent_ls.patch.errors import Code, PatchError
-from agent_ls.patch.v4a_apply import Contents, Unreadable, apply_patch, lexical_path, parse, plan
-from tests.patch.applying import applied, change_set, decoded, encoded, patch, refused, rules, update, updated
+from agent_ls.patch.v4a_apply import Contents, Unreadable, lexical_path, parse, plan
+from tests.patch.applying import (
+    applied,
+    apply_patch,
+    change_set,
+    decoded,
+    encoded,
+    patch,
+    refused,
+    rules,
+    update,
+    updated,
+)
 
 PLACED = [
     ("replace", "@@\n a\n-b\n+c", "a\nb\n", "a\nc\n"),
@@ -225,7 +236,7 @@ def test_files_may_be_given_under_resolved_or_spelled_paths() -> None:
         assert (change.path, change.after) == ("/w/f", b"b\n")
 
 
-def test_number_of_candidates_is_told() -> None:
+def test_number_of_candidates_is_reported() -> None:
     (place,) = change_set(update("@@\n-a \n+b"), {"f": "x\na\na\n"}).placements
     assert (place.line, place.level, place.candidates) == (2, 2, 2)
 
@@ -263,7 +274,7 @@ def test_moved_file_takes_the_mode_of_its_source_and_deletions_come_last() -> No
     ]
 
 
-def test_overwriting_is_marked_and_told_as_a_diff_of_the_whole_file() -> None:
+def test_overwriting_is_marked_and_reported_as_a_diff_of_the_whole_file() -> None:
     (change,) = change_set(patch("*** Add File: f", "+a", "+c"), WORLD).changes
     assert change.replaces_whole
     assert [(h.base_start, h.removed, h.added) for h in change.hunks] == [(1, (), ("c\n",))]

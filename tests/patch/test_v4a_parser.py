@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.patch.v4a_parser import AddFile, DeleteFile, Parsed, Section, UpdateFile, parse_strict
+from agent_ls.patch.v4a_parser import AddFile, DeleteFile, ParsedPatch, Section, UpdateFile, parse_strict
 from tests.patch.applying import patch
 
 HEADERS = "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'"
@@ -138,7 +138,7 @@ REFUSED = [
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("text", "message"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED])
 def test_patch_that_the_grammar_forbids_is_named_in_the_words_models_know(text: str, message: str) -> None:
-    assert parse_strict(text) == Parsed(problems=parse_strict(text).problems)
+    assert parse_strict(text) == ParsedPatch(problems=parse_strict(text).problems)
     assert [problem.message for problem in parse_strict(text).problems] == [message]
 
 

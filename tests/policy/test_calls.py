@@ -107,7 +107,7 @@ def test_tool_that_the_user_lists_by_name_is_allowed_where_its_places_allow_it(
 
 
 def test_rule_for_commands_covers_a_tool_that_runs_them_and_a_tool_s_name_is_no_command() -> None:
-    granted = situation("ask", "words:kubectl get")
+    granted = situation("ask", "words:kubectl get pods")
     assert isinstance(judge(call("read", "kubectl", "get", "pods"), granted), Allow)
     named_like_a_command = CallEffect("cat", '{"path": "a"}', "write")
     assert isinstance(judge(named_like_a_command, situation("ask")), Ask)
@@ -131,3 +131,21 @@ def test_tool_that_says_it_only_looks_and_does_more_is_asked_about_in_every_mode
 ) -> None:
     assert type(judge(effect, situation("full", category="read"))) is expected
     assert type(judge(effect, situation("full", category="write"))) is Allow
+
+
+SEARCH = CallEffect("web_search", "newest version of it", "read")
+
+
+@pytest.mark.req("T13")
+def test_search_of_the_web_is_asked_about_in_every_mode_but_plan_until_a_rule_allows_it() -> None:
+    for mode in ("ask", "edits", "full"):
+        asked = judge(SEARCH, Situation(mode, PLACES))
+        assert isinstance(asked, Ask) and asked.is_never_silent
+        assert {"session", "project", "user"} <= {
+            rule.scope for rule in asked.rules if rule.id == "tool:web_search"
+        }
+        allowed = judge(SEARCH, Situation(mode, PLACES, frozenset(["tool:web_search"])))
+        assert isinstance(allowed, Allow)
+    assert isinstance(judge(SEARCH, Situation("plan", PLACES, frozenset(["tool:web_search"]))), Refuse)
+    untrusted = Situation("full", PLACES, frozenset(["tool:web_search"]), is_trusted=False)
+    assert isinstance(judge(SEARCH, untrusted), Refuse)

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
+import tomllib
+
 import pytest
 
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Ask, Mode, Refuse, Situation
+from tests.docs.pages import ROOT
 from tests.policy.corpus import DISGUISES, Verdict, corpus, dangerous
 
 PLACES = Places(("/w",), "/home/u")
@@ -58,3 +62,11 @@ def test_wiping_a_root_is_refused_in_a_disguise_that_can_be_read(disguise: str) 
     for command in ("rm -rf /", "rm -rf ~", "rm -rf /etc", "chmod -R 777 /"):
         text = DISGUISES[disguise](command)
         assert isinstance(judged(text, "full"), Refuse), text
+
+
+def test_every_entry_of_the_table_says_which_manual_its_options_were_checked_against() -> None:
+    table = tomllib.loads((ROOT / "agent_ls/policy/shell/read_only.toml").read_text(encoding="utf-8"))
+    rows = {**table["commands"], **table["subcommands"]}
+
+    assert len(rows) > 100
+    assert [name for name, row in rows.items() if not re.search(r"\d", row.get("manual", ""))] == []

@@ -75,7 +75,7 @@ CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
     ("find -delete", command("find . -name x -delete"), {"full": Ask}),
     ("own process", ProcessEffect("p1", "kill"), {"plan": Allow, "ask": Allow}),
     ("input", typed("yes\n"), {"plan": Refuse, "ask": Ask, "edits": Ask, "full": Allow}),
-    ("input that would only look", typed("ls\n"), {"plan": Refuse, "ask": Ask, "full": Allow}),
+    ("input that would only read", typed("ls\n"), {"plan": Refuse, "ask": Ask, "full": Allow}),
     ("input that is dangerous", typed("rm -rf build\n"), {"full": Ask}),
     ("input that wipes a root", typed("rm -rf /\n"), {"full": Refuse}),
     ("input without its end", typed("rm -rf"), {"full": Ask}),
@@ -99,7 +99,7 @@ def test_judge_gives_the_answer_of_the_table(effect: Effect, mode: Mode, expecte
 
 @pytest.mark.req("X6")
 def test_judge_when_a_link_leads_outside_then_asks() -> None:
-    assert isinstance(judge(write("/w/link"), situation("full", link="/etc/passwd")), Ask)
+    assert isinstance(judge(write("/w/link"), situation("full", link="/etc/hosts")), Ask)
     assert isinstance(judge(ReadEffect(("/w/link",)), situation("ask", link="/home/u/.ssh/id")), Refuse)
 
 

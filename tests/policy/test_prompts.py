@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.recording.replay import read_recording, replay
+from agent_ls.replay.session import read_recording, replay
 from benchmarks.prompts import SESSIONS, measured
 from tests.docs.pages import read, section, table
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
-from agent_ls.policy.rules import Rule
+from agent_ls.policy.rules import Rule, id_of_words
 from agent_ls.policy.situation import Allow, Ask, Situation
+from tests.docs.pages import ROOT
 from tests.policy.corpus import corpus
 
 pytestmark = pytest.mark.req("H7")
 
 PLACES = Places(("/w",), "/home/u")
+
+
+OPEN_ENDS = sorted(tomllib.loads((ROOT / "agent_ls/policy/shell/rules.toml").read_text("utf-8")))
 
 
 def offered(command: str, **more: object) -> tuple[Rule, ...]:
@@ -30,11 +37,11 @@ def general(command: str) -> str:
     ("command", "rule_id"),
     [
         ("npm test", "words:npm test"),
-        ("npm run build -- --watch", "words:npm run build"),
+        ("npm run build -- --watch", "words:npm run build -- --watch"),
         ("npm run build | tail -5", "words:npm run build"),
         ("cd src && npm test 2>&1 | grep FAIL", "words:npm test"),
         ("python -m pytest -q tests/a.py", "words:python -m pytest"),
-        ("python script.py --flag", "words:python script.py"),
+        ("python script.py --flag", "words:python script.py --flag"),
         ("pytest -k 'a or b'", "words:pytest"),
         ("git add -A && git commit -m 'x y'", "words:git add && git commit"),
         ("touch made.txt && cat a.txt", "words:touch"),
@@ -42,15 +49,22 @@ def general(command: str) -> str:
         ("make test", "words:make test"),
         ("find . -name '*.py' -exec black {} +", "words:black"),
         ("uv run pytest -q", "words:uv run pytest"),
-        ("./run.sh now", "words:./run.sh"),
+        ("./run.sh now", "words:./run.sh now"),
+        ("make", "words:make"),
+        ("npm --prefix sub test", "words:npm --prefix sub test"),
+        ("git -C sub add .", "words:git -C sub add ."),
+        ("ruff check src --fix", "words:ruff check"),
+        ("ruff check --config x.toml", "words:ruff check --config x.toml"),
+        ("sed -i s/a/b/ a.txt", "words:sed -i s/a/b/ a.txt"),
         # nothing in general form
-        ("make", ""),
-        ("npm --prefix sub test", ""),
-        ("git -C sub add .", ""),
         ("FOO=1 make test", ""),
         ("make test > log", ""),
         ("f() { make test; }; f", ""),
         ("bash -c 'make test'", ""),
+        ("CI=1 npm test", ""),
+        ("npm test < a.txt", ""),
+        ('echo "$(npm test)"', ""),
+        ("cd sub && ./run.sh", ""),
         ("a && b && c && d && e", ""),
         ("'odd name' x", ""),
     ],
@@ -72,7 +86,7 @@ def test_general_rule_is_offered_for_three_times_and_says_what_it_means() -> Non
 
 
 @pytest.mark.parametrize(
-    "command", ["npm test", "touch a.txt", "git add . && git commit -m x", "python -m pytest"]
+    "command", ["npm test", "touch a.txt", "git add . && git commit -m x", "python -m pytest", *OPEN_ENDS]
 )
 def test_examples_of_a_rule_are_true(command: str) -> None:
     rule = next(rule for rule in offered(command) if rule.id.startswith("words:"))
@@ -85,7 +99,13 @@ def test_examples_of_a_rule_are_true(command: str) -> None:
     ("command", "is_covered"),
     [
         ("npm test", True),
-        ("npm test -- --watch", True),
+        ("npm test -- --watch", False),
+        ("npm test --script-shell=./x", False),
+        ("npm test <<'EOF' > a\nEOF", False),
+        ("npm test <<EOF\n$(touch a)\nEOF", False),
+        ("CI=1 npm test", False),
+        ("npm test < a.txt", False),
+        ('echo "$(npm test)"', False),
         ("cd sub && npm test | tail -3", True),
         ("npm run test", False),
         ("npm testing", False),
@@ -128,3 +148,75 @@ def test_every_command_that_does_something_is_offered_itself_and_silent_once_tha
             granted = Situation("ask", PLACES, frozenset((exact.id,)))
             assert isinstance(judge(CommandEffect(command, "/w"), granted), Allow), command
             assert not isinstance(judge(CommandEffect(command + " x", "/w"), granted), Allow)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("pytest", "pytest -p evil"),
+        ("pytest", "pytest -c evil.ini"),
+        ("pytest", "pytest --rootdir=sub"),
+        ("pytest", "pytest @args"),
+        ("python -m pytest", "python -m pytest -o addopts=-pevil"),
+        ("cargo test", "cargo test --config x=1"),
+        ("cargo test", "cargo test --manifest-path sub/Cargo.toml"),
+        ("go test", "go test -exec=./x ./..."),
+        ("go test", "go test -toolexec ./x ./..."),
+        ("eslint", "eslint --rulesdir x src"),
+        ("eslint", "eslint -c evil.js src"),
+        ("prettier", "prettier --plugin=./x.js src"),
+        ("jest", "jest --globalSetup=./x.js"),
+        ("mypy", "mypy --config-file x.ini src"),
+        ("ruff check", "ruff clean"),
+        ("ruff check", "ruff check --config x.toml"),
+        ("git commit", "git commit --amend"),
+        ("git commit", "git commit -F /etc/passwd"),
+        ("make", "make SHELL=./x"),
+        ("make", "make -f evil.mk"),
+        ("tar", "tar -I ./x -xf a.tar"),
+        ("gcc", "gcc -fplugin=./x.so a.c"),
+        ("sed", "sed -i 's/a/b/e' a.txt"),
+        ("cargo test", "cargo test --config evil"),
+        ("cargo build", "cargo build --config evil"),
+        ("cargo clippy", "cargo clippy --fix"),
+        ("pytest", "pytest *"),
+        ("pytest", "pytest ?pevil"),
+        ("pytest", "pytest [-]pevil"),
+        ("pytest", "time -o src/a.py pytest"),
+        ("pytest", "env -C sub pytest"),
+        ("pytest", "nohup pytest"),
+        ("touch", "touch *"),
+        ("git commit", "git commit -m x -- *"),
+    ],
+)
+def test_open_end_of_a_rule_covers_no_option_that_changes_what_runs(rule: str, command: str) -> None:
+    granted = Situation("ask", PLACES, frozenset((f"words:{rule}",)))
+    assert not isinstance(judge(CommandEffect(command, "/w"), granted), Allow)
+
+
+def test_rule_covers_no_further_words_that_were_not_shown() -> None:
+    text = Path(__file__).with_name("rule_limits.txt").read_text(encoding="utf-8")
+    cases = [line.replace("⏎", "\n").split("|", 1) for line in text.splitlines() if not line.startswith("# ")]
+    covered = [
+        command
+        for rule, command in cases
+        if isinstance(
+            judge(CommandEffect(command, "/w"), Situation("ask", PLACES, frozenset((f"words:{rule}",)))),
+            Allow,
+        )
+    ]
+    assert len(cases) > 200 and covered == []
+
+
+def test_words_that_the_user_wrote_for_a_run_cover_whatever_follows() -> None:
+    granted = Situation("ask", PLACES, frozenset((id_of_words("npm test"),)))
+    assert isinstance(judge(CommandEffect("npm test -- --watch", "/w"), granted), Allow)
+    assert not isinstance(judge(CommandEffect("npm run x", "/w"), granted), Allow)
+
+
+def test_rule_for_a_file_of_one_folder_covers_none_of_another() -> None:
+    for words in ("./build.sh", "python a.py", "sh a.sh"):
+        granted = Situation("ask", PLACES, frozenset((f"words:{words}",)))
+        assert isinstance(judge(CommandEffect(words, "/w"), granted), Allow)
+        assert not isinstance(judge(CommandEffect(words, "/w/sub"), granted), Allow)
+        assert not isinstance(judge(CommandEffect(f"cd sub && {words}", "/w"), granted), Allow)

@@ -10,13 +10,13 @@ LATE = (
     "agent_ls.policy.commands",
     "agent_ls.policy.shell.read_only",
     "pathspec",
-    "agent_ls.server.stock.face",
+    "agent_ls.server.chat.ui",
 )
 
 
 @pytest.mark.req("X7")
 def test_grammar_of_the_shell_is_not_loaded_before_a_command_is_judged() -> None:
-    program = "import sys, agent_ls.app.workbench, agent_ls.server.assembly; print(*sys.modules)"
+    program = "import sys, agent_ls.app.sessions.manager, agent_ls.server.assembly; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )

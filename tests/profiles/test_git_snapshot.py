@@ -6,7 +6,13 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.profiles.git_snapshot import LOG_COMMAND, STATUS_COMMAND, GitSnapshot, git_root, git_snapshot
+from agent_ls.profiles.git_snapshot import (
+    LOG_COMMAND,
+    STATUS_COMMAND,
+    GitSnapshot,
+    find_git_root,
+    take_git_snapshot,
+)
 from tests.support.tool_calls import result
 
 pytestmark = pytest.mark.anyio
@@ -42,9 +48,9 @@ def environment(git: Git, files: dict[str, str] | None = None, cwd: str = "/proj
 
 
 @pytest.mark.req("O4")
-async def test_snapshot_when_trusted_then_branch_counts_and_commits_are_told() -> None:
+async def test_snapshot_when_trusted_then_branch_counts_and_commits_are_reported() -> None:
     git = Git()
-    assert await git_snapshot(environment(git), trusted=True) == GitSnapshot(
+    assert await take_git_snapshot(environment(git), trusted=True) == GitSnapshot(
         root="/project",
         branch="feature/x",
         head=HEAD,
@@ -57,7 +63,7 @@ async def test_snapshot_when_trusted_then_branch_counts_and_commits_are_told() -
 @pytest.mark.req("O4")
 async def test_snapshot_when_taken_then_git_runs_hardened_in_the_root() -> None:
     git = Git()
-    await git_snapshot(environment(git, cwd="/project/src"), trusted=True)
+    await take_git_snapshot(environment(git, cwd="/project/src"), trusted=True)
     assert [options.working_dir for _, options in git.runs] == ["/project", "/project"]
     for command, options in git.runs:
         words = shlex.split(command)
@@ -90,7 +96,9 @@ async def test_snapshot_when_git_could_start_a_program_then_only_files_are_read(
     config: str, trusted: bool
 ) -> None:
     git = Git()
-    snapshot = await git_snapshot(environment(git, REPOSITORY | {".git/config": config}), trusted=trusted)
+    snapshot = await take_git_snapshot(
+        environment(git, REPOSITORY | {".git/config": config}), trusted=trusted
+    )
     assert snapshot == BARE_FACTS
     assert not git.runs
 
@@ -98,7 +106,7 @@ async def test_snapshot_when_git_could_start_a_program_then_only_files_are_read(
 async def test_snapshot_when_the_worktrees_own_config_defines_a_filter_then_git_is_not_run() -> None:
     git = Git()
     files = REPOSITORY | {".git/config.worktree": '[filter "x"]\n'}
-    assert await git_snapshot(environment(git, files), trusted=True) == BARE_FACTS
+    assert await take_git_snapshot(environment(git, files), trusted=True) == BARE_FACTS
     assert not git.runs
 
 
@@ -135,7 +143,7 @@ async def test_snapshot_when_read_from_files_then_branch_and_head_are_found(
     files: dict[str, str], branch: str, head: str
 ) -> None:
     placed = MemoryEnvironment(files)
-    assert await git_snapshot(placed, trusted=False) == GitSnapshot("/project", branch, head)
+    assert await take_git_snapshot(placed, trusted=False) == GitSnapshot("/project", branch, head)
 
 
 @pytest.mark.parametrize(
@@ -146,21 +154,21 @@ async def test_snapshot_when_read_from_files_then_branch_and_head_are_found(
         pytest.param(Git(status=result("")), (0, 0, 2), id="clean"),
     ],
 )
-async def test_snapshot_when_a_command_fails_then_the_rest_is_told(
+async def test_snapshot_when_a_command_fails_then_the_rest_is_reported(
     git: Git, expected: tuple[int | None, int | None, int]
 ) -> None:
-    snapshot = await git_snapshot(environment(git), trusted=True)
+    snapshot = await take_git_snapshot(environment(git), trusted=True)
     assert (snapshot.changed, snapshot.untracked, len(snapshot.commits)) == expected
 
 
 async def test_snapshot_when_commands_are_not_possible_then_files_are_enough() -> None:
     files = {f"/project/{path}": text for path, text in REPOSITORY.items()}
-    assert await git_snapshot(MemoryEnvironment(files), trusted=True) == BARE_FACTS
+    assert await take_git_snapshot(MemoryEnvironment(files), trusted=True) == BARE_FACTS
 
 
 async def test_snapshot_when_there_is_no_repository_then_it_is_empty() -> None:
     git = Git()
-    assert await git_snapshot(environment(git, {"a": ""}), trusted=True) == GitSnapshot()
+    assert await take_git_snapshot(environment(git, {"a": ""}), trusted=True) == GitSnapshot()
     assert not git.runs
 
 
@@ -168,4 +176,4 @@ async def test_snapshot_when_there_is_no_repository_then_it_is_empty() -> None:
     ("cwd", "root"), [("/project", "/project"), ("/project/a/b", "/project"), ("/elsewhere", "")]
 )
 async def test_git_root_when_looked_for_then_the_nearest_folder_above_counts(cwd: str, root: str) -> None:
-    assert await git_root(environment(Git(), cwd=cwd)) == root
+    assert await find_git_root(environment(Git(), cwd=cwd)) == root

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.profiles.git_snapshot import GitSnapshot, git_snapshot
+from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 
 pytestmark = [
     pytest.mark.anyio,
@@ -41,7 +41,7 @@ async def snapshot_of(folder: Path, *, trusted: bool = True) -> GitSnapshot:
     environment = LocalEnvironment(str(folder))
     await environment.initialize()
     try:
-        return await git_snapshot(environment, trusted=trusted)
+        return await take_git_snapshot(environment, trusted=trusted)
     finally:
         await environment.cleanup()
 
@@ -51,7 +51,7 @@ def stamp(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.req("O4")
-async def test_snapshot_when_git_is_real_then_it_tells_the_state_and_leaves_the_repository_as_it_was(
+async def test_snapshot_when_git_is_real_then_it_reports_the_state_and_leaves_the_repository_as_it_was(
     repository: Path,
 ) -> None:
     before = stamp(repository)

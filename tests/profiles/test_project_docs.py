@@ -7,8 +7,8 @@ from agent_ls.profiles.project_docs import (
     BUDGET_BYTES,
     TRUNCATED_MARKER,
     ProjectDocument,
-    documents_layer,
-    project_documents,
+    build_documents_layer,
+    find_project_documents,
 )
 
 pytestmark = pytest.mark.anyio
@@ -20,10 +20,10 @@ async def found(
     files: dict[str, str | bytes], cwd: str = "/repo/app/web", family: tuple[str, ...] = ()
 ) -> list[str]:
     environment = MemoryEnvironment(GIT | files, working_directory=cwd)
-    return [f"{d.path}={d.text}" for d in await project_documents(environment, family)]
+    return [f"{d.path}={d.text}" for d in await find_project_documents(environment, family)]
 
 
-@pytest.mark.spec("000 9.8.4", "000 9.8.6")
+@pytest.mark.spec("loop 9.8.4", "loop 9.8.6")
 @pytest.mark.req("O5")
 @pytest.mark.parametrize(
     ("files", "family", "expected"),
@@ -56,7 +56,7 @@ async def found(
             id="once",
         ),
         pytest.param({"/repo/AGENTS.md": " \n"}, (), [], id="blank"),
-        pytest.param({"/repo/AGENTS.md": b"caf\xe9"}, (), ["AGENTS.md=caf\ufffd"], id="not-utf-8"),
+        pytest.param({"/repo/AGENTS.md": b"caf\xe9"}, (), ["AGENTS.md=café"], id="not-utf-8"),
         pytest.param({"/repo/AGENTS.md": "ä".encode("utf-16")}, (), ["AGENTS.md=ä"], id="utf-16"),
         pytest.param(
             {"/repo/AGENTS.md/f": "x"},
@@ -77,11 +77,11 @@ async def test_documents_when_there_is_no_repository_then_only_the_working_direc
     environment = MemoryEnvironment(
         {"/w/AGENTS.md": "above", "/w/app/AGENTS.md": "here"}, working_directory="/w/app"
     )
-    assert [d.text for d in await project_documents(environment)] == ["here"]
+    assert [d.text for d in await find_project_documents(environment)] == ["here"]
 
 
 def layer(*texts: str) -> str:
-    return documents_layer([ProjectDocument(f"{number}.md", text) for number, text in enumerate(texts)])
+    return build_documents_layer([ProjectDocument(f"{number}.md", text) for number, text in enumerate(texts)])
 
 
 @pytest.mark.req("O5")
@@ -109,3 +109,42 @@ def test_layer_when_over_the_budget_then_it_is_cut_and_marked(
 
 def test_layer_when_there_are_no_documents_then_it_is_empty() -> None:
     assert layer() == ""
+
+
+@pytest.mark.req("T16")
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param(
+            {"CLAUDE.md": "See @docs/a.md.", "docs/a.md": "A"}, ["docs/a.md=A"], id="before-its-importer"
+        ),
+        pytest.param(
+            {"CLAUDE.md": "@a.md", "a.md": "1 @b.md", "b.md": "2"}, ["b.md=2", "a.md=1 @b.md"], id="deeper"
+        ),
+        pytest.param({"CLAUDE.md": "@AGENTS.md", "AGENTS.md": "all"}, ["AGENTS.md=all"], id="once"),
+        pytest.param(
+            {"CLAUDE.md": "@a.md", "a.md": "@CLAUDE.md @a.md"}, ["a.md=@CLAUDE.md @a.md"], id="in-a-circle"
+        ),
+        pytest.param({"CLAUDE.md": "`@a.md`\n```\n@a.md\n```\nx@a.md", "a.md": "A"}, [], id="not-in-code"),
+        pytest.param({"CLAUDE.md": "ask @ada about ~/x and @~/.claude/x.md"}, [], id="no-file"),
+        pytest.param({"AGENTS.md": "@a.md", "a.md": "A"}, ["AGENTS.md=@a.md"], id="not-in-agents-md"),
+        pytest.param({"CLAUDE.md": "@logo", "logo": b"\x89PNG\0"}, [], id="not-text"),
+    ],
+)
+async def test_claude_md_imports_files_of_the_project(
+    files: dict[str, str | bytes], expected: list[str]
+) -> None:
+    placed = {f"/repo/{name}": text for name, text in files.items()}
+    documents = await found(placed, "/repo", ("CLAUDE.md",))
+    assert documents == [*expected, f"CLAUDE.md={files['CLAUDE.md']!s}"] if "CLAUDE.md" in files else expected
+
+
+@pytest.mark.req("T16")
+async def test_imports_end_at_a_depth_and_a_number() -> None:
+    chain = {f"/repo/d{n}.md": f"d{n} @d{n + 1}.md" for n in range(9)}
+    deep = await found({"/repo/CLAUDE.md": "@d0.md", **chain}, "/repo", ("CLAUDE.md",))
+    assert len(deep) == 1 + 5
+    names = " ".join(f"@f{n}.md" for n in range(50))
+    many = {f"/repo/f{n}.md": f"text {n}" for n in range(50)}
+    wide = await found({"/repo/CLAUDE.md": names, **many}, "/repo", ("CLAUDE.md",))
+    assert len(wide) == 1 + 20

@@ -1,4 +1,4 @@
-"""The relay's loop, where the end of one side meets what the other has still to say."""
+"""The relay's loop when one side ends while the other still has output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.relay import program
-from agent_ls.relay.frames import EXIT, OUTPUT, RUN, STARTED, Frames, words, words_frame
+from agent_ls.relay.frames import EXIT, OUTPUT, RUN, STARTED, FrameDecoder, decode_words, encode_words
 from agent_ls.relay.program import FULL_BYTES, Relay
 from agent_ls.relay.screen import Screen
 from tests.support.processes import LIMIT_SECONDS
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.req("H5", "T5")
 
 
 class Looking(Relay):
-    """`looked` is told how long each wait may last at most that begins when the command has ended."""
+    """`looked` gets the time limit of each wait that starts after the command has ended."""
 
     looked: Callable[[int | None], None] | None = None
 
@@ -33,7 +33,7 @@ class Looking(Relay):
 
 
 class Stage:
-    """A relay in a thread, and the server's side of it."""
+    """A relay in a thread, and the server's end of its connection."""
 
     def __init__(self) -> None:
         self.server, theirs = socket.socketpair(socket.AF_UNIX)
@@ -45,19 +45,21 @@ class Stage:
         self._thread = threading.Thread(target=self.relay.run, daemon=True)
 
     def start(self, command: str) -> None:
-        self.server.sendall(words_frame(RUN, "/", "title", 3, "/bin/sh", "-c", command, "PATH=/usr/bin:/bin"))
+        self.server.sendall(
+            encode_words(RUN, "/", "title", "", 3, "/bin/sh", "-c", command, "PATH=/usr/bin:/bin")
+        )
         self.run()
 
     def run(self) -> None:
         self._thread.start()
 
     def signal(self, number: signal.Signals) -> None:
-        """As it arrives at the relay's process."""
+        """Deliver a signal as the relay's process receives it."""
         os.write(self._writing, bytes([number]))
 
     def until(self, kind: bytes) -> list[tuple[bytes, bytes]]:
-        """What the relay says, up to the first of this kind."""
-        frames, found = Frames(), list[tuple[bytes, bytes]]()
+        """Return the relay's messages up to the first of this kind."""
+        frames, found = FrameDecoder(), list[tuple[bytes, bytes]]()
         while not any(said == kind for said, _ in found):
             found += frames.feed(self.server.recv(65536))
         return found
@@ -69,7 +71,7 @@ class Stage:
     def close(self) -> None:
         self.server.close()
         self._thread.join(LIMIT_SECONDS)
-        if not self._thread.is_alive():  # else it would wait for what others open next
+        if not self._thread.is_alive():  # otherwise it would wait for descriptors that other tests open
             self._theirs.close()
             os.close(self._reading)
             os.close(self._writing)
@@ -82,7 +84,7 @@ def stage() -> Iterator[Stage]:
     stage.close()
 
 
-def test_it_ends_with_its_server_also_when_that_has_left_much_untaken(stage: Stage, tmp_path: Path) -> None:
+def test_it_ends_with_its_server_even_with_much_unread_output(stage: Stage, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "begun")
     stage.relay.tell(bytes(2 * FULL_BYTES))
     stage.start(f"echo > {tmp_path / 'begun'}; exec sleep 600")
@@ -92,7 +94,7 @@ def test_it_ends_with_its_server_also_when_that_has_left_much_untaken(stage: Sta
     assert stage.ends()
 
 
-def test_it_does_not_spin_while_the_server_takes_nothing_of_a_command_that_was_ended(
+def test_it_does_not_spin_while_the_server_reads_nothing_of_an_ended_command(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "GRACE_SECONDS", 0.01)
@@ -112,24 +114,24 @@ def test_it_does_not_spin_while_the_server_takes_nothing_of_a_command_that_was_e
     assert all(waits[:4])
 
 
-def test_what_was_not_taken_yet_when_the_terminal_is_closed_is_told_before_it_ends(
+def test_unread_output_at_the_close_of_the_terminal_is_reported_before_the_end(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "GRACE_SECONDS", LIMIT_SECONDS)
     for _ in range(20):
-        stage.relay.tell(words_frame(OUTPUT, "x" * 100_000))
-    stage.relay.tell(words_frame(EXIT, 7, 0))
+        stage.relay.tell(encode_words(OUTPUT, "x" * 100_000))
+    stage.relay.tell(encode_words(EXIT, 7, 0))
     stage.signal(signal.SIGHUP)
     stage.run()
     *printed, (_, code) = stage.until(EXIT)
 
-    assert [len(text) for _, text in printed] == [100_000] * 20 and words(code) == ["7", "0"]
+    assert [len(text) for _, text in printed] == [100_000] * 20 and decode_words(code) == ["7", "0"]
     assert stage.ends()
 
 
-def test_the_last_words_of_a_command_that_had_let_go_of_its_terminal_are_read(stage: Stage) -> None:
+def test_the_last_output_of_a_command_that_closed_its_terminal_is_read(stage: Stage) -> None:
     stage.start("exec < /dev/null > /dev/null 2>&1; sleep 0.1; echo last > /dev/tty; exit 7")
     said = stage.until(EXIT)
 
     assert [kind for kind, _ in said] == [STARTED, OUTPUT, EXIT]
-    assert said[1][1] == b"last\r\n" and words(said[2][1]) == ["7", "0"]
+    assert said[1][1] == b"last\r\n" and decode_words(said[2][1]) == ["7", "0"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.patch.hunks import LineHunk, hunk_ids
-from agent_ls.review.agent_edits import agent_edit
+from agent_ls.review.agent_edits import apply_agent_edit
 from agent_ls.review.ledger import open_ledger
 from tests.support.ledger_checks import Call
 from tests.support.ledger_stories import Step, closed, shown, story, text, words
@@ -39,11 +39,11 @@ def test_a_first_change_gives_a_hunk_for_each_run_of_changed_lines(
 
 def test_ids_are_those_of_the_specification_and_differ_for_equal_changes() -> None:
     call = Call("c9")
-    change = agent_edit(open_ledger("/f", text("a b a b")), text("A b A b"), call)
+    change = apply_agent_edit(open_ledger("/f", text("a b a b")), text("A b A b"), call)
     runs = [LineHunk(0, 1, ("a\n",), ("A\n",)), LineHunk(2, 3, ("a\n",), ("A\n",))]
     expected = hunk_ids(f"{call.session_id}/c9", "/f", runs)
     assert tuple(hunk.id for hunk in change.new) == expected
-    again = agent_edit(change.ledger, text("A b A B"), Call("c9"))
+    again = apply_agent_edit(change.ledger, text("A b A B"), Call("c9"))
     assert len({*expected, *(hunk.id for hunk in again.new)}) == 3
 
 
@@ -71,9 +71,9 @@ def test_a_second_call_about_the_first_calls_hunk(
     assert words(ledger.base) == "a b c d"
 
 
-def test_a_hunk_changed_again_keeps_its_id_and_is_told() -> None:
+def test_a_hunk_changed_again_keeps_its_id_and_is_reported() -> None:
     before = story("a b c", ("agent", "a B c"))
-    change = agent_edit(before, text("a B2 c"), Call("c2"))
+    change = apply_agent_edit(before, text("a B2 c"), Call("c2"))
     assert [hunk.id for hunk in change.changed] == [before.hunks[0].id]
     assert change.new == ()
 

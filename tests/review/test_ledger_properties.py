@@ -1,39 +1,37 @@
-"""What holds of the ledger after any history of agents' edits, typing, undo and redo, and verdicts."""
+"""Invariants of the ledger after any history of agents' edits, typing, undo and redo, and decisions."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from agent_ls.patch.lines import apply_hunks, line_hunks
-from agent_ls.review.agent_edits import agent_edit
-from agent_ls.review.ledger import Change, FileLedger, open_ledger
-from agent_ls.review.restore import StoredHunk, restore
-from agent_ls.review.user_edits import user_edit
-from agent_ls.review.verdicts import keep, undo_plan, undone
+from agent_ls.patch.line_diff import apply_hunks, line_hunks
+from agent_ls.review.agent_edits import apply_agent_edit
+from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
+from agent_ls.review.restore import StoredHunk, restore_ledger
+from agent_ls.review.user_edits import apply_user_edit
 from agent_ls.text import split_lines
 from tests.support.ledger_checks import Call, problems
+from tests.support.ledger_decisions import keep_hunks, undo_hunks
 
 pytestmark = [pytest.mark.req("H6"), pytest.mark.sweep]
 
-Verdict: TypeAlias = Callable[[FileLedger, Sequence[str]], Change]
-VERDICTS: list[Verdict] = [keep, undone]
+Verdict: TypeAlias = Callable[[FileLedger, Sequence[str]], LedgerChange]
+VERDICTS: list[Verdict] = [keep_hunks, undo_hunks]
 
-# Few different lines: what is repeated is where a place can be mistaken for another.
+# Few different lines: a position can be mistaken only among repeated lines.
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "\tx = 1\n"]), max_size=8)
 LAST = st.sampled_from(["", "end", "x"])
 TEXTS = st.builds(lambda lines, last: "".join(lines) + last, LINES, LAST)
-EXAMPLES = 1_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 60
-SLOW = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
 def edited(draw: st.DrawFn, text: str) -> str:
-    """The text after one to three changes of some lines."""
+    """Draw the text after one to three changes of some lines."""
     lines = split_lines(text)
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(lines)))
@@ -48,7 +46,7 @@ def edited(draw: st.DrawFn, text: str) -> str:
 
 @st.composite
 def histories(draw: st.DrawFn, max_steps: int = 8) -> tuple[FileLedger, list[str | None]]:
-    """A ledger after some steps, each checked, and all texts that the file had."""
+    """Draw a ledger after some steps, each checked, and all texts that the file had."""
     start = draw(st.one_of(TEXTS, st.none()))
     ledger, texts = open_ledger("/f", start), [start]
     for number in range(draw(st.integers(1, max_steps))):
@@ -73,9 +71,9 @@ def after_a_step(
         new = draw(edited(ledger.current_text or ""))
     if kind == "agent" or (kind == "file" and draw(st.booleans())):
         session_id = draw(st.sampled_from(["s1", "s1", "s2"]))
-        after = agent_edit(ledger, new, Call(call_id, session_id)).ledger
+        after = apply_agent_edit(ledger, new, Call(call_id, session_id)).ledger
     else:
-        after = user_edit(ledger, new).ledger
+        after = apply_user_edit(ledger, new).ledger
     assert after.current_text == new
     return after
 
@@ -91,25 +89,29 @@ def all_open(ledger: FileLedger) -> list[str]:
 
 @SLOW
 @given(histories())
-def test_keep_of_all_makes_what_stands_there_the_base(history: tuple[FileLedger, list[str | None]]) -> None:
+def test_keeping_all_hunks_makes_the_current_text_the_base(
+    history: tuple[FileLedger, list[str | None]],
+) -> None:
     ledger, _ = history
-    after = keep(ledger, all_open(ledger)).ledger
+    after = keep_hunks(ledger, all_open(ledger)).ledger
     assert after.base == after.current == ledger.current
     assert after.open_hunks == ()
 
 
 @SLOW
 @given(histories())
-def test_undo_of_all_gives_the_base_byte_for_byte(history: tuple[FileLedger, list[str | None]]) -> None:
+def test_undoing_all_hunks_restores_the_base_byte_for_byte(
+    history: tuple[FileLedger, list[str | None]],
+) -> None:
     ledger, _ = history
-    after = undone(ledger, all_open(ledger)).ledger
+    after = undo_hunks(ledger, all_open(ledger)).ledger
     assert after.base == after.current == ledger.base
     assert after.open_hunks == ()
 
 
 @SLOW
 @given(histories(), st.data())
-def test_the_order_of_verdicts_makes_no_difference(
+def test_the_order_of_decisions_makes_no_difference(
     history: tuple[FileLedger, list[str | None]], data: st.DataObject
 ) -> None:
     ledger, _ = history
@@ -126,43 +128,25 @@ def test_the_order_of_verdicts_makes_no_difference(
 
 
 @SLOW
-@given(histories(), st.data())
-def test_the_edits_of_an_undo_plan_give_the_text_that_it_expects(
-    history: tuple[FileLedger, list[str | None]], data: st.DataObject
-) -> None:
-    ledger, _ = history
-    ids = data.draw(chosen(ledger))
-    plan = undo_plan(ledger, ids)
-    assert plan.expected == undone(ledger, ids).ledger.current_text
-    if ledger.current is None or plan.expected is None:
-        assert plan.edits == ()
-        return
-    lines = list(ledger.current)
-    for edit in reversed(plan.edits):
-        lines[edit.start : edit.end] = [edit.text]
-    assert "".join(lines) == plan.expected
-
-
-@SLOW
 @given(histories())
 def test_a_restart_with_the_file_unchanged_loses_nothing(
     history: tuple[FileLedger, list[str | None]],
 ) -> None:
     ledger, _ = history
     stored = [StoredHunk(hunk, ledger.lines_of(hunk)) for hunk in (*ledger.closed, *ledger.hunks)]
-    again = restore("/f", stored, ledger.current_text, is_unchanged=True)
+    again = restore_ledger("/f", stored, ledger.current_text, is_unchanged=True)
     assert (again.base, again.current, again.open_hunks) == (ledger.base, ledger.current, ledger.open_hunks)
 
 
 @SLOW
 @given(histories(), st.data())
-def test_a_restart_with_any_text_gives_a_sound_ledger_of_that_text(
+def test_a_restart_with_any_text_gives_a_valid_ledger_of_that_text(
     history: tuple[FileLedger, list[str | None]], data: st.DataObject
 ) -> None:
     ledger, texts = history
     stored = [StoredHunk(hunk, ledger.lines_of(hunk)) for hunk in (*ledger.closed, *ledger.hunks)]
     now = data.draw(st.one_of(st.sampled_from(texts), TEXTS))
-    again = restore("/f", stored, now)
+    again = restore_ledger("/f", stored, now)
     assert problems(again) == []
     assert again.current_text == now
     assert {hunk.id for hunk in (*again.hunks, *again.closed)} == {item.hunk.id for item in stored}
@@ -170,11 +154,9 @@ def test_a_restart_with_any_text_gives_a_sound_ledger_of_that_text(
 
 @SLOW
 @given(TEXTS, st.data())
-def test_any_subset_of_one_calls_hunks_is_the_result_of_the_specification(
-    text: str, data: st.DataObject
-) -> None:
+def test_any_subset_of_one_calls_hunks_gives_the_specified_result(text: str, data: st.DataObject) -> None:
     new = data.draw(edited(text))
-    ledger = agent_edit(open_ledger("/f", text), new, Call("c1")).ledger
+    ledger = apply_agent_edit(open_ledger("/f", text), new, Call("c1")).ledger
     hunks = line_hunks(split_lines(text), split_lines(new))
     kept = [data.draw(st.booleans()) for _ in hunks]
     assert len(ledger.hunks) == len(hunks)
@@ -182,26 +164,26 @@ def test_any_subset_of_one_calls_hunks_is_the_result_of_the_specification(
     result = apply_hunks(
         split_lines(text), [hunk for hunk, is_kept in zip(hunks, kept, strict=True) if is_kept]
     )
-    assert undo_plan(ledger, ids).expected == "".join(result)
+    assert undo_hunks(ledger, ids).ledger.current_text == "".join(result)
 
 
 @SLOW
 @given(TEXTS, st.data())
-def test_undo_and_redo_in_the_editor_bring_back_the_same_hunks(text: str, data: st.DataObject) -> None:
+def test_undo_and_redo_in_the_editor_restore_the_same_hunks(text: str, data: st.DataObject) -> None:
     new = data.draw(edited(text))
-    changed = agent_edit(open_ledger("/f", text), new, Call("c1")).ledger
-    back = user_edit(changed, text).ledger
+    changed = apply_agent_edit(open_ledger("/f", text), new, Call("c1")).ledger
+    back = apply_user_edit(changed, text).ledger
     assert [hunk.state for hunk in back.hunks] == ["gone"] * len(changed.hunks)
     assert back.base_text == text
-    assert user_edit(back, new).ledger == changed
+    assert apply_user_edit(back, new).ledger == changed
 
 
 @SLOW
 @given(LINES, LINES, st.data())
-def test_typing_outside_the_hunks_survives_the_undo_of_all(
+def test_typing_outside_the_hunks_survives_undoing_all(
     old: list[str], new: list[str], data: st.DataObject
 ) -> None:
-    ledger = agent_edit(open_ledger("/f", "".join(old)), "".join(new), Call("c1")).ledger
+    ledger = apply_agent_edit(open_ledger("/f", "".join(old)), "".join(new), Call("c1")).ledger
     typed = [f"typed {number}\n" for number in range(5)]
     for line in typed:
         lines = list(ledger.current or ())
@@ -209,8 +191,8 @@ def test_typing_outside_the_hunks_survives_the_undo_of_all(
             {0, len(lines)} | {hunk.start for hunk in ledger.hunks} | {hunk.end for hunk in ledger.hunks}
         )
         lines.insert(data.draw(st.sampled_from(sorted(borders))), line)
-        ledger = user_edit(ledger, "".join(lines)).ledger
+        ledger = apply_user_edit(ledger, "".join(lines)).ledger
     assert {hunk.state for hunk in ledger.hunks} <= {"pending"}
-    after = undone(ledger, all_open(ledger)).ledger
+    after = undo_hunks(ledger, all_open(ledger)).ledger
     assert sorted(line for line in after.current or () if line in typed) == typed
     assert [line for line in after.current or () if line not in typed] == old

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.patch.rebase import Merged, rebase
-from agent_ls.review.proposals import Sheet, decided, divided, landed, moved, propose, text_with
+from agent_ls.review.proposals import (
+    ProposalSheet,
+    mark_decided,
+    mark_written,
+    propose,
+    rebase_sheet,
+    split_proposal,
+    text_with_proposals,
+)
 from agent_ls.text import split_lines
 from tests.support.ledger_checks import Call
 
@@ -20,19 +28,19 @@ def letters(lines: str | None) -> str | None:
     return None if lines is None else lines.replace("\n", "")
 
 
-def sheet(old: str | None, new: str | None) -> Sheet:
+def sheet(old: str | None, new: str | None) -> ProposalSheet:
     return propose("/a", text(old), text(new), AUTHOR)
 
 
-def states(found: Sheet) -> list[str]:
+def states(found: ProposalSheet) -> list[str]:
     return [hunk.state for hunk in found.hunks]
 
 
-def places(found: Sheet) -> list[tuple[int, int]]:
+def places(found: ProposalSheet) -> list[tuple[int, int]]:
     return [(hunk.start, hunk.end) for hunk in found.hunks]
 
 
-# The states of two hunks (b and e are to become B and E), and their places, beside what the user made of the text.
+# States and positions of two hunks (b to B, e to E) after the user changed the text.
 @pytest.mark.req("H6")
 @pytest.mark.parametrize(
     ("typed", "expected", "at"),
@@ -49,14 +57,14 @@ def places(found: Sheet) -> list[tuple[int, int]]:
 def test_what_the_user_types_moves_proposals_or_makes_them_stale(
     typed: str, expected: list[str], at: list[tuple[int, int]]
 ) -> None:
-    beside = moved(sheet("abcdef", "aBcdEf"), text(typed))
+    beside = rebase_sheet(sheet("abcdef", "aBcdEf"), text(typed))
     assert (states(beside), places(beside)) == (expected, at)
 
 
 @pytest.mark.req("H6")
 def test_a_stale_proposal_is_proposed_again_when_its_place_is_put_back() -> None:
     first = sheet("abcdef", "aBcdEf")
-    assert moved(moved(first, text("axcdef")), text("abcdef")) == first
+    assert rebase_sheet(rebase_sheet(first, text("axcdef")), text("abcdef")) == first
 
 
 @pytest.mark.req("H6")
@@ -73,7 +81,7 @@ def test_a_stale_proposal_is_proposed_again_when_its_place_is_put_back() -> None
     ],
 )
 def test_proposals_about_a_whole_file(old: str | None, new: str | None, now: str | None, state: str) -> None:
-    beside = moved(moved(sheet(old, new), text("other")), text(now))
+    beside = rebase_sheet(rebase_sheet(sheet(old, new), text("other")), text(now))
     assert states(beside) == [state]
 
 
@@ -81,12 +89,12 @@ def test_proposals_about_a_whole_file(old: str | None, new: str | None, now: str
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_kept_one_by_one_in_any_order_it_is_the_whole_change(order: tuple[int, int]) -> None:
     current = text("abcdef")
-    sheets: tuple[Sheet, ...] = (sheet("abcdef", "aBBcdf"),)
+    sheets: tuple[ProposalSheet, ...] = (sheet("abcdef", "aBBcdf"),)
     ids = [hunk.id for hunk in sheets[0].hunks]
     for n in order:
         (own,) = [it for it in sheets if ids[n] in {hunk.id for hunk in it.waiting}]
-        after = text_with(current, [hunk for hunk in own.waiting if hunk.id == ids[n]])
-        sheets = tuple(part for it in sheets for part in landed(it, [ids[n]], after))
+        after = text_with_proposals(current, [hunk for hunk in own.waiting if hunk.id == ids[n]])
+        sheets = tuple(part for it in sheets for part in mark_written(it, [ids[n]], after))
         current = after
     assert letters(current) == "aBBcdf"
     assert {hunk.state for it in sheets for hunk in it.hunks} == {"kept"}
@@ -109,12 +117,12 @@ def test_lines_of_a_proposal_are_kept_alone_and_the_rest_can_be_kept_after_them(
 ) -> None:
     first = sheet(f"x{old}y", f"x{new}y")
     (hunk,) = first.hunks
-    parted, id_ = divided(first, hunk.id, *chosen)
-    written = text_with(text(f"x{old}y"), [it for it in parted.hunks if it.id == id_])
+    parted, id_ = split_proposal(first, hunk.id, *chosen)
+    written = text_with_proposals(text(f"x{old}y"), [it for it in parted.hunks if it.id == id_])
     assert letters(written) == after
-    sheets = landed(parted, [id_], written)
+    sheets = mark_written(parted, [id_], written)
     waiting = [it for found in sheets for it in found.waiting]
-    assert letters(text_with(written, waiting)) == rest
+    assert letters(text_with_proposals(written, waiting)) == rest
     assert hunk.id in {it.id for it in waiting}
 
 
@@ -127,16 +135,16 @@ def test_lines_of_a_proposal_are_refused_alone(
     old: str, new: str, chosen: tuple[int, int], rest: str
 ) -> None:
     first = sheet(f"x{old}y", f"x{new}y")
-    parted, id_ = divided(first, first.hunks[0].id, *chosen)
-    left = decided(parted, [id_], "undone")
-    assert letters(text_with(text(f"x{old}y"), left.waiting)) == rest
+    parted, id_ = split_proposal(first, first.hunks[0].id, *chosen)
+    left = mark_decided(parted, [id_], "undone")
+    assert letters(text_with_proposals(text(f"x{old}y"), left.waiting)) == rest
 
 
 @pytest.mark.parametrize(("old", "new"), [(None, "ab"), ("ab", None)])
 def test_a_whole_file_is_not_divided(old: str | None, new: str | None) -> None:
     first = sheet(old, new)
-    with pytest.raises(ValueError, match="as one"):
-        divided(first, first.hunks[0].id, 0, 1)
+    with pytest.raises(ValueError, match="as a whole"):
+        split_proposal(first, first.hunks[0].id, 0, 1)
 
 
 lines = st.lists(st.sampled_from("abcdxyz"), max_size=8).map("".join)
@@ -144,29 +152,31 @@ lines = st.lists(st.sampled_from("abcdxyz"), max_size=8).map("".join)
 
 @pytest.mark.req("H6", "T3")
 @given(old=lines, new=lines, typed=lines)
-def test_what_fits_beside_the_typing_is_what_a_merge_makes_of_it(old: str, new: str, typed: str) -> None:
+def test_what_fits_next_to_the_typing_equals_a_merge(old: str, new: str, typed: str) -> None:
     if old == new:
         return
-    beside = moved(sheet(old, new), text(typed))
+    beside = rebase_sheet(sheet(old, new), text(typed))
     merged = rebase(*(split_lines(text(it) or "") for it in (old, new, typed)))
     assert isinstance(merged, Merged) == ("stale" not in states(beside))
     if isinstance(merged, Merged):
-        assert text_with(text(typed), beside.waiting) == "".join(merged.lines)
+        assert text_with_proposals(text(typed), beside.waiting) == "".join(merged.lines)
 
 
 @given(old=lines, new=lines, order=st.randoms())
-def test_any_order_of_keeping_comes_to_the_whole_change(old: str, new: str, order: object) -> None:
+def test_any_order_of_keeping_gives_the_whole_change(old: str, new: str, order: object) -> None:
     if old == new:
         return
-    sheets: tuple[Sheet, ...] = (sheet(old, new),)
+    sheets: tuple[ProposalSheet, ...] = (sheet(old, new),)
     current = text(old)
     while waiting := [hunk for it in sheets for hunk in it.waiting]:
         hunk = order.choice(waiting)  # type: ignore[attr-defined]
-        after = text_with(current, [hunk])
+        after = text_with_proposals(current, [hunk])
         sheets = tuple(
             part
             for it in sheets
-            for part in (landed(it, [hunk.id], after) if hunk in it.hunks else (moved(it, after),))
+            for part in (
+                mark_written(it, [hunk.id], after) if hunk in it.hunks else (rebase_sheet(it, after),)
+            )
         )
         current = after
     assert current == text(new)

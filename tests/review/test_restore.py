@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agent_ls.review.ledger import FileLedger
-from agent_ls.review.restore import StoredHunk, restore
+from agent_ls.review.restore import StoredHunk, restore_ledger
 from tests.support.ledger_checks import problems
 from tests.support.ledger_stories import Step, closed, shown, story, text, words
 
@@ -19,7 +19,9 @@ def stored(ledger: FileLedger) -> list[StoredHunk]:
 
 
 def restored(ledger: FileLedger, now: str | None, *, is_unchanged: bool = False) -> FileLedger:
-    again = restore("/f", stored(ledger), None if now is None else text(now), is_unchanged=is_unchanged)
+    again = restore_ledger(
+        "/f", stored(ledger), None if now is None else text(now), is_unchanged=is_unchanged
+    )
     assert problems(again) == []
     assert words(again.current) == now
     return again
@@ -126,7 +128,7 @@ def test_what_had_to_be_looked_for_does_not_cost_a_placed_hunk_its_place() -> No
     ledger = story("a b c", ("agent", "a x c"))
     (placed,) = stored(ledger)
     (elsewhere,) = stored(story("b x d", ("agent", "b x x d")))
-    again = restore("/f", [elsewhere, replace(placed, is_placed=True)], text("a x c"))
+    again = restore_ledger("/f", [elsewhere, replace(placed, is_placed=True)], text("a x c"))
     assert problems(again) == []
     assert shown(again) == ["pending c1 @1 b > x"]
     assert closed(again) == ["stale c1"]
@@ -136,7 +138,7 @@ def test_places_that_cannot_be_are_no_reason_to_trust_them() -> None:
     (one,) = stored(story("a b c", ("agent", "a x c")))
     twice = [replace(one, is_placed=True), replace(one, hunk=replace(one.hunk, id="other"), is_placed=True)]
     for now in ("a x c", "x a c", "a"):
-        again = restore("/f", twice, text(now))
+        again = restore_ledger("/f", twice, text(now))
         assert problems(again) == []
         assert words(again.current) == now
         assert closed(again) == ["stale c1", "stale c1"]

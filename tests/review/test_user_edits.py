@@ -1,10 +1,10 @@
-"""What the user types goes into the base or makes a hunk `edited`; undo and redo of an editor are recognised."""
+"""The user's typing is accepted text or makes a hunk `edited`; undo and redo of an editor are recognised."""
 
 from __future__ import annotations
 
 import pytest
 
-from agent_ls.review.user_edits import user_edit
+from agent_ls.review.user_edits import apply_user_edit
 from tests.support.ledger_stories import Step, closed, shown, story, text, words
 
 pytestmark = pytest.mark.req("H6")
@@ -168,11 +168,11 @@ def test_text_typed_after_a_last_line_without_end_ends_it_for_good() -> None:
     assert words(ledger.current) == "a b new"
 
 
-def test_an_edit_tells_only_the_hunks_that_changed() -> None:
+def test_an_edit_reports_only_the_hunks_that_changed() -> None:
     ledger = story("a b c d", ("agent", "A b c d"), ("agent", "A b c D"))
-    assert user_edit(ledger, text("new A b c D")).changed == ()
-    assert [hunk.call_id for hunk in user_edit(ledger, text("A b c Dx")).changed] == ["c2"]
-    assert user_edit(ledger, text("A b c D")).ledger == ledger
+    assert apply_user_edit(ledger, text("new A b c D")).changed == ()
+    assert [hunk.call_id for hunk in apply_user_edit(ledger, text("A b c Dx")).changed] == ["c2"]
+    assert apply_user_edit(ledger, text("A b c D")).ledger == ledger
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One request, one effect: whoever asks again, cancels, or asks twice at once waits for the same work."""
+"""One request, one effect: a repeated, cancelled or simultaneous request waits for the same work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import anyio.lowlevel
 import pytest
 
 from agent_ls.app.errors import NotRunningError
-from agent_ls.server.answers import Answers
-from agent_ls.server.errors import KeyReusedError
+from agent_ls.server.rpc.idempotency import KEPT, Answers
+from agent_ls.server.transport.errors import KeyReusedError
 
 
 class Counter:
-    """Work that can be held up; `count` is how often it was done."""
+    """Work that the test can pause; `count` is the number of runs."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -61,7 +61,7 @@ async def test_a_key_of_another_method_is_refused() -> None:
     assert counter.count == 1
 
 
-async def test_a_failure_is_told_and_may_be_tried_again() -> None:
+async def test_a_failure_is_reported_and_may_be_tried_again() -> None:
     counter = Counter()
     counter.fails = True
     async with anyio.create_task_group() as tasks:
@@ -72,7 +72,7 @@ async def test_a_failure_is_told_and_may_be_tried_again() -> None:
         assert await book.once("s", "k", "agent/x", counter.work) == 2
 
 
-async def test_who_cancels_stops_waiting_and_not_the_work() -> None:
+async def test_cancelling_a_request_stops_the_wait_and_not_the_work() -> None:
     counter = Counter()
     counter.may_end = anyio.Event()
     async with anyio.create_task_group() as tasks:
@@ -84,7 +84,7 @@ async def test_who_cancels_stops_waiting_and_not_the_work() -> None:
         assert await book.once("s", "k", "agent/x", counter.work) == 1
 
 
-async def test_work_that_the_end_of_the_server_cut_is_not_told_as_done() -> None:
+async def test_work_interrupted_by_the_end_of_the_server_is_not_reported_as_done() -> None:
     counter = Counter()
     counter.may_end = anyio.Event()
     refused: list[NotRunningError] = []
@@ -102,3 +102,35 @@ async def test_work_that_the_end_of_the_server_cut_is_not_told_as_done() -> None
             await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
     assert len(refused) == 1
+
+
+@pytest.mark.req("H2", "R5")
+async def test_old_answers_are_forgotten_but_never_unfinished_work() -> None:
+    slow, quick = Counter(), Counter()
+    slow.may_end = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        book = answers(tasks)
+
+        async def ask() -> None:
+            assert await book.once("s", "slow", "agent/x", slow.work) == 1
+
+        tasks.start_soon(ask)
+        await anyio.lowlevel.checkpoint()
+        for number in range(3 * KEPT):
+            assert await book.once("s", f"k{number}", "agent/x", quick.work) == number + 1
+        assert book.count <= KEPT + 1
+        assert await book.once("s", f"k{3 * KEPT - 1}", "agent/x", quick.work) == 3 * KEPT
+        tasks.start_soon(ask)
+        await anyio.lowlevel.checkpoint()
+        slow.may_end.set()
+    assert slow.count == 1
+
+
+@pytest.mark.req("H2", "R5")
+async def test_requests_without_a_key_leave_nothing_behind() -> None:
+    quick = Counter()
+    async with anyio.create_task_group() as tasks:
+        book = answers(tasks)
+        for number in range(KEPT):
+            assert await book.once("s", "", "agent/sessions", quick.work) == number + 1
+        assert book.count == 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from agent_ls.server.ask_to_save import LEAVE, SAVE, AskToSave
+from agent_ls.server.editor.ask_to_save import LEAVE, SAVE, AskToSave
 
 pytestmark = pytest.mark.req("H8", "H17")
 

@@ -11,7 +11,7 @@ PROGRAM = """
 import gc, json, os, sys
 import anyio
 from agent_ls.server.backend import AgentBackend
-from agent_ls.server.framing import FrameParser
+from agent_ls.server.transport.framing import FrameParser
 from agent_ls.server.server import AgentServer, Connection
 
 initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}

@@ -1,4 +1,4 @@
-"""What a client is asked to do: only what it announced, answered once, and no answer is no trouble."""
+"""Requests to a client: only announced ones are sent, each is answered once, and a missing answer has no effect."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.terminal_host import NewTerminal
-from agent_ls.server.client_requests import ClientRequests
-from agent_ls.server.errors import NothingPendingError
-from agent_ls.server.hello import ClientAbilities
+from agent_ls.server.editor.client_requests import ClientRequests
+from agent_ls.server.lsp.capabilities import ClientAbilities
+from agent_ls.server.transport.errors import NothingPendingError
 
 RICH = ClientAbilities(events=True, save=True)
 DOCUMENT = OpenDocument("/a b", 3, "text")
 
 
 class Wire:
-    """Keeps what was sent, and starts nothing by itself."""
+    """Records sent messages, and starts nothing by itself."""
 
     def __init__(
         self, client: ClientAbilities = RICH, session_id: str = "s", deadline_ms: int = 30_000
@@ -43,7 +43,7 @@ class Wire:
     [(ClientAbilities(), "s"), (ClientAbilities(events=True), "s"), (RICH, "")],
     ids=["stock", "cannot save", "not subscribed"],
 )
-async def test_a_client_that_does_not_listen_is_asked_nothing(
+async def test_a_client_without_subscriptions_gets_no_requests(
     client: ClientAbilities, session_id: str
 ) -> None:
     wire = Wire(client, session_id)
@@ -52,7 +52,7 @@ async def test_a_client_that_does_not_listen_is_asked_nothing(
 
 
 @pytest.mark.req("H5")
-async def test_a_terminal_is_asked_of_a_client_that_has_some_and_its_error_is_a_no() -> None:
+async def test_a_terminal_is_requested_from_a_client_with_terminals_and_its_error_is_a_refusal() -> None:
     terminal = NewTerminal("t1", ("python", "start.py"), "/work", "agent-ls")
     assert not Wire().requests.has_terminals
     wire = Wire(ClientAbilities(events=True, terminal=True))
@@ -76,7 +76,7 @@ async def test_a_terminal_is_asked_of_a_client_that_has_some_and_its_error_is_a_
     )
 
 
-async def test_a_save_names_versions_and_ends_with_the_one_answer() -> None:
+async def test_a_save_request_names_versions_and_ends_with_its_one_answer() -> None:
     wire = Wire()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wire.requests.save, [DOCUMENT])
@@ -91,14 +91,14 @@ async def test_a_save_names_versions_and_ends_with_the_one_answer() -> None:
             wire.requests.answer(data["requestId"], {"saved": []}, None)
 
 
-async def test_no_answer_by_the_deadline_is_an_ordinary_outcome_and_a_late_one_is_refused() -> None:
+async def test_a_missing_answer_by_the_deadline_is_a_normal_outcome_and_a_late_one_is_refused() -> None:
     wire = Wire(deadline_ms=0)
     await wire.requests.save([DOCUMENT])
     with pytest.raises(NothingPendingError):
         wire.requests.answer(wire.sent[0]["data"]["requestId"], {}, None)
 
 
-async def test_a_check_of_files_waits_for_nobody() -> None:
+async def test_a_check_time_request_is_not_waited_for() -> None:
     wire = Wire(deadline_ms=0)
     wire.requests.check_time(["/a", "/b"])
     assert wire.sent == []

@@ -12,8 +12,8 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.server.features.configuration import Configuration
-from agent_ls.server.hello import ClientAbilities
-from tests.support.workbench import DEADLINE_S, running
+from agent_ls.server.lsp.capabilities import ClientAbilities
+from tests.support.session_rig import DEADLINE_S, running
 
 
 def sent(**settings: Any) -> dict[str, Any]:
@@ -21,20 +21,20 @@ def sent(**settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.req("H2")
-async def test_settings_sent_while_those_before_are_looked_at_are_the_ones_that_stand(tmp_path: Path) -> None:
-    async with running(tmp_path) as bench:
-        workbench, is_changed = bench.workbench, anyio.Event()
+async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        manager, is_changed = rig.manager, anyio.Event()
 
         async def ask(method: str, params: Any) -> Any:
             raise AssertionError(f"{method} was asked")
 
         configuration = Configuration(
-            workbench,
+            manager,
             ClientAbilities(),
             first={},
             told=(),
             tell=lambda problems: None,
-            folders=lambda: [str(bench.folder)],
+            folders=lambda: [str(rig.folder)],
             ask=ask,
             start=lambda work: None,
         )
@@ -52,19 +52,19 @@ async def test_settings_sent_while_those_before_are_looked_at_are_the_ones_that_
                 anyio.from_thread.run(looks.pop())
             return ()
 
-        workbench.trust.of_editor = of_editor
-        workbench.on_settings = lambda settings: is_changed.set()
+        manager.trust.of_editor = of_editor
+        manager.on_settings = lambda settings: is_changed.set()
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
                 await configuration.changed(sent(maxTurns=1))
-        assert workbench.settings.max_turns == 2
+        assert manager.settings.max_turns == 2
 
 
 @pytest.mark.req("H2")
-async def test_what_makes_a_session_before_the_client_could_be_asked_waits_for_its_answer(
+async def test_creating_a_session_before_the_client_can_be_asked_waits_for_its_settings(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path) as bench, anyio.create_task_group() as group:
+    async with running(tmp_path) as rig, anyio.create_task_group() as group:
         is_settled = anyio.Event()
 
         async def ask(method: str, params: Any) -> Any:
@@ -77,19 +77,19 @@ async def test_what_makes_a_session_before_the_client_could_be_asked_waits_for_i
             group.start_soon(run, work)
 
         configuration = Configuration(
-            bench.workbench,
+            rig.manager,
             ClientAbilities(configuration=True),
             first={},
             told=(),
             tell=lambda problems: None,
-            folders=lambda: [str(bench.folder)],
+            folders=lambda: [str(rig.folder)],
             ask=ask,
             start=start,
         )
 
         async def settle() -> None:
             await configuration.settled()
-            assert bench.workbench.settings.max_turns == 3
+            assert rig.manager.settings.max_turns == 3
             is_settled.set()
 
         group.start_soon(settle)

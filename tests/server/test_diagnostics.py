@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.loop.editor_events import DiagnosedFile, EditNews
-from agent_ls.server.diagnostics import MAX_MESSAGE_CHARS, MAX_TOLD, Diagnostics
+from agent_ls.loop.events.editor import DiagnosedFile, EditNews
+from agent_ls.server.editor.diagnostics import MAX_MESSAGE_CHARS, MAX_TOLD, Diagnostics
 from agent_ls.server.protocol import Diagnostic
 
 PATH, URI = "/p/a.py", "file:///p/a.py"
@@ -68,7 +68,7 @@ async def test_what_is_new_is_told_with_its_place_and_who_says_so() -> None:
         ["import os", "bad()"],
     )
     assert told.splitlines() == [
-        "[New problems that the editor's tools tell after this edit:]",
+        "[New problems that the editor reports after this edit:]",
         "a.py:1: warning: odd (lint E1)",
     ]
 
@@ -117,8 +117,8 @@ async def test_at_the_limit_it_tells_what_is_known_and_that_it_is_not_final() ->
     told = news.text
     assert news.files == (DiagnosedFile(PATH, 1, is_settled=False),)
     assert "a.py:1: error: no such name" in told
-    assert told.endswith("[The editor's tools have not finished checking a.py.]")
-    assert "have not finished" in (await editor.diagnostics.watch([PATH], shown)()).text
+    assert told.endswith("[The editor has not finished checking a.py.]")
+    assert "has not finished" in (await editor.diagnostics.watch([PATH], shown)()).text
 
 
 @pytest.mark.req("H12")
@@ -142,7 +142,7 @@ async def test_other_programs_words_are_one_line_each_and_cut() -> None:
 
 def test_problems_of_a_file_or_of_all_are_told_errors_first() -> None:
     editor = Editor("a", "b")
-    assert editor.diagnostics.told(None, shown) == "The editor's tools tell no problems."
+    assert editor.diagnostics.told(None, shown) == "The editor's tools report no problems."
     editor.publish(problem(1, "weak", 4), problem(0, "bad"))
     editor.diagnostics.publish("file:///p/z.py", None, [problem(8, "far")], settled=True)
     editor.diagnostics.publish("untitled:1", None, [problem(0)], settled=True)

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from lsprotocol import types as lsp
 
 from agent_ls.environments.editor_host import LineEdit
-from agent_ls.server import from_lsp, to_lsp
-from agent_ls.server.documents import Documents, SyncedDocument
-from agent_ls.server.hello import ClientAbilities, Encoding
+from agent_ls.server.lsp import from_lsp, to_lsp
+from agent_ls.server.lsp.capabilities import ClientAbilities, Encoding
+from agent_ls.server.lsp.documents import Documents, SyncedDocument
 from agent_ls.text import split_lines
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")

@@ -1,4 +1,6 @@
-"""Edits of open documents: believed when seen, whatever the editor answers, and never at the cost of the user's."""
+"""Edits of open documents: they count when the text contains them, whatever the editor answers, and never
+lose user text.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import pytest
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.editor_host import EditorHost, LineEdit, OpenDocument
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
-from agent_ls.server.editor_host import LspEditorHost
+from agent_ls.server.editor.host import MAX_DOCUMENT_CHARS, LspEditorHost
 from tests.support.lying_editor import (
     EGLOT,
     HELIX,
@@ -50,8 +52,8 @@ class NoActions:
     def runs_in(self, terminal_id: str, call_id: str) -> None: ...
 
 
-class Desk:
-    """An editor with one open document, the host, and who listens."""
+class HostRig:
+    """An editor with one open document, its host, and a listener."""
 
     def __init__(self, editor: LyingEditor) -> None:
         self.editor = editor
@@ -62,15 +64,15 @@ class Desk:
     async def edit(self, *edits: LineEdit, call: Attribution = CALL) -> OpenDocument:
         document = self.host.open_document(PATH)
         assert document
-        return await self.host.apply_edit(document, edits, call)
+        return (await self.host.apply_edit(document, edits, call)).document
 
 
 @asynccontextmanager
-async def desk(manners: Manners, text: str = "one\ntwo\nthree\n") -> AsyncIterator[Desk]:
+async def host_rig(manners: Manners, text: str = "one\ntwo\nthree\n") -> AsyncIterator[HostRig]:
     time = VirtualTime()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(time.run)
-        found = Desk(LyingEditor(tasks, manners, sleep=time.sleep))
+        found = HostRig(LyingEditor(tasks, manners, sleep=time.sleep))
         found.editor.open(text)
         yield found
         await found.editor.tell_all()
@@ -78,8 +80,8 @@ async def desk(manners: Manners, text: str = "one\ntwo\nthree\n") -> AsyncIterat
         tasks.cancel_scope.cancel()
 
 
-async def test_the_host_keeps_the_contract_of_its_seam() -> None:
-    async with desk(VSCODE) as found:
+async def test_the_host_fulfils_the_contract_of_its_interface() -> None:
+    async with host_rig(VSCODE) as found:
         host: EditorHost = found.host
         assert host.open_document("/project/other.txt") is None
         assert [document.path for document in host.open_documents()] == [PATH]
@@ -87,21 +89,21 @@ async def test_the_host_keeps_the_contract_of_its_seam() -> None:
 
 @pytest.mark.req("H4")
 @every_editor
-async def test_an_edit_is_applied_and_told_once_it_is_seen(manners: Manners) -> None:
-    async with desk(manners) as found:
+async def test_an_edit_is_applied_and_reported_when_the_text_contains_it(manners: Manners) -> None:
+    async with host_rig(manners) as found:
         after = await found.edit(LineEdit(1, 2, "2\n"), LineEdit(3, 3, "four\n"))
         assert after.text == found.editor.text == "one\n2\nthree\nfour\n"
         assert after.version == found.editor.version
         assert found.listener.told == [("agent", "one\ntwo\nthree\n", after.text)]
         (request,) = found.editor.requests
-        # Neovim would print it, and stop at "Press ENTER" when there are several.
+        # Neovim would print it, and stop at "Press ENTER" if there are several.
         assert request["params"].get("label") == (None if manners is NEOVIM else "write a.txt")
 
 
 @pytest.mark.req("H4")
 @every_editor
-async def test_typing_while_the_edit_is_on_its_way_is_the_users_and_stays(manners: Manners) -> None:
-    async with desk(manners) as found:
+async def test_text_typed_during_an_edit_is_a_user_change_and_stays(manners: Manners) -> None:
+    async with host_rig(manners) as found:
         found.editor.on_request = lambda: found.editor.type(0, "X")
         try:
             await found.edit(LineEdit(2, 3, "3\n"))
@@ -115,8 +117,8 @@ async def test_typing_while_the_edit_is_on_its_way_is_the_users_and_stays(manner
 
 
 @pytest.mark.req("H4")
-async def test_an_edit_of_an_old_text_is_not_even_sent() -> None:
-    async with desk(VSCODE) as found:
+async def test_an_edit_of_an_old_text_is_not_sent() -> None:
+    async with host_rig(VSCODE) as found:
         document = found.host.open_document(PATH)
         assert document
         found.editor.type(0, "X")
@@ -126,8 +128,8 @@ async def test_an_edit_of_an_old_text_is_not_even_sent() -> None:
 
 
 @pytest.mark.req("H4")
-async def test_an_edit_that_is_dropped_and_answered_as_applied_is_stale() -> None:
-    async with desk(NEOVIM) as found:
+async def test_a_dropped_edit_answered_as_applied_is_stale() -> None:
+    async with host_rig(NEOVIM) as found:
         found.editor.on_request = lambda: found.editor.type(0, "X")
         with pytest.raises(StaleFileError):
             await found.edit(LineEdit(1, 2, ""))
@@ -140,17 +142,17 @@ async def test_an_edit_that_is_dropped_and_answered_as_applied_is_stale() -> Non
     [Manners(answers=False, stale="refuse"), Manners(stale="error"), Manners(stale="refuse")],
     ids=["silent", "error", "refusal"],
 )
-async def test_an_edit_that_never_shows_is_refused_with_the_reason(manners: Manners) -> None:
-    async with desk(manners) as found:
-        found.editor.version += 1  # it thinks that each edit is stale, and has nothing new to tell
+async def test_an_edit_that_never_appears_is_refused_with_the_reason(manners: Manners) -> None:
+    async with host_rig(manners) as found:
+        found.editor.version += 1  # the editor treats each edit as stale, and has no change to report
         with pytest.raises(EditRefusedError, match=r"a\.txt"):
             await found.edit(LineEdit(1, 2, ""))
         assert found.listener.told == []
         found.editor.version -= 1
 
 
-async def test_an_edit_of_a_document_that_is_closed_meanwhile_is_refused() -> None:
-    async with desk(NEOVIM) as found:
+async def test_an_edit_of_a_document_closed_in_between_is_refused() -> None:
+    async with host_rig(NEOVIM) as found:
         found.editor.on_request = found.editor.close_document
         with pytest.raises(EditRefusedError, match="closed"):
             await found.edit(LineEdit(1, 2, ""))
@@ -161,13 +163,13 @@ async def test_an_edit_of_a_document_that_is_closed_meanwhile_is_refused() -> No
 
 
 async def test_an_edit_that_changes_nothing_is_not_sent() -> None:
-    async with desk(VSCODE) as found:
+    async with host_rig(VSCODE) as found:
         assert (await found.edit(LineEdit(0, 1, "one\n"))).version == 1
         assert found.editor.requests == []
 
 
-async def test_two_edits_of_one_document_go_one_after_the_other() -> None:
-    async with desk(NEOVIM, "1\n2\n3\n4\n") as found:
+async def test_two_edits_of_one_document_run_one_after_the_other() -> None:
+    async with host_rig(NEOVIM, "1\n2\n3\n4\n") as found:
 
         async def change(line: int) -> None:
             while True:
@@ -184,8 +186,8 @@ async def test_two_edits_of_one_document_go_one_after_the_other() -> None:
 
 
 @pytest.mark.req("L16")
-async def test_a_cancelled_edit_settles_before_the_cancellation_goes_on() -> None:
-    async with desk(NEOVIM) as found:
+async def test_a_cancelled_edit_settles_before_the_cancellation_continues() -> None:
+    async with host_rig(NEOVIM) as found:
         with anyio.CancelScope() as scope:
             found.editor.on_request = scope.cancel
             await found.edit(LineEdit(1, 2, "2\n"))
@@ -193,8 +195,8 @@ async def test_a_cancelled_edit_settles_before_the_cancellation_goes_on() -> Non
 
 
 @pytest.mark.req("H6")
-async def test_an_edit_without_a_call_is_a_verdict_of_the_ledger() -> None:
-    async with desk(VSCODE) as found:
+async def test_an_edit_without_a_call_is_a_decision_of_the_review() -> None:
+    async with host_rig(VSCODE) as found:
         await found.edit(LineEdit(1, 2, ""), call=Attribution("s", label="undo"))
         assert [who for who, _, _ in found.listener.told] == ["undo"]
 
@@ -202,9 +204,9 @@ async def test_an_edit_without_a_call_is_a_verdict_of_the_ledger() -> None:
 @pytest.mark.req("H4")
 @every_editor
 @pytest.mark.parametrize("seed", range(40))
-async def test_nothing_that_the_user_types_is_lost_while_the_agent_edits(manners: Manners, seed: int) -> None:
+async def test_no_typed_text_is_lost_while_the_agent_edits(manners: Manners, seed: int) -> None:
     chance = random.Random(seed)
-    async with desk(manners, "".join(f"line {number} 😋\n" for number in range(12))) as found:
+    async with host_rig(manners, "".join(f"line {number} 😋\n" for number in range(12))) as found:
         typed: list[str] = []
         applied: list[str] = []
 
@@ -212,7 +214,7 @@ async def test_nothing_that_the_user_types_is_lost_while_the_agent_edits(manners
             for number in range(25):
                 await found.editor._sleep(chance.choice([0.0, 0.005, 0.05, 0.2, 0.6]))
                 mark = chr(0x4E00 + number)
-                # Not into the middle of what the agent writes: whoever cuts a word in two has changed it.
+                # Not inside the text that the agent writes: a user who splits a word has changed it.
                 places = [0, *(at + 1 for at, char in enumerate(found.editor.text) if char in "\n😋")]
                 found.editor.type(chance.choice(places), mark + chance.choice(["", "\n"]))
                 typed.append(mark)
@@ -228,7 +230,7 @@ async def test_nothing_that_the_user_types_is_lost_while_the_agent_edits(manners
                     after = await found.host.apply_edit(document, [LineEdit(line, line, mark + "\n")], CALL)
                 except (StaleFileError, EditRefusedError):
                     continue
-                assert mark in after.text
+                assert mark in after.document.text
                 applied.append(mark)
 
         async with anyio.create_task_group() as tasks:
@@ -243,7 +245,7 @@ async def test_nothing_that_the_user_types_is_lost_while_the_agent_edits(manners
 
 
 @pytest.mark.req("H4")
-async def test_a_document_opened_by_another_name_of_the_file_is_found(tmp_path: Path) -> None:
+async def test_a_document_opened_under_another_name_of_the_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     async with anyio.create_task_group() as tasks:
@@ -254,7 +256,7 @@ async def test_a_document_opened_by_another_name_of_the_file_is_found(tmp_path: 
 
 
 @pytest.mark.req("H4", "R5")
-async def test_a_document_that_is_open_by_two_names_is_found_while_one_of_them_is(tmp_path: Path) -> None:
+async def test_a_document_open_under_two_names_is_found_while_one_is_open(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     (tmp_path / "first").symlink_to(path)
     (tmp_path / "second").symlink_to(path)
@@ -274,8 +276,8 @@ async def test_a_document_that_is_open_by_two_names_is_found_while_one_of_them_i
 
 
 @pytest.mark.req("H4", "R5")
-async def test_an_edit_of_an_old_text_is_not_sent_to_an_editor_that_counts_no_versions() -> None:
-    async with desk(Manners(counts=False)) as found:
+async def test_an_edit_of_an_old_text_is_not_sent_to_an_editor_without_versions() -> None:
+    async with host_rig(Manners(counts=False)) as found:
         document = found.host.open_document(PATH)
         assert document
         found.editor.type(0, "zero\n")
@@ -287,7 +289,7 @@ async def test_an_edit_of_an_old_text_is_not_sent_to_an_editor_that_counts_no_ve
 
 @pytest.mark.req("H4", "R5")
 @pytest.mark.parametrize("change", [{"text": None}, {"text": 5}, {}, None, "text"])
-async def test_a_change_without_a_text_is_none(tmp_path: Path, change: object) -> None:
+async def test_a_notification_without_changes_is_not_a_change(tmp_path: Path, change: object) -> None:
     path = tmp_path / "a.txt"
     async with anyio.create_task_group() as tasks:
         editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
@@ -298,14 +300,14 @@ async def test_a_change_without_a_text_is_none(tmp_path: Path, change: object) -
 
 
 @pytest.mark.req("H4", "R5")
-async def test_a_document_of_which_a_change_could_not_be_read_is_not_edited_until_it_is_opened_again(
+async def test_a_document_with_an_unreadable_change_is_not_edited_until_its_whole_text_is_known(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.txt"
     async with anyio.create_task_group() as tasks:
         editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
         host = editor.server.host
-        editor.tell(NO_CHANGE)  # of a document that is not open nothing is known in any case
+        editor.tell(NO_CHANGE)  # a document that is not open has no known text anyway
         assert host.blocked(str(path)) == ""
         editor.open("text\n")
         document = host.open_document(str(path))
@@ -315,8 +317,12 @@ async def test_a_document_of_which_a_change_could_not_be_read_is_not_edited_unti
             await host.apply_edit(document, [LineEdit(0, 1, "new\n")], CALL)
         assert host.open_document(str(path)) is None
         assert "open it again" in host.blocked(str(path)), "and not behind its back either"
-        editor.type(0, "more ")
+        editor.tell({"range": _range(0, 2), "text": "more "})
         assert host.open_document(str(path)) is None
+        editor.type(0, "all ")
+        known = host.open_document(str(path))
+        assert known and known.text == editor.text and host.blocked(str(path)) == ""
+        editor.tell(NO_CHANGE)
         editor.close_document()
         assert host.blocked(str(path)) == ""
         editor.open("text\n")
@@ -341,7 +347,7 @@ def _range(end_line: int, end_character: int) -> dict[str, dict[str, int]]:
         ({"range": _range(0, 2**63), "text": "ce"}, "once\ntwo\n"),
     ],
 )
-async def test_a_change_that_is_not_quite_as_the_protocol_has_it_is_made_as_it_is_meant(
+async def test_a_slightly_invalid_change_is_applied_as_intended(
     tmp_path: Path, change: object, text: str
 ) -> None:
     path = tmp_path / "a.txt"
@@ -353,7 +359,7 @@ async def test_a_change_that_is_not_quite_as_the_protocol_has_it_is_made_as_it_i
         assert found and (found.text, found.version) == (text, editor.version)
 
 
-async def test_a_file_that_is_open_unsynced_with_changes_is_blocked(tmp_path: Path) -> None:
+async def test_an_open_unsynced_file_with_changes_is_not_edited(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     path.write_text("x")
     async with anyio.create_task_group() as tasks:
@@ -363,3 +369,21 @@ async def test_a_file_that_is_open_unsynced_with_changes_is_blocked(tmp_path: Pa
         assert "unsaved" in host.blocked(str(path))
         host.editor_state([])
         assert host.blocked(str(path)) == ""
+
+
+@pytest.mark.req("H4", "R5")
+async def test_a_document_that_is_too_large_is_not_edited_and_the_server_continues(tmp_path: Path) -> None:
+    path = tmp_path / "big.txt"
+    async with anyio.create_task_group() as tasks:
+        editor = LyingEditor(tasks, VSCODE, uri=path.as_uri())
+        host = editor.server.host
+        editor.open("x" * MAX_DOCUMENT_CHARS)
+        assert host.open_document(str(path)) and host.blocked(str(path)) == ""
+        editor.type(0, "y")
+        assert host.open_document(str(path)) is None
+        assert "too large to edit: more than 50 MiB" in host.blocked(str(path))
+        editor.type(0, "", 2)
+        found = host.open_document(str(path))
+        assert found and len(found.text) == MAX_DOCUMENT_CHARS - 1 and host.blocked(str(path)) == ""
+        editor.close_document()
+        assert host.open_document(str(path)) is None and host.blocked(str(path)) == ""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.server.editor_view import MAX_VISIBLE, EditorView, Selected
+from agent_ls.server.editor.view import MAX_VISIBLE, EditorView, Selected
 from agent_ls.server.protocol import EditorSelection
 
 A, B = "file:///p/a.py", "file:///p/b.py"

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pygls.exceptions import JsonRpcInternalError, JsonRpcMethodNotFound
 
 import agent_ls
-from agent_ls.server.errors import CODES, INTERNAL, KINDS_BY_CLASS, kind_of, response_error
+from agent_ls.app.errors import AppError
+from agent_ls.app.store_errors import store_errors
+from agent_ls.server.transport.errors import CODES, INTERNAL, KINDS_BY_CLASS, kind_of, response_error
 
 # Packages whose errors can come through a request.
 LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "store")
 
 # Never let out of their package, by name, with where they are caught.
 INTERNAL_ONLY = {
-    "ArgumentsError": "loop/dispatch.py makes a tool result of it",
-    "FrameError": "server/io.py ends the connection",
+    "ArgumentsError": "loop/calls/dispatch.py makes a tool result of it",
+    "FrameError": "server/transport/io.py ends the connection",
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",
-    "YamlError": "app/cli_tools.py makes a problem of it, with file and line",
+    "TooManyFilesError": "app/permissions/paths.py asks the user about the command instead",
+    "BadImageError": "acp/prompts.py and server/rpc/inputs.py make errors of their own of it",
+    "FrontMatterError": "app/skills makes a problem of it, with the file",
+    "UnreadableFileError": "app/skills makes a problem of it, with the file",
+    "YamlError": "app/tools/yaml_tools.py makes a problem of it, with file and line",
     "ListenError": "of agent-ls serve --tcp and --ws, which say it and exit",
     "NoAnswerError": "the language tools of agent_ls/tools make a result of it",
-    "NotDoneError": "server/client_requests.py and server/language.py go on without the client",
+    "NotDoneError": "server/editor/client_requests.py and server/editor/language.py go on without the client",
     "RequestError": "the base of those with a kind",
+    "RemoteCancelledError": "environments/far/connection.py raises the caller's own cancellation instead",
+    "PlaceNameError": "cli and app/settings make errors of their own of it",
+    "ValueFault": "environments/far/connection.py ends the connection with an EnvironmentLostError",
 }
 
 
@@ -51,7 +62,9 @@ def test_every_error_of_ours_has_a_code_or_never_gets_out() -> None:
         for cls in our_errors()
         if cls.__name__ not in INTERNAL_ONLY and kind_of(cls.__new__(cls)) not in CODES
     )
-    assert missing == [], "give these a `kind` with a row in server/errors.py, or say why they never get out"
+    assert missing == [], (
+        "give these a `kind` with a row in server/transport/errors.py, or say why they never get out"
+    )
 
 
 def test_codes_are_ours_and_distinct() -> None:
@@ -82,3 +95,20 @@ def test_a_fault_of_ours_tells_nothing_of_the_inside(error: Exception) -> None:
 def test_an_error_of_the_protocol_keeps_its_code_without_its_data() -> None:
     told = response_error(JsonRpcMethodNotFound("unknown", data={"traceback": ["line"]}))
     assert (told.code, told.data) == (-32601, None)
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_limit_of_open_files_is_named_and_no_bug(number: int) -> None:
+    answer = response_error(OSError(number, "Too many open files"))
+    told: Any = answer.data
+    assert "limit of open files" in answer.message
+    assert "bug" not in answer.message
+    assert "ulimit" in told["hint"]
+
+
+@pytest.mark.req("R5")
+def test_a_session_that_cannot_be_opened_for_lack_of_files_says_so() -> None:
+    with pytest.raises(AppError, match="limit of open files") as caught, store_errors("s-1"):
+        raise OSError(errno.EMFILE, "Too many open files")
+    assert "ulimit" in caught.value.hint

@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.loop.events import Delta as PartDelta, Title
+from agent_ls.loop.events.types import Delta as PartDelta, Title
 from agent_ls.loop.session import Session
-from agent_ls.server.event_sender import MAX_WAITING, EventSenders
+from agent_ls.server.rpc.event_sender import MAX_WAITING, EventSenders
 from tests.support.fake_provider import FakeProvider
 from tests.support.sessions import make_session
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.server.foreign_locks import held_elsewhere
+from agent_ls.server.editor.foreign_locks import held_elsewhere
 
 DEAD_PID = 2**22 + 1  # above the largest process id of Linux
 
@@ -23,10 +23,10 @@ def vim_swap(pid: int, *, modified: bool, host: str = "") -> bytes:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (vim_swap(os.getpid(), modified=True), "Vim"),
+        (vim_swap(os.getpid(), modified=True), "another Vim"),
         (vim_swap(os.getpid(), modified=False), ""),
         (vim_swap(DEAD_PID, modified=True), ""),
-        (vim_swap(DEAD_PID, modified=True, host="elsewhere"), "Vim"),
+        (vim_swap(DEAD_PID, modified=True, host="elsewhere"), "another Vim"),
         (b"b0", ""),
         (b"something else" * 500, ""),
     ],

@@ -1,11 +1,11 @@
-"""Frames: any chunking gives the same bodies, and a bad header is told after the bodies before it."""
+"""Frames: any chunking gives the same bodies, and a bad header is reported after the bodies before it."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.server.framing import MAX_HEADER_BYTES, FrameError, FrameParser, frame
+from agent_ls.server.transport.framing import MAX_HEADER_BYTES, FrameError, FrameParser, frame
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5), st.data())
@@ -19,7 +19,7 @@ def test_any_chunking_gives_the_same_bodies(bodies: list[bytes], data: st.DataOb
     assert found == bodies
 
 
-def test_a_message_byte_by_byte_and_a_tail_that_is_missing() -> None:
+def test_a_message_is_read_byte_by_byte_and_a_missing_end_is_waited_for() -> None:
     parser = FrameParser()
     stream = frame(b"{}") + frame(b"more")[:-1]
     assert [body for byte in stream for body in parser.feed(bytes([byte]))] == [b"{}"]
@@ -55,7 +55,7 @@ def test_headers_of_the_protocol_are_read(header: bytes) -> None:
         (b"Content-Type: a; charset=latin-1\r\nContent-Length: 2\r\n\r\n", "UTF-8"),
     ],
 )
-def test_a_bad_header_is_told_after_the_bodies_before_it(header: bytes, reason: str) -> None:
+def test_a_bad_header_is_reported_after_the_bodies_before_it(header: bytes, reason: str) -> None:
     found: list[bytes] = []
     with pytest.raises(FrameError, match=reason):
         for body in FrameParser(max_body_bytes=100).feed(frame(b"first") + header):

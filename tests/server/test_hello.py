@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from agent_ls.server import protocol
-from agent_ls.server.hello import PROTOCOL_VERSION, ClientAbilities, client_abilities, initialize_result
+from agent_ls.server.lsp.capabilities import (
+    PROTOCOL_VERSION,
+    ClientAbilities,
+    client_abilities,
+    initialize_result,
+)
 from agent_ls.server.start import early_answer
 from tests.support.framed_client import CAPABILITIES, CLIENT_INFO
 
@@ -31,6 +36,8 @@ def params(editor: str, **more: Any) -> dict[str, Any]:
                 review=True,
                 approvals=True,
                 apply_edit_announced=True,
+                renames_files=True,
+                deletes_files=True,
                 save=True,
                 configuration=True,
                 work_done_progress=True,
@@ -136,3 +143,28 @@ def test_the_early_answer_is_the_answer_of_the_server() -> None:
 
 def test_the_versions_told_and_spoken_are_the_same() -> None:
     assert PROTOCOL_VERSION == protocol.VERSION
+
+
+@pytest.mark.req("H4")
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (
+            {"documentChanges": True, "resourceOperations": ["rename", "delete"], "failureHandling": "abort"},
+            (True, True),
+        ),
+        ({"documentChanges": True, "resourceOperations": ["rename", "delete"]}, (True, False)),
+        ({"resourceOperations": ["rename", "delete"], "failureHandling": "abort"}, (False, False)),
+        (
+            {"documentChanges": True, "resourceOperations": "rename", "failureHandling": "abort"},
+            (False, False),
+        ),
+        ({"documentChanges": True, "resourceOperations": [1, None], "failureHandling": 5}, (False, False)),
+        ({}, (False, False)),
+    ],
+)
+def test_operations_on_files_are_those_that_a_version_guards(
+    edit: dict[str, object], expected: tuple[bool, bool]
+) -> None:
+    client = client_abilities({"capabilities": {"workspace": {"workspaceEdit": edit}}})
+    assert (client.renames_files, client.deletes_files) == expected

@@ -1,4 +1,4 @@
-"""What a user sends becomes one text and images; what is none of that is named."""
+"""The parts of a user's message become one text and images; invalid parts are reported."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.server.errors import InvalidParamsError, UnknownCommandError
-from agent_ls.server.inputs import text_and_images
 from agent_ls.server.protocol import (
     CommandInput,
     DiagnosticsInput,
@@ -19,6 +17,8 @@ from agent_ls.server.protocol import (
     SelectionInput,
     TextInput,
 )
+from agent_ls.server.rpc.inputs import text_and_images
+from agent_ls.server.transport.errors import BadInputError, UnknownCommandError
 
 
 def told(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
@@ -45,11 +45,11 @@ def told(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
         ),
     ],
 )
-def test_parts_are_told_to_the_model_as_text(parts: list[InputPart], text: str) -> None:
+def test_parts_become_text_for_the_model(parts: list[InputPart], text: str) -> None:
     assert told(parts) == (text, ())
 
 
-def test_an_image_is_bytes_and_needs_no_text() -> None:
+def test_an_image_becomes_bytes_and_needs_no_text() -> None:
     parts = [ImageInput(media_type="image/png", data="AAE=")]
     assert told(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
 
@@ -57,18 +57,18 @@ def test_an_image_is_bytes_and_needs_no_text() -> None:
 @pytest.mark.parametrize(
     ("part", "reason"),
     [
-        (TextInput(text=" \n"), "no text"),
-        (ImageInput(media_type="image/png", data="?"), "base64"),
+        (TextInput(text=" \n"), "empty"),
+        (ImageInput(media_type="image/png", data="?"), "damaged"),
         (ImageInput(media_type="image/svg+xml", data=""), r"image/svg\+xml"),
     ],
 )
-def test_what_is_no_input_is_refused_by_name(part: InputPart, reason: str) -> None:
-    with pytest.raises(InvalidParamsError, match=reason):
+def test_invalid_parts_are_refused_by_name(part: InputPart, reason: str) -> None:
+    with pytest.raises(BadInputError, match=reason):
         told([part])
 
 
 @pytest.mark.req("T12")
-def test_a_command_begins_with_what_was_typed_and_says_what_to_do() -> None:
+def test_a_command_prompt_begins_with_the_typed_text_and_has_its_instructions() -> None:
     text, _ = told([CommandInput(name="tests", arguments=" of the cart "), FileInput(uri="file:///a.py")])
     first, *rest = text.split("\n\n")
     assert first == "/tests of the cart"
@@ -78,7 +78,7 @@ def test_a_command_begins_with_what_was_typed_and_says_what_to_do() -> None:
 
 
 @pytest.mark.req("X6", "R6")
-def test_selection_of_an_ignored_file_is_not_told_and_a_secret_in_another_is_taken_out() -> None:
+def test_a_selection_of_an_ignored_file_is_left_out_and_a_secret_is_redacted() -> None:
     parts = [
         SelectionInput(uri=f"file:///{name}", start_line=0, end_line=1, text=f"{name} sesame")
         for name in ("hidden.txt", "a.txt")

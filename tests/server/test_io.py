@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.server.io import ByteCount, ThreadWriter
+from agent_ls.server.transport.io import ByteCount, ThreadWriter
 
 DEADLINE_S = 30.0
 

@@ -1,4 +1,4 @@
-"""What a client answers about code, made values of: positions, kinds, versions; nonsense is no answer."""
+"""Parse a client's answers about code: positions, kinds, versions; invalid answers count as none."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from agent_ls.environments.language_host import (
     Symbol,
     TextChange,
 )
-from agent_ls.server.client_requests import NotDoneError
-from agent_ls.server.diagnostics import MAX_FILES, Diagnostics
-from agent_ls.server.hello import ClientAbilities
-from agent_ls.server.language import DEADLINE_MS, EditorLanguage
+from agent_ls.server.editor.client_requests import NotDoneError
+from agent_ls.server.editor.diagnostics import MAX_FILES, Diagnostics
+from agent_ls.server.editor.language import DEADLINE_MS, EditorLanguage
+from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.protocol import Diagnostic
 
 RICH = ClientAbilities(events=True, language=True, diagnostics=True)
@@ -51,7 +51,7 @@ class Client:
 
 
 @pytest.mark.req("T14")
-async def test_a_place_is_asked_about_by_uri_and_answered_as_a_path_where_it_is_a_file() -> None:
+async def test_a_position_is_sent_with_a_uri_and_answered_as_a_path_for_files() -> None:
     here = {"uri": "file:///p/a%20b.py", "startLine": 1, "startCharacter": 2, "endLine": 1}
     client = Client({"locations": [here, {**here, "uri": "jdt://x/A.class"}], "truncated": True})
 
@@ -65,7 +65,7 @@ async def test_a_place_is_asked_about_by_uri_and_answered_as_a_path_where_it_is_
 
 
 @pytest.mark.req("T14")
-async def test_symbols_have_kinds_in_words_and_unknown_kinds_are_symbols() -> None:
+async def test_symbols_have_kinds_by_name_and_unknown_kinds_are_symbols() -> None:
     one = {"uri": "file:///p/a.py", "startLine": 1, "endLine": 3, "name": "f", "kind": 12}
     client = Client({"symbols": [{**one, "container": "C", "depth": 1}, {**one, "kind": 99}]})
     place = Place("/p/a.py", 1)
@@ -79,7 +79,7 @@ async def test_symbols_have_kinds_in_words_and_unknown_kinds_are_symbols() -> No
 
 
 @pytest.mark.req("T14")
-async def test_changes_of_an_open_document_are_of_its_version_or_stale() -> None:
+async def test_edits_of_an_open_document_have_its_version_or_are_stale() -> None:
     def answered(version: int | None) -> Client:
         closed = {"uri": "file:///p/c.py", "edits": [EDIT]}
         empty = {"uri": "file:///p/e.py", "edits": []}
@@ -115,7 +115,7 @@ async def test_changes_of_an_open_document_are_of_its_version_or_stale() -> None
     ],
     ids=["empty", "null", "text", "list", "no uri", "negative", "half", "huge", "many", "error"],
 )
-async def test_an_answer_of_another_shape_is_no_answer_in_one_short_line(answer: Any) -> None:
+async def test_an_invalid_answer_counts_as_none_with_a_short_reason(answer: Any) -> None:
     with pytest.raises(NoAnswerError) as error:
         await Client(answer).language.definition(SPOT)
 
@@ -123,7 +123,7 @@ async def test_an_answer_of_another_shape_is_no_answer_in_one_short_line(answer:
 
 
 @pytest.mark.req("T14")
-async def test_a_client_is_only_asked_what_it_announced() -> None:
+async def test_a_client_gets_only_requests_that_it_announced() -> None:
     for abilities in (ClientAbilities(), ClientAbilities(events=True)):
         assert Client({}, abilities).language.answers() == frozenset()
     told = Client({}, ClientAbilities(events=True, diagnostics=True))
@@ -138,7 +138,7 @@ async def test_a_client_is_only_asked_what_it_announced() -> None:
 
 
 @pytest.mark.req("T14", "H12")
-async def test_problems_that_are_asked_for_take_the_place_of_those_that_were_told() -> None:
+async def test_pulled_diagnostics_replace_reported_ones() -> None:
     client = Client({"files": [{"uri": "file:///p/c.py", "items": [], "settled": False}]})
     problem = Diagnostic(start_line=0, end_line=0, severity=2, message="odd", source="lint", code=7)
     client.known.publish("file:///p/a.py", 4, [problem], settled=True)
@@ -155,14 +155,14 @@ async def test_problems_that_are_asked_for_take_the_place_of_those_that_were_tol
 
 
 @pytest.mark.req("H12")
-async def test_an_edit_waits_for_the_problems_that_are_asked_for_and_no_longer_when_none_come() -> None:
+async def test_an_edit_waits_for_pulled_diagnostics_and_not_longer() -> None:
     for answer, words in (
         (
             {"files": [{"uri": "file:///p/a.py", "version": 4, "items": [{**EDIT, "message": "odd"}]}]},
             "a.py:1: error: odd",
         ),
-        ("gone", "have not finished checking"),
-        ({"files": "x"}, "have not finished checking"),
+        ("gone", "has not finished checking"),
+        ({"files": "x"}, "has not finished checking"),
     ):
         client = Client(answer, ClientAbilities(events=True, language=True))
         client.known.limit_ms = 60_000
@@ -172,7 +172,7 @@ async def test_an_edit_waits_for_the_problems_that_are_asked_for_and_no_longer_w
 
 
 @pytest.mark.req("R5")
-def test_a_client_that_tells_of_very_many_files_is_not_kept_in_whole() -> None:
+def test_diagnostics_of_very_many_files_are_limited() -> None:
     known = Client().known
     item = Diagnostic(start_line=0, end_line=0, message="x")
     for number in range(MAX_FILES + 10):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.server.saving import Savable, SavePolicy, unsaved_note
+from agent_ls.server.editor.saving import Savable, SavePolicy, unsaved_note
 
 
 class Buffer:

@@ -9,17 +9,18 @@ from typing import Any, get_args
 import anyio
 import pytest
 
+from agent_ls.acp.extension_types import extension_schema
 from agent_ls.environments import effects
 from agent_ls.environments.effects import Effect
-from agent_ls.llm.schema_check import misfit
-from agent_ls.loop.approval import effect_json
-from agent_ls.loop.event_codec import decode
-from agent_ls.loop.events import RecordedEvent
-from agent_ls.loop.items import ItemFold
-from agent_ls.server import to_wire
+from agent_ls.llm.schema_check import find_schema_error
+from agent_ls.loop.calls.approval import SELDOM, effect_json
+from agent_ls.loop.events.codec import decode
+from agent_ls.loop.events.items import ItemFold
+from agent_ls.loop.events.types import RecordedEvent
 from agent_ls.server.assembly import ROUTES
-from agent_ls.server.errors import CODES
 from agent_ls.server.protocol import ASKED
+from agent_ls.server.rpc import to_wire
+from agent_ls.server.transport.errors import CODES
 from tests.docs.pages import read as read_page, table
 from tests.support.wire_schema import schema, whole
 from tests.test_protocol_golden import REQUESTS, SESSION, read
@@ -36,9 +37,9 @@ ITEM = whole(SCHEMA["$defs"]["Item"])
 def test_a_golden_request_and_its_answer_fit_the_schema(example: dict[str, Any]) -> None:
     method, params, result = example["method"], example["params"], example["result"]
 
-    assert misfit(params, METHODS[method]["params"]) == ""
-    assert not result or misfit(result, METHODS[method]["result"]) == ""
-    assert misfit({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, MESSAGE) == ""
+    assert find_schema_error(params, METHODS[method]["params"]) == ""
+    assert not result or find_schema_error(result, METHODS[method]["result"]) == ""
+    assert find_schema_error({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, MESSAGE) == ""
 
 
 @pytest.mark.req("E1")
@@ -50,12 +51,12 @@ def test_a_golden_request_and_its_answer_fit_the_schema(example: dict[str, Any])
 def test_a_golden_event_fits_the_schema_and_without_one_of_its_fields_it_does_not(
     event: dict[str, Any],
 ) -> None:
-    assert misfit(event, EVENT) == ""
+    assert find_schema_error(event, EVENT) == ""
     for name in event["data"]:
         if name in ("name", "owner"):
             continue  # a delta of a text has no name, and a session that nobody has open no owner
         poorer = {key: value for key, value in event["data"].items() if key != name}
-        assert misfit({**event, "data": poorer}, EVENT), f"{event['kind']} without {name}"
+        assert find_schema_error({**event, "data": poorer}, EVENT), f"{event['kind']} without {name}"
 
 
 @pytest.mark.req("E1")
@@ -63,9 +64,9 @@ def test_a_golden_event_fits_the_schema_and_without_one_of_its_fields_it_does_no
 def test_the_messages_of_a_golden_fold_fit_the_schema(case: dict[str, Any]) -> None:
     for step in case["steps"]:
         if "subscribed" in step:
-            assert misfit(step["subscribed"], METHODS["agent/subscribe"]["result"]) == ""
+            assert find_schema_error(step["subscribed"], METHODS["agent/subscribe"]["result"]) == ""
         elif step["event"]["kind"] != "from_the_future":
-            assert misfit(step["event"], EVENT) == ""
+            assert find_schema_error(step["event"], EVENT) == ""
 
 
 @pytest.mark.req("H3")
@@ -78,15 +79,15 @@ def test_the_items_of_the_golden_session_fit_the_schema_and_without_one_of_their
         "tool": {"result", "terminalId", "background"},
         "approval": {"reason", "scope", "decidedBy"},
         "question": {"answers", "decidedBy"},
-        "notice": {"hint"},
+        "notice": {"hint", "action"},
     }
 
     assert {item["kind"] for item in told} == {one["properties"]["kind"]["const"] for one in ITEM["anyOf"]}
     for item in told:
-        assert misfit(item, ITEM) == "", item["kind"]
+        assert find_schema_error(item, ITEM) == "", item["kind"]
         for name in item.keys() - optional.get(item["kind"], set()) - {"agentId"}:
             poorer = {key: value for key, value in item.items() if key != name}
-            assert misfit(poorer, ITEM), f"{item['kind']} without {name}"
+            assert find_schema_error(poorer, ITEM), f"{item['kind']} without {name}"
 
 
 EFFECTS: list[Effect] = [
@@ -100,6 +101,10 @@ EFFECTS: list[Effect] = [
     effects.TrustEffect("/w", "1000"),
     effects.FetchEffect("https://a.example/"),
     effects.CallEffect("deploy", "./deploy", "admin", argv=("./deploy",)),
+    effects.CallEffect("db__get", "{}", "read", server="db", title="get", reads_rule="reads:db@1"),
+    effects.ServerEffect(
+        "db", "1f", file="/w/.mcp.json", command="npx db", variables=("A=1",), is_fetched=True
+    ),
 ]
 
 
@@ -107,9 +112,9 @@ EFFECTS: list[Effect] = [
 def test_an_effect_fits_the_schema_and_without_one_of_its_fields_it_does_not(effect: Effect) -> None:
     schema, told = whole(SCHEMA["$defs"]["Effect"]), json.loads(json.dumps(effect_json(effect)))
 
-    assert misfit(told, schema) == ""
-    for name in told.keys() - {"inputOf", "outsideSandbox"}:
-        assert misfit({key: value for key, value in told.items() if key != name}, schema), name
+    assert find_schema_error(told, schema) == ""
+    for name in told.keys() - {*SELDOM}:
+        assert find_schema_error({key: value for key, value in told.items() if key != name}, schema), name
 
 
 def test_every_effect_is_tried() -> None:
@@ -119,7 +124,7 @@ def test_every_effect_is_tried() -> None:
 def test_the_schema_has_every_method_that_is_answered_every_event_and_every_error() -> None:
     assert set(SCHEMA["methods"]) == {route.params.method for route in ROUTES}
     kinds = {one["properties"]["kind"].get("const") for one in EVENT["anyOf"]}
-    unrecorded = {"client_request", "access", None}  # a delta has one of several kinds
+    unrecorded = {"client_request", "access", "missing", None}  # a delta has one of several kinds
     assert {cls.kind for cls in get_args(RecordedEvent)} | unrecorded == kinds
     assert SCHEMA["errors"] == dict(CODES)
 
@@ -134,13 +139,15 @@ OPTIONAL = ("symbols", "diagnostics")
 def test_what_the_server_asks_of_a_client_and_its_answer_fit_the_schema(what: str) -> None:
     example, known = ASKED_EXAMPLES[what], whole(SCHEMA["clientRequests"])[what]
     for side in ("params", "result"):
-        assert misfit(example[side], known[side]) == ""
+        assert find_schema_error(example[side], known[side]) == ""
     for name in () if what in OPTIONAL else example["params"]:
-        assert misfit({key: it for key, it in example["params"].items() if key != name}, known["params"])
+        assert find_schema_error(
+            {key: it for key, it in example["params"].items() if key != name}, known["params"]
+        )
 
 
 def test_what_the_page_says_that_is_asked_of_a_client_is_in_the_schema_and_the_examples() -> None:
-    told = {row[0].strip("`") for row in table(read_page("docs/protocol.md"), "`what`")}
+    told = {row[0].strip("`") for row in table(read_page("docs/protocol/requests.md"), "`what`")}
     assert set(ASKED) == set(ASKED_EXAMPLES) == told
 
 
@@ -164,7 +171,7 @@ def test_the_neovim_plugin_answers_what_is_asked_of_it() -> None:
     ],
 )
 def test_what_is_no_message_does_not_fit(message: dict[str, Any]) -> None:
-    assert misfit(message, MESSAGE)
+    assert find_schema_error(message, MESSAGE)
 
 
 def test_every_reference_is_defined() -> None:
@@ -178,4 +185,4 @@ async def test_the_command_prints_it() -> None:
     command = [sys.executable, "-m", "agent_ls", "protocol", "--schema"]
     printed = await anyio.run_process(command)
 
-    assert json.loads(printed.stdout) == SCHEMA
+    assert json.loads(printed.stdout) == {**SCHEMA, "acp": extension_schema()}

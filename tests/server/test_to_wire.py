@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.loop.event_codec import encode
-from agent_ls.loop.events import (
+from agent_ls.loop.events.codec import encode
+from agent_ls.loop.events.types import (
     AssistantTextEnd,
     Envelope,
     FileChange,
@@ -17,8 +17,10 @@ from agent_ls.loop.events import (
     HunkStateChanged,
     RecordedEvent,
 )
-from agent_ls.server import protocol as wire, to_lsp, to_wire
+from agent_ls.server import protocol as wire
 from agent_ls.server.assembly import ROUTES
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.rpc import to_wire
 
 NASTY = st.text(alphabet='ab"\\/:{}, pathuri\n😋', max_size=40)
 
@@ -75,6 +77,6 @@ def test_every_message_that_changes_something_can_carry_a_client_key() -> None:
         "agent/sessions", "agent/subscribe", "agent/unsubscribe", "agent/hunks", "agent/terminals",
         "agent/editorState", "agent/diagnostics", "agent/clientAnswer", "agent/models", "agent/commands",
         "agent/complete", "agent/history", "agent/draft", "agent/terminalOutput", "agent/export",
-        "agent/output", "agent/rules", "workspace/textDocumentContent",
+        "agent/output", "agent/rules", "agent/mcpServers", "workspace/textDocumentContent",
     }  # fmt: skip
     assert {route.params.method for route in ROUTES if not route.has_key} == only_look

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 
-from agent_ls.server.hello import ClientAbilities
-from agent_ls.server.watched_files import MAX_FILES, WatchedFiles
+from agent_ls.server.editor.watched_files import MAX_FILES, WatchedFiles
+from agent_ls.server.lsp.capabilities import ClientAbilities
 
 pytestmark = pytest.mark.req("H4", "H8")
 

@@ -1,4 +1,4 @@
-"""A session is handed over by its owner, or taken from one that does not answer; one process writes at any time."""
+"""Hand a session over, or take it from an owner that does not answer; one process writes at any time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def event(number: int) -> bytes:
     return event_record(json.dumps({"sessionId": "s-1", "seq": number}).encode())
 
 
-def test_a_request_is_heeded_by_the_owner_that_it_names_and_by_no_later_one(tmp_path: Path) -> None:
+def test_a_request_is_followed_only_by_the_owner_that_it_names(tmp_path: Path) -> None:
     owner = this_process()
     assert not handover.is_asked(tmp_path, owner)
     handover.ask(tmp_path, owner, Owner(1, "", "elsewhere"))
@@ -43,12 +43,12 @@ def test_a_request_is_heeded_by_the_owner_that_it_names_and_by_no_later_one(tmp_
 
 
 @pytest.mark.parametrize("left", [b"", b"[]", b"null", b'{"to": {"pid": "x"}}', b"\xff"])
-def test_whatever_a_request_says_it_is_no_failure(tmp_path: Path, left: bytes) -> None:
+def test_an_invalid_request_is_not_an_error(tmp_path: Path, left: bytes) -> None:
     (tmp_path / handover.NAME).write_bytes(left)
     assert not handover.is_asked(tmp_path, this_process())
 
 
-def test_who_opens_a_session_does_not_heed_what_was_asked_of_the_one_before(tmp_path: Path) -> None:
+def test_a_new_owner_does_not_follow_a_request_to_the_former_one(tmp_path: Path) -> None:
     store = make(tmp_path)
     store.create(HEADER).close()
     folder = store.folder("s-1")
@@ -58,7 +58,7 @@ def test_who_opens_a_session_does_not_heed_what_was_asked_of_the_one_before(tmp_
     with_it.close()
 
 
-def test_a_former_owner_writes_nothing_that_anybody_reads(tmp_path: Path) -> None:
+def test_a_former_owner_writes_nothing_that_is_read(tmp_path: Path) -> None:
     store = make(tmp_path)
     former = store.create(HEADER)
     log = former.recorder._log
@@ -81,8 +81,10 @@ def test_a_former_owner_writes_nothing_that_anybody_reads(tmp_path: Path) -> Non
     store.open("s-1").close()
 
 
-def test_a_line_that_was_under_way_while_the_session_was_taken_is_told_to_nobody(tmp_path: Path) -> None:
-    """The owner looks, stands still, the session is taken, and then it writes: the worst moment there is."""
+def test_a_line_written_during_a_take_over_is_not_published(tmp_path: Path) -> None:
+    """The owner checks its lock and pauses, the session is taken over, and then the owner writes: the worst
+    order of events.
+    """
     store = make(tmp_path)
     former = store.create(HEADER)
     log: SessionLog = former.recorder._log
@@ -102,7 +104,7 @@ def test_a_line_that_was_under_way_while_the_session_was_taken_is_told_to_nobody
     new.close()
 
 
-def test_of_two_that_seize_a_session_one_has_it(tmp_path: Path) -> None:
+def test_of_two_simultaneous_forced_take_overs_one_succeeds(tmp_path: Path) -> None:
     store, other = make(tmp_path), make(tmp_path)
     former = store.create(HEADER)
     (store.folder("s-1") / "lock").write_bytes(json.dumps({"pid": 1, "started": "1", "host": "h"}).encode())
@@ -110,13 +112,13 @@ def test_of_two_that_seize_a_session_one_has_it(tmp_path: Path) -> None:
 
     first = store.seize("s-1", seen)
     with pytest.raises(SessionLockedError):
-        other.seize("s-1", seen)  # it is not the owner that was asked any more
+        other.seize("s-1", seen)  # another process is the owner now
     assert first.is_ours and not former.is_ours
     first.close()
     former.close()
 
 
-def test_without_locks_an_owner_of_another_host_is_never_taken_for_dead_but_may_be_put_out(
+def test_without_locks_an_owner_on_another_host_counts_as_alive_but_can_be_replaced(
     tmp_path: Path,
 ) -> None:
     def no_locks(descriptor: int) -> None:
@@ -137,7 +139,7 @@ def test_without_locks_an_owner_of_another_host_is_never_taken_for_dead_but_may_
     new.close()
 
 
-def test_while_one_seizes_another_does_not(tmp_path: Path) -> None:
+def test_during_a_forced_take_over_another_one_waits(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     held = locks.take(path, "s")
     with locks.held(tmp_path / "lock.force", "s"), pytest.raises(SessionLockedError):
@@ -146,8 +148,8 @@ def test_while_one_seizes_another_does_not(tmp_path: Path) -> None:
     held.release()
 
 
-def test_who_got_the_lock_of_a_file_that_is_not_there_any_more_tries_again(tmp_path: Path) -> None:
-    """Between opening the lock file and locking it, another may have put a new one in its place."""
+def test_a_lock_of_a_replaced_lock_file_is_retried(tmp_path: Path) -> None:
+    """Between opening and locking the lock file, another process may have replaced it."""
     path = tmp_path / "lock"
     replaced: list[bool] = []
 
@@ -165,7 +167,7 @@ def test_who_got_the_lock_of_a_file_that_is_not_there_any_more_tries_again(tmp_p
     lock.release()
 
 
-def test_an_owner_of_another_host_counts_as_alive_and_a_dead_one_here_as_none(tmp_path: Path) -> None:
+def test_an_owner_on_another_host_counts_as_alive_and_a_dead_one_here_as_none(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     for owner, is_told in (
         (Owner(1, "1", "elsewhere"), True),
@@ -179,7 +181,7 @@ def test_an_owner_of_another_host_counts_as_alive_and_a_dead_one_here_as_none(tm
     assert locks.owner_of(tmp_path / "none") is None
 
 
-def test_an_owner_that_is_about_to_end_says_so(tmp_path: Path) -> None:
+def test_an_owner_that_is_about_to_end_is_marked_as_such(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = locks.take(path, "s", program="Neovim")
     found = locks.owner_of(path)

@@ -1,4 +1,4 @@
-"""What a log keeps of files beside its events, and how a file is known again."""
+"""File records of a log next to its events, and how a file is recognised later."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import Envelope, FileChange, RecordedEvent, ToolCallEnd
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import Envelope, FileChange, RecordedEvent, ToolCallEnd
 from agent_ls.loop.turns import SteeringTurn
 from agent_ls.store.journal import NO_FILE, Intent, Standing, fingerprint, text_fingerprint
 from agent_ls.store.log import Header, SessionLog
@@ -23,7 +23,7 @@ OTHER = Intent("/w/c", "c2", "t1", "before", NO_FILE)
 
 
 class Written:
-    """A log in the making."""
+    """A log that is being written."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "log.jsonl"
@@ -57,7 +57,7 @@ def _end(call_id: str) -> ToolCallEnd:
     return ToolCallEnd(call_id, "edit_file", "", "", False, "", 0, 0)
 
 
-def test_intents_stand_until_their_call_has_ended(written: Written) -> None:
+def test_intents_are_open_until_their_call_has_ended(written: Written) -> None:
     written.recorder.intents([ONE, TWO])
     written.recorder.intents([OTHER])
     written.event(FileChange("c1", "/w/a", "modify", 1, 1, ""))
@@ -68,14 +68,14 @@ def test_intents_stand_until_their_call_has_ended(written: Written) -> None:
     assert (fold.intents, fold.filed) == ([OTHER], set())
 
 
-def test_of_each_file_the_last_standing_counts(written: Written) -> None:
+def test_the_last_recorded_positions_of_each_file_count(written: Written) -> None:
     last = Standing("/w/a", "two", {"h1": (0, 1, 0, 2), "h2": (5, 5, 6, 7)})
     for standing in (Standing("/w/a", "one", {"h1": (0, 1, 0, 1)}), Standing("/w/b", "x", {}), last):
         written.recorder.ledger(standing)
     assert written.read().fold.standings == {"/w/a": last, "/w/b": Standing("/w/b", "x", {})}
 
 
-def test_notices_wait_until_a_turn_tells_them(written: Written) -> None:
+def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
     for text in ("kept", "undone", "undone"):
         written.recorder.notice(text)
     written.recorder.turn(SteeringTurn("undone", "now", source="review"))
@@ -95,13 +95,13 @@ def test_notices_wait_until_a_turn_tells_them(written: Written) -> None:
         {"of a later version": 1},
     ],
 )
-def test_records_that_are_not_whole_are_skipped(line: object, written: Written) -> None:
+def test_incomplete_records_are_skipped(line: object, written: Written) -> None:
     written.append(line)
     fold = written.read().fold
     assert (fold.intents, fold.standings, fold.notices) == ([], {}, [])
 
 
-def test_a_text_has_one_fingerprint_whatever_it_is_read_from() -> None:
+def test_a_text_has_one_fingerprint_from_every_source() -> None:
     text = "é 😋\r\n"
     same = [text.encode(), b"\xef\xbb\xbf" + text.encode(), b"\xff\xfe" + text.encode("utf-16-le")]
     assert {fingerprint(data) for data in same} == {text_fingerprint(text)}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import Envelope, Title, UserInput, Warning
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import Envelope, Title, UserInput, Warning
 from agent_ls.store.errors import SessionLockedError, StoreError
 from agent_ls.store.layout import Layout, workspace_key
 from agent_ls.store.log import Header

@@ -1,4 +1,4 @@
-"""One owner for each session; what a dead process left behind is taken over (PROTOCOL, Rules)."""
+"""One owner for each session; the session of a dead process is taken over."""
 
 from __future__ import annotations
 

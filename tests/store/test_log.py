@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import AssistantTextEnd, AssistantTextStart, Envelope, RecordedEvent
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import AssistantTextEnd, AssistantTextStart, Envelope, RecordedEvent
 from agent_ls.store.errors import BadSessionError, NewerFormatError, UnknownOutputError
 from agent_ls.store.log import Header, SessionLog, parse_header, record
 from agent_ls.store.reader import read_session
@@ -118,8 +118,8 @@ def test_lines_that_cannot_be_read_are_skipped_and_named(tmp_path: Path) -> None
 def test_what_was_recorded_survives_kill_9_of_the_process(tmp_path: Path) -> None:
     script = (
         "import os, pathlib, signal, sys\n"
-        "from agent_ls.loop import event_codec\n"
-        "from agent_ls.loop.events import Envelope, Warning\n"
+        "from agent_ls.loop.events import codec as event_codec\n"
+        "from agent_ls.loop.events.types import Envelope, Warning\n"
         "from agent_ls.store.log import Header, SessionLog\n"
         "from agent_ls.store.recorder import StoreRecorder\n"
         "path = pathlib.Path(sys.argv[1])\n"
@@ -166,7 +166,7 @@ def test_a_header_comes_back_as_it_was() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system to fail a write with")
 async def test_a_full_disk_is_reported_once_and_the_session_goes_on(tmp_path: Path) -> None:
     failures: list[OSError] = []
-    log = SessionLog(os.open("/dev/full", os.O_WRONLY | os.O_APPEND), failures.append)
+    log = SessionLog(Path("/dev/full"), os.open("/dev/full", os.O_WRONLY | os.O_APPEND), failures.append)
     recorder = StoreRecorder(log, tmp_path, failures.append)
     for seq in range(1, 4):
         _event(recorder, seq, AssistantTextEnd("p", "x"))

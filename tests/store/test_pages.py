@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agent_ls.llm.requests import Usage
-from agent_ls.loop import event_codec
-from agent_ls.loop.events import (
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.items import ItemFold
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -26,7 +27,6 @@ from agent_ls.loop.events import (
     UsageReport,
     UserInput,
 )
-from agent_ls.loop.items import ItemFold
 from agent_ls.store import pages
 from agent_ls.store.log import Header, SessionLog, event_record, record
 
@@ -85,7 +85,7 @@ def conversation(turns: int, bulk: str = "") -> list[RecordedEvent]:
 
 
 @pytest.mark.req("H3")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENTS, max_size=30), limit=st.integers(1, 7))
 def test_items_folded_live_are_those_of_the_log_whole_and_page_by_page(
     tmp_path: Path, events: list[RecordedEvent], limit: int

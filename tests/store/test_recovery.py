@@ -1,4 +1,4 @@
-"""The log cut anywhere, then resumed: readable, a valid history, numbers without holes, nothing started by itself."""
+"""Cut the log anywhere and resume it: readable, a valid history, numbers without gaps, and nothing starts by itself."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ import anyio
 import pytest
 
 from agent_ls.environments.effects import CommandEffect
-from agent_ls.loop import event_codec
-from agent_ls.loop.approval import Allowed, Answer, ApprovalDesk, ApprovalQuestion, Decision, Verdict
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.approval import (
+    Allowed,
+    Answer,
+    ApprovalQuestion,
+    Decision,
+    PendingApprovals,
+    Verdict,
+)
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     AssistantTextEnd,
     Envelope,
@@ -54,44 +61,44 @@ def _tools(run: Run) -> list[Tool[Any]]:
     return [tool("look"), tool("edit", category="write"), tool("shell", run, category="admin", effect=effect)]
 
 
-class Desk:
-    """An approver that asks for commands at a desk, where somebody says yes."""
+class CommandApprover:
+    """Asks for approval of commands; the test allows them."""
 
     def __init__(self) -> None:
         self.session: Session | None = None
-        self.desk = ApprovalDesk(self._emit, lambda: bool(self.session and self.session.is_stopped))
+        self.approvals = PendingApprovals(self._emit, lambda: bool(self.session and self.session.is_stopped))
 
     def _emit(self, event: RecordedEvent) -> None:
         assert self.session
         self.session.emit(event)
 
-    async def is_free(self, question: ApprovalQuestion) -> bool:
-        return False
+    async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
+        return None
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         if question.allowed or not isinstance(question.effect, CommandEffect):
             return Allowed()
         async with anyio.create_task_group() as group:
             group.start_soon(self._allow)
-            decision = await self.desk.ask(question, Verdict("ask", "a command"))
+            decision = await self.approvals.ask(question, Verdict("ask", "a command"))
         return decision
 
     async def resume(self, request: ApprovalRequested) -> Decision:
-        return await self.desk.wait(request.request_id)
+        return await self.approvals.wait(request.request_id)
 
     async def _allow(self) -> None:
-        while not self.desk.pending():
+        while not self.approvals.pending():
             await anyio.lowlevel.checkpoint()
         self.allow()
 
     def allow(self) -> None:
-        for request in self.desk.pending():
-            self.desk.answer(request.request_id, Answer("allow", decided_by="test"))
+        for request in self.approvals.pending():
+            self.approvals.answer(request.request_id, Answer("allow", decided_by="test"))
 
 
 @dataclass
 class Story:
-    """One long session as its log tells it, and what it was once it had ended."""
+    """One long session as its log has it, and its state when it had ended."""
 
     log: bytes
     session: Session
@@ -124,7 +131,7 @@ async def _story(root: Path) -> Story:
             [text("A last ", gates["last"], "word.")],
         ]
     )
-    store, clock, approver = _store(root), FakeClock(), Desk()
+    store, clock, approver = _store(root), FakeClock(), CommandApprover()
     opened = store.create(Header("s-1", clock.now(), "/w", "fake", "model-1"))
     session = make_session(provider, *_tools(run), recorder=opened.recorder, clock=clock, approver=approver)
     approver.session = session
@@ -165,9 +172,9 @@ def _resumed(root: Path, log: bytes) -> OpenSession:
 
 
 async def _go_on(opened: OpenSession) -> tuple[Session, FakeProvider]:
-    """Resumes the session, allows what it asks still, says one thing, and closes it."""
+    """Resume the session, allow its pending requests, send one message, and close it."""
     assert opened.stored is not None
-    provider, approver, has_leave = FakeProvider(), Desk(), False
+    provider, approver, has_leave = FakeProvider(), CommandApprover(), False
 
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         assert has_leave, "nothing is started again by itself"
@@ -183,7 +190,7 @@ async def _go_on(opened: OpenSession) -> tuple[Session, FakeProvider]:
                 group.start_soon(session.run)
                 if restored.suspended:
                     for request in restored.suspended.asked:
-                        approver.desk.restore(request, restored.suspended.turn_id)
+                        approver.approvals.restore(request, restored.suspended.turn_id)
                     await anyio.wait_all_tasks_blocked()
                     assert (session.state, provider.requests) == ("AWAITING_INPUT", [])
                     has_leave = True
@@ -236,7 +243,7 @@ def _check(envelopes: list[Envelope], session: Session, provider: FakeProvider) 
 
 
 @pytest.mark.req("R3", "R4", "L16")
-async def test_a_log_cut_at_any_line_and_inside_any_line_is_resumed_whole(tmp_path: Path) -> None:
+async def test_a_log_cut_at_or_inside_any_line_can_be_resumed(tmp_path: Path) -> None:
     story = await _story(tmp_path / "story")
     ends = [i + 1 for i, byte in enumerate(story.log) if byte == 0x0A]
     assert len(ends) > 50
@@ -252,7 +259,7 @@ async def test_a_log_cut_at_any_line_and_inside_any_line_is_resumed_whole(tmp_pa
 @pytest.mark.parametrize(
     "kind", ["approval_requested", "tool_call_start", "assistant_text_start", "terminal_open"]
 )
-async def test_a_resume_that_is_cut_itself_is_resumed_whole(tmp_path: Path, kind: str) -> None:
+async def test_an_interrupted_resume_can_be_resumed(tmp_path: Path, kind: str) -> None:
     story = await _story(tmp_path / "story")
     cut = story.log.index(b'"kind":"%s"' % kind.encode())
     opened = _resumed(tmp_path / "once", story.log[: story.log.index(b"\n", cut) + 1])
@@ -267,7 +274,7 @@ async def test_a_resume_that_is_cut_itself_is_resumed_whole(tmp_path: Path, kind
 
 
 @pytest.mark.req("R3", "L3")
-async def test_a_session_that_ended_well_is_resumed_as_it_was(tmp_path: Path) -> None:
+async def test_a_completed_session_is_resumed_unchanged(tmp_path: Path) -> None:
     story = await _story(tmp_path / "story")
     stored = _store(tmp_path / "story").read("s-1")
     restored = recover(stored, NOW)
@@ -298,7 +305,7 @@ async def test_a_session_that_ended_well_is_resumed_as_it_was(tmp_path: Path) ->
 async def _cut_where(
     tmp_path: Path, is_last: Callable[[dict[str, Any]], bool]
 ) -> tuple[list[Envelope], Session]:
-    """Resumes after the first line of which `is_last` holds. What was there before is left out of the events."""
+    """Resume from the log up to the first line for which `is_last` returns True. Return only the new events."""
     story = await _story(tmp_path / "story")
     lines = story.log.splitlines(keepends=True)
     number = next(i for i, line in enumerate(lines) if is_last(json.loads(line)))
@@ -315,7 +322,7 @@ def _is_event(record: dict[str, Any], kind: str, **data: object) -> bool:
 
 
 @pytest.mark.req("R3", "R4")
-async def test_a_text_that_was_streaming_ends_as_interrupted_with_what_the_log_had(tmp_path: Path) -> None:
+async def test_a_streaming_text_ends_as_interrupted_with_its_logged_part(tmp_path: Path) -> None:
     events, session = await _cut_where(
         tmp_path, lambda record: record.get("partial", {}).get("text") == "Then more"
     )
@@ -330,7 +337,7 @@ async def test_a_text_that_was_streaming_ends_as_interrupted_with_what_the_log_h
 
 
 @pytest.mark.req("R4")
-async def test_calls_that_ended_keep_their_result_and_the_others_say_that_they_were_interrupted(
+async def test_ended_calls_keep_their_results_and_others_are_interrupted(
     tmp_path: Path,
 ) -> None:
     events, session = await _cut_where(tmp_path, lambda record: "partial" in record)
@@ -351,7 +358,7 @@ async def test_calls_that_ended_keep_their_result_and_the_others_say_that_they_w
 
 
 @pytest.mark.req("R4", "H7")
-async def test_an_approval_that_was_pending_waits_again_and_its_answer_goes_on_with_the_turn(
+async def test_a_pending_approval_waits_again_and_its_answer_continues_the_turn(
     tmp_path: Path,
 ) -> None:
     events, session = await _cut_where(tmp_path, lambda record: _is_event(record, "approval_requested"))

@@ -1,4 +1,4 @@
-"""A log cut anywhere around approvals: a turn is suspended exactly while a person is asked, and then goes on whole."""
+"""Cut a log anywhere around approvals: a turn is suspended exactly while it waits for the user, and then completes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ import pytest
 
 from agent_ls.environments.effects import CommandEffect, ReadEffect
 from agent_ls.llm.messages import ImagePart
-from agent_ls.loop import event_codec
-from agent_ls.loop.approval import Allowed, Answer, ApprovalDesk, ApprovalQuestion, Decision, Verdict
-from agent_ls.loop.events import (
+from agent_ls.loop.calls.approval import (
+    Allowed,
+    Answer,
+    ApprovalQuestion,
+    Decision,
+    PendingApprovals,
+    Verdict,
+)
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     Envelope,
@@ -39,40 +46,42 @@ pytestmark = [pytest.mark.anyio, pytest.mark.req("R3", "R4", "H7", "L16")]
 
 NOW = "2026-02-02T00:00:00.000Z"
 ROUND = ["peek", "look", "peek", "slow", "shell", "edit"]
-"""Two reads that are asked about, one that is done, one that may hang; then a command that is asked about, an edit."""
+"""Two reads that need approval, one that is done, one that may hang; then a command that needs approval, and
+an edit.
+"""
 
 
 @dataclass
 class Person:
-    """An approver that asks for everything with an effect at a desk. `session` must be set before it is asked."""
+    """An approver that asks for every effect. Set `session` before it is asked."""
 
     session: Session | None = None
-    desk: ApprovalDesk = field(init=False)
+    approvals: PendingApprovals = field(init=False)
 
     def __post_init__(self) -> None:
-        self.desk = ApprovalDesk(self._emit, lambda: bool(self.session and self.session.is_stopped))
+        self.approvals = PendingApprovals(self._emit, lambda: bool(self.session and self.session.is_stopped))
 
     def _emit(self, event: RecordedEvent) -> None:
         assert self.session
         self.session.emit(event)
 
-    async def is_free(self, question: ApprovalQuestion) -> bool:
-        return False
+    async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
+        return None
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         if any(request.digest == question.effect.digest for request in question.allowed):
             return Allowed()
         if isinstance(question.effect, ReadEffect | CommandEffect):
-            return await self.desk.ask(question, Verdict("ask", "it is asked about"))
+            return await self.approvals.ask(question, Verdict("ask", "it is asked about"))
         return Allowed()
 
     async def resume(self, request: ApprovalRequested) -> Decision:
-        return await self.desk.wait(request.request_id)
+        return await self.approvals.wait(request.request_id)
 
     def allow_all(self) -> int:
-        waiting = self.desk.pending()
+        waiting = self.approvals.pending()
         for request in waiting:
-            self.desk.answer(request.request_id, Answer("allow", decided_by="test"))
+            self.approvals.answer(request.request_id, Answer("allow", decided_by="test"))
         return len(waiting)
 
 
@@ -106,13 +115,13 @@ class Process:
     restored: Restored | None
 
     async def play(self, *, answers: int, text: str = "") -> None:
-        """Works until so many rounds of answers were given and all stands still; then the process ends."""
+        """Run until this many rounds of answers were given and nothing else can run; then end the process."""
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(self.session.run)
                 if self.restored and self.restored.suspended:
                     for request in self.restored.suspended.asked:
-                        self.person.desk.restore(request, self.restored.suspended.turn_id)
+                        self.person.approvals.restore(request, self.restored.suspended.turn_id)
                 if text:
                     self.session.submit(text)
                 await anyio.wait_all_tasks_blocked()
@@ -160,7 +169,7 @@ def _envelopes(opened: OpenSession) -> list[Envelope]:
 
 
 def _asked(envelopes: list[Envelope]) -> dict[str, str]:
-    """Call by request, of what waits."""
+    """Return the call of each pending request."""
     waiting: dict[str, str] = {}
     for envelope in envelopes:
         match envelope.event:
@@ -174,7 +183,7 @@ def _asked(envelopes: list[Envelope]) -> dict[str, str]:
 
 
 def _check(process: Process) -> None:
-    """Of a turn that has gone on to its end."""
+    """Check a turn that was continued to its end."""
     envelopes = _envelopes(process.opened)
     assert [envelope.seq for envelope in envelopes] == list(range(1, len(envelopes) + 1))
     assert {problem_of(request.messages) for request in process.provider.requests} <= {""}
@@ -192,10 +201,10 @@ def _check(process: Process) -> None:
     assert answered or not is_completed
 
 
-async def test_a_log_cut_at_any_line_is_suspended_while_a_person_is_asked_and_only_then(
+async def test_a_cut_log_is_suspended_exactly_while_an_approval_is_pending(
     tmp_path: Path,
 ) -> None:
-    """Each cut is resumed, and suspended once more in good order; then all is allowed."""
+    """Each cut is resumed, and suspended again in an orderly way; then everything is allowed."""
     first = _process(_create(tmp_path / "whole"))
     await first.play(answers=2, text="go")
     _check(first)
@@ -224,7 +233,7 @@ async def test_a_log_cut_at_any_line_is_suspended_while_a_person_is_asked_and_on
     assert seen > 5
 
 
-async def test_a_call_that_ran_while_another_waited_says_that_it_was_interrupted(tmp_path: Path) -> None:
+async def test_a_call_that_ran_while_another_waited_is_interrupted(tmp_path: Path) -> None:
     for how in ("ended", "killed"):
         opened = _create(tmp_path / how)
         first = _process(opened, hangs=True)
@@ -250,7 +259,7 @@ async def test_a_call_that_ran_while_another_waited_says_that_it_was_interrupted
 
 
 async def test_two_resumes_of_one_log_have_the_same_calls(tmp_path: Path) -> None:
-    """What has not begun has no id yet that anybody was told; what was told keeps it."""
+    """A call that has not started has no published id; published ids stay the same."""
     first = _process(_create(tmp_path / "whole"))
     await first.play(answers=0, text="go")
     log = _log(first.opened)

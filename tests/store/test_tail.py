@@ -1,4 +1,4 @@
-"""What another process writes is read on, at a cost that does not grow with the log (R7)."""
+"""Follow the log of another process, at a cost that does not grow with the log (R7)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def test_whole_lines_are_read_once_and_a_torn_one_waits_for_its_end(tmp_path: Path) -> None:
+def test_complete_lines_are_read_once_and_a_partial_one_waits_for_its_end(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"one\ntwo\nthr")
     tail = LogTail(path)
@@ -30,7 +30,7 @@ def test_whole_lines_are_read_once_and_a_torn_one_waits_for_its_end(tmp_path: Pa
     assert tail.read() == [b"three", b"four"]
 
 
-def test_a_torn_line_that_the_next_owner_cut_off_is_not_seen(tmp_path: Path) -> None:
+def test_a_partial_line_removed_by_the_next_owner_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"one\ntorn")
     tail = LogTail(path)
@@ -42,7 +42,7 @@ def test_a_torn_line_that_the_next_owner_cut_off_is_not_seen(tmp_path: Path) -> 
     assert tail.read() == [b"next"]
 
 
-def test_reading_on_costs_what_is_new_however_long_the_log_is(tmp_path: Path) -> None:
+def test_reading_on_costs_only_the_new_part_of_a_log(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"x" * 99 + b"\n" + b"line\n" * 500_000)
     tail = LogTail(path)
@@ -54,7 +54,7 @@ def test_reading_on_costs_what_is_new_however_long_the_log_is(tmp_path: Path) ->
     assert tail.bytes_read - before == len(b"new\n")
 
 
-def test_a_log_that_was_replaced_by_its_copy_is_read_on_where_it_was(tmp_path: Path) -> None:
+def test_a_log_replaced_by_its_copy_is_read_on_at_the_same_position(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"one\n")
     tail = LogTail(path)

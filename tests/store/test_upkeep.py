@@ -171,3 +171,54 @@ def test_relink_when_another_process_begins_a_session_in_the_old_place_then_it_s
 
     assert (ids(kept, tmp_path / "a"), ids(kept, tmp_path / "b")) == ({"new"}, {"old"})
     begun[0].close()
+
+
+def recorded(kept: SessionStore, name: str, size: int = 10, days: int = 0) -> Path:
+    path = kept.layout.recording(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"r" * size)
+    at = (datetime.fromisoformat(NOW) - timedelta(days=days)).timestamp()
+    os.utime(path, (at, at))
+    return path
+
+
+def test_recording_goes_with_its_session_however_that_is_deleted(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    for name, days in (("one", 0), ("old", 50), ("left", 0)):
+        made(kept, name, tmp_path / "a", days).close()
+        recorded(kept, name)
+    kept.delete("one")
+    assert not kept.layout.recording("one").exists()
+    upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(keep_days=30), NOW)
+    assert not kept.layout.recording("old").exists()
+    assert kept.layout.recording("left").exists()
+
+
+def test_delete_all_leaves_only_recordings_of_open_sessions(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    made(kept, "closed", tmp_path / "a").close()
+    in_use = made(kept, "in-use", tmp_path / "a")
+    for name in ("closed", "in-use", "of-a-session-that-is-gone"):
+        recorded(kept, name)
+    upkeep.delete_all(kept.layout)
+    assert [it.name for it in (tmp_path / "state" / "recordings").iterdir()] == ["in-use.jsonl"]
+    in_use.close()
+    upkeep.delete_all(kept.layout)
+    assert not (tmp_path / "state" / "recordings").exists()
+
+
+def test_recordings_count_for_the_quota(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    for days, name in enumerate(("new", "older")):
+        made(kept, name, tmp_path / "a", days).close()
+        recorded(kept, name, size=5_000)
+    upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(max_bytes=8_000), NOW)
+    assert ids(kept) == {"new"}
+
+
+def test_recording_of_a_session_that_is_gone_is_kept_as_long_as_a_session_would_be(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    recorded(kept, "old", days=31)
+    recorded(kept, "young", days=29)
+    upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(keep_days=30), NOW)
+    assert [it.stem for it in kept.layout.lost_recordings()] == ["young"]

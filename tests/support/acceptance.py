@@ -1,4 +1,4 @@
-"""The whole product on one desk: real Neovim with our plugin, the real server process, a provider on 127.0.0.1."""
+"""Drive the whole product: real Neovim with the plugin, the real server process, and a provider on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from tests.support.processes import is_running
 PLUGIN = REPOSITORY / "editors/nvim"
 
 Said: TypeAlias = tuple[str, str]
-"""Who said what in a request: ("user" | "assistant" | "call" | "result", text; of a call its name)."""
+"""Speaker and text of an entry of a request: ("user" | "assistant" | "call" | "result", text); for a call the
+tool's name.
+"""
 
 
 @dataclass(frozen=True)
 class Wire:
-    """One provider: its server, and how its model edits and is told things."""
+    """One provider: its loopback server, and how its model edits files and receives messages."""
 
     provider: str
     server: type[AnthropicServer] | type[OpenAIResponsesServer]
 
     def edit(self, path: str, old: str, new: str, *, context: Sequence[str] = ()) -> ToolCall:
-        """A call that puts line `new` in place of every line `old`; `context` has the lines to be found."""
+        """Return a call that replaces every line `old` by line `new`; `context` has the lines to find."""
         if self.provider == "anthropic":
             arguments = {"file_path": path, "old_string": f"{old}\n", "new_string": f"{new}\n"}
             return ToolCall("edit_file", arguments | ({"replace_all": True} if context else {}))
@@ -38,9 +40,9 @@ class Wire:
         return ToolCall("apply_patch", {"patch": patch})
 
     def said(self, body: Mapping[str, Any]) -> list[Said]:
-        """The conversation in a request's body, in order, without the system prompt and the reasoning.
+        """Return the conversation of a request's body in order, without system prompt and reasoning.
 
-        Without what the editor told of itself, too: it comes when the user has moved.
+        Texts about the editor's state are left out, because they depend on where the user moved.
         """
         if self.provider == "anthropic":
             parts = [
@@ -82,17 +84,17 @@ def _openai_item(item: Mapping[str, Any]) -> list[Said | None]:
     match item.get("type", "message"):
         case "message" if item["role"] in ("user", "assistant"):
             return [(item["role"], part["text"]) for part in _parts(item["content"], "text")]
-        case "function_call":
+        case "function_call" | "custom_tool_call":
             return [("call", item["name"])]
-        case "function_call_output":
+        case "function_call_output" | "custom_tool_call_output":
             return [("result", _text(item["output"]))]
     return []
 
 
-class Desk:
-    """A project and a provider, and the Neovims that a user opens there, one after the other.
+class NvimRig:
+    """A project, a provider, and the Neovims that a user opens there, one after the other.
 
-    `key` is what the user's environment holds; sessions are kept from one Neovim to the next.
+    `variables` is the user's environment, with the API key; sessions are kept from one Neovim to the next.
     """
 
     def __init__(self, project: Path, home: Path, model: LoopbackProvider, wire: Wire) -> None:
@@ -106,7 +108,7 @@ class Desk:
     def open(
         self, *files: str, mode: str = "edits", columns: int = 120, rows: int = 40, **options: Any
     ) -> Nvim:
-        """Starts a Neovim on `files`; `mode` and `options` go to the plugin's setup()."""
+        """Start a Neovim on `files`; `mode` and `options` are passed to the plugin's setup()."""
         setup = {"cmd": commands.command("serve", "--stdio"), "provider": self.wire.provider, "mode": mode}
         encoded = json.dumps(setup | options)
         self._asked = []
@@ -125,10 +127,10 @@ class Desk:
         for nvim in self._opened:
             nvim.close()
 
-    # -- what the user does
+    # -- actions of the user
 
     def submit(self, text: str) -> None:
-        """Writes in the panel's prompt and sends; then goes back to where the user was."""
+        """Send a text from the panel's prompt, then return to the window where the user was."""
         here = self.nvim.lua("return vim.api.nvim_get_current_win()")
         self.nvim.cmd("AgentLs open")
         self.nvim.wait_mode("i")
@@ -140,16 +142,20 @@ class Desk:
         self.nvim.lua("vim.api.nvim_set_current_win(...)", here)
 
     def resume(self) -> None:
-        """Goes on with the newest session of the folder."""
+        """Continue the newest session of the folder."""
         self.nvim.cmd("AgentLs resume")
         self.nvim.wait_for("require('agent_ls.session').current_id()")
 
     def allow(self) -> None:
-        """Says yes, once, to what is asked next."""
+        """Allow the next pending request once."""
         self.wait_asked()
+        shown = ("allow once", "trust it")
+        self.nvim.wait_until(
+            lambda: any(map(self.nvim.screen().__contains__, shown)), "the question in sight"
+        )
         self.nvim.cmd("AgentLs approve")
 
-    # -- what the user sees
+    # -- text that the user sees
 
     @property
     def state(self) -> str:
@@ -160,7 +166,7 @@ class Desk:
         return str(self.nvim.lua("return require('agent_ls.session').current_id()"))
 
     def transcript(self) -> list[str]:
-        """The lines of the panel, without what is drawn behind their ends."""
+        """Return the lines of the panel, without virtual text at their ends."""
         return self.nvim.lines(self.nvim.lua("return require('agent_ls.chat.transcript').buffer()"))
 
     def wait_transcript(self, *texts: str) -> list[str]:
@@ -176,24 +182,25 @@ class Desk:
         self.nvim.wait_for("require('agent_ls.session').snapshot().state == ...", state)
 
     def wait_done(self, *texts: str) -> list[str]:
-        """Until the texts stand in the transcript and no turn runs."""
+        """Wait until the transcript contains the texts and no turn is running."""
         self.wait_transcript(*texts)
         self.wait_state("IDLE")
         return self.transcript()
 
     def wait_asked(self) -> None:
-        """Until something waits for the user's answer that was not there the last time.
+        """Wait until a new request needs the user's answer.
 
-        What was answered seems to wait until the server's word has come, which may be behind what the answer led to.
+        An answered request seems pending until the server's event arrives, which can be later than the
+        effects of the answer.
         """
         oldest = "(require('agent_ls.snapshot').pending(require('agent_ls.session').snapshot())[1] or {}).id"
         asked = self.nvim.wait_for(f"not vim.list_contains(..., {oldest} or '') and {oldest}", self._asked)
         self._asked.append(asked)
 
-    # -- what the server says
+    # -- answers of the server
 
     def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Asks the server as the plugin does; its result."""
+        """Send a request as the plugin does; return its result."""
         self.nvim.lua(
             "answer = nil; local method, params = ...; require('agent_ls.client').request(method, params,"
             " function(problem, result) answer = { problem = problem, result = result } end)",
@@ -205,12 +212,12 @@ class Desk:
         return answer["result"]
 
     def hunks(self, file: str) -> list[dict[str, Any]]:
-        """The hunks of a file that wait for a verdict, as agent/hunks lists them."""
+        """Return the undecided hunks of a file, as agent/hunks lists them."""
         found = self.request("agent/hunks", {"uri": (self.project / file).as_uri()})
         return [hunk for entry in found["files"] for hunk in entry["hunks"]]
 
     def hunk_states(self) -> list[str]:
-        """The states of all hunks of the session, in the order in which they were made, as the plugin was told."""
+        """Return the states of all hunks of the session as the plugin knows them, in order of creation."""
         return list(
             self.nvim.lua(
                 "local s = require('agent_ls.session').snapshot(); local out = {}"
@@ -223,14 +230,14 @@ class Desk:
         self.nvim.wait_until(lambda: self.hunk_states() == list(states), f"hunks that are {states}")
 
     def marks(self) -> int:
-        """How many places of the current buffer are marked as changes that wait."""
+        """Return the number of marked pending changes in the current buffer."""
         return int(
             self.nvim.lua("return #require('agent_ls.review.signs').places(vim.api.nvim_get_current_buf())")
         )
 
 
 def wait_ended(pid: int) -> None:
-    """Blocks until a process is gone; nobody tells us when the end of another's child has come."""
+    """Block until a process has ended. Polls, because it is not a child of this process."""
     end = time.monotonic() + DEADLINE_S
     while is_running(pid):
         assert time.monotonic() < end, f"process {pid} still runs after {DEADLINE_S} s"
@@ -238,6 +245,6 @@ def wait_ended(pid: int) -> None:
 
 
 def end_process(pid: int) -> None:
-    """For what a test leaves behind on purpose."""
+    """End a process that a test leaves running on purpose."""
     if is_running(pid):
         os.kill(pid, 9)

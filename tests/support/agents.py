@@ -1,4 +1,4 @@
-"""A model that plays the main agent and its subagents, each by a script of its own."""
+"""A scripted model that plays the main agent and its subagents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Script: TypeAlias = Iterable[Piece | Sequence[Piece]]
 
 
 class Cast:
-    """`agents` has a script for each subagent, by a word of its task; all others' calls follow `main`."""
+    """`agents` has a script for each subagent, selected by a word of its task; all other calls follow `main`."""
 
     name = "fake"
 
@@ -25,7 +25,7 @@ class Cast:
 
     @property
     def requests(self) -> list[Request]:
-        """What was asked in the main agent's name."""
+        """Return the requests of the main agent."""
         return self.main.requests
 
     @property

@@ -1,4 +1,6 @@
-"""Programs that are awkward to run in a terminal, with what the model must be told of each; every editor plays them."""
+"""Programs that are difficult to run in a terminal, with the result that the model must receive. Played in
+each editor.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class Program:
 
 def has(*texts: str, code: int = 0) -> Callable[[str], bool]:
     ending = f"Exit code: {code}"
-    return lambda told: all(text in told for text in texts) and ending in told
+    return lambda result_text: all(text in result_text for text in texts) and ending in result_text
 
 
 PYTHON = sys.executable
@@ -32,7 +34,7 @@ PROGRAMS = [
     Program(
         "password prompt",
         "read -rsp 'Password: ' word </dev/tty; echo; echo length ${#word}",
-        lambda told: "length 7\n" in told and "hunter2" not in told,
+        lambda result_text: "length 7\n" in result_text and "hunter2" not in result_text,
         ("hunter2" + ENTER,),
     ),
     Program(
@@ -45,7 +47,7 @@ PROGRAMS = [
     Program(
         "progress bar",
         "for n in 1 2; do printf '%s0%%\\r' $n; done; echo done",
-        lambda told: told.startswith("done\n"),
+        lambda result_text: result_text.startswith("done\n"),
     ),
     Program("many lines", "seq 200000", has("1\n2\n3\n", "199999\n200000\n")),
     Program("binary output", "printf '\\000\\001\\377\\n'", has("\ufffd\n")),
@@ -53,7 +55,7 @@ PROGRAMS = [
     Program(
         "alternate screen",
         "printf '\\033[?1049hfull\\033[?1049lback'",
-        lambda told: told.startswith("back\n"),
+        lambda result_text: result_text.startswith("back\n"),
     ),
     Program("background writer", "(sleep 600; echo late) & echo now", has("now\n", "Left running")),
     Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", has("1234")),
@@ -71,15 +73,15 @@ CALLS: list[list[Any] | str] = [
     *([ToolCall("shell", {"command": program.command, "timeout_ms": 60_000})] for program in PROGRAMS),
     "All done.",
 ]
-"""What a model answers that runs one after the other."""
+"""Answers of a model that runs the programs one after the other."""
 
 
-def is_told(provider: AnthropicServer, at: int) -> bool:
+def is_reported(provider: AnthropicServer, at: int) -> bool:
     return len(provider.requests) > at + 1
 
 
-def told(provider: AnthropicServer, at: int) -> str:
-    """The result of the program at this place, as the model was told."""
+def result_text(provider: AnthropicServer, at: int) -> str:
+    """Return the result of the program with this index, as the model received it."""
     content: Any = provider.requests[at + 1].body["messages"][-1]["content"]
     result = next(part for part in content if part["type"] == "tool_result")["content"]
     return result if isinstance(result, str) else "".join(part["text"] for part in result)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agent_ls.llm.accumulate import Accumulator
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import Codec, ReplyHead, WireRequest
@@ -20,11 +20,11 @@ from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
 from agent_ls.llm.stream import StreamEvent
 
-ANTHROPIC: Codec = AnthropicCodec(facts_lookup("anthropic"))
-OPENAI: Codec = OpenAIResponsesCodec(facts_lookup("openai"))
+ANTHROPIC: Codec = AnthropicCodec(capabilities_lookup("anthropic"))
+OPENAI: Codec = OpenAIResponsesCodec(capabilities_lookup("openai"))
 
-CHAT: Codec = ChatCodec("openrouter", facts_lookup("openrouter"))
-GEMINI: Codec = GeminiCodec(facts_lookup("gemini"))
+CHAT: Codec = ChatCodec("openrouter", capabilities_lookup("openrouter"))
+GEMINI: Codec = GeminiCodec(capabilities_lookup("gemini"))
 
 HEAD = ReplyHead(200, {"content-type": "text/event-stream"}, 1_000.0)
 

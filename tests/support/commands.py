@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_ls.app.trust import TRUST_VARIABLE
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from tests.support.loopback import LoopbackProvider
 
 DEADLINE_S = 60

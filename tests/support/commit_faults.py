@@ -1,10 +1,10 @@
-"""A commit of many files, and something that goes wrong at each of its operations on files.
+"""Commit many files while a fault happens at each of the file operations.
 
-python -m tests.support.commit_faults, a process of its own, because what goes wrong is an audit hook of the
-interpreter: it sees each operation (opening, renaming, linking, removing, making folders, changing modes and times)
-before the system does, and may refuse it, or do something to the tree first. One line of JSON for each run. What no
-hook sees (the bytes of a write or a flush) is the business of tests/environments/local/test_commit.py, by a limit of
-the system.
+Run as `python -m tests.support.commit_faults`, a separate process, because the fault is an audit hook of the
+interpreter. The hook sees each operation (opening, renaming, linking, removing, making folders, changing
+modes and times) before the system does; it can refuse the operation or first change the tree. Prints one line
+of JSON per run. Faults that no hook sees (writing or flushing bytes) are tested with a system limit in
+tests/environments/local/test_commit.py.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ WRITES = (
     FileWrite("source.sh", None, b"moved\n"),
     FileWrite("gone.txt", None, b"old\n"),
 )
-"""An update, one through a link, one of a file with two names, a new file in new folders, a move, a deletion."""
+"""An update, one through a link, one of a file with two names, a new file in new folders, a move, a deletion.
+"""
 
 
 def build(folder: Path) -> None:
@@ -54,7 +55,7 @@ def build(folder: Path) -> None:
 
 
 def tree(folder: Path) -> Tree:
-    """Everything but times."""
+    """Return paths, types, modes and contents, without times."""
     found: Tree = {}
     for path in sorted(folder.rglob("*")):
         name, mode = str(path.relative_to(folder)), path.lstat().st_mode
@@ -69,7 +70,7 @@ def tree(folder: Path) -> Tree:
 
 @dataclass
 class Fault:
-    """Happens at the event number `at` of those in `folder`; `seen` counts them."""
+    """A fault at event number `at` of the events in `folder`; `seen` counts them."""
 
     folder: str
     at: int
@@ -85,7 +86,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     fault = _fault
     if fault is None or not fault.is_on or event not in EVENTS:
         return
-    # By the second a folder is named that is held open.
+    # The second prefix names files below a folder that is held open.
     mine = (fault.folder, "/proc/self/fd/")
     if not any(isinstance(it, str) and it.startswith(mine) for it in arguments):
         return
@@ -103,7 +104,7 @@ def _refuse(error: int) -> Callable[[Path], None]:
 
 
 def _intrude(name: str, what: str) -> Callable[[Path], None]:
-    """Somebody else does something to one of the files."""
+    """Return a function with which another program changes one of the files."""
 
     def happen(folder: Path) -> None:
         path = folder / name
@@ -131,11 +132,11 @@ FAULTS: dict[str, tuple[str, Callable[[Path], None]]] = {
         for what in ("vanished", "edited", "link", "folder")
     },
 }
-"""By name: the file that somebody touched, "" for none, and what happens."""
+"""By name: the file that the other program changes ("": none), and the change."""
 
 
 def runs() -> Iterator[dict[str, Any]]:
-    """Each fault at each operation, until the commit has no more of them."""
+    """Run each fault at each operation, until a commit has no further operation."""
     global _fault
     sys.addaudithook(_hook)
     with tempfile.TemporaryDirectory() as name:
@@ -178,7 +179,7 @@ INNER = (
 
 
 def folder_runs() -> Iterator[dict[str, Any]]:
-    """At each operation of a commit in a folder that folder becomes a link to another one, which holds the same."""
+    """At each operation of a commit, replace its folder by a link to another folder with the same contents."""
     global _fault
     sys.addaudithook(_hook)
     with tempfile.TemporaryDirectory() as name:
@@ -226,7 +227,7 @@ def _both_ends(top: Path) -> tuple[Tree, Tree]:
 
 
 def _compared(now: Tree, before: Tree, after: Tree, touched: str) -> str:
-    """What the tree is, apart from what somebody else made of one file."""
+    """Return how the tree compares with both states, ignoring the file that another program changed."""
     aside = {touched, "brother.txt" if touched == "twin.txt" else ""}
     parents = {str(parent) for parent in Path(touched).parents} if touched else set()
 

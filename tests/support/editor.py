@@ -10,10 +10,10 @@ from typing import Any
 import anyio
 from lsprotocol import types as lsp
 
-from agent_ls.server import from_lsp
-from agent_ls.server.documents import SyncedDocument
-from agent_ls.server.hello import ClientAbilities, client_abilities
-from tests.support.framed_client import CAPABILITIES, CLIENT_INFO, FramedClient, is_told
+from agent_ls.server.lsp import from_lsp
+from agent_ls.server.lsp.capabilities import ClientAbilities, client_abilities
+from agent_ls.server.lsp.documents import SyncedDocument
+from tests.support.framed_client import CAPABILITIES, CLIENT_INFO, FramedClient, is_event
 
 
 def new_key() -> str:
@@ -53,11 +53,17 @@ class Editor:
 
     async def type(self, path: Path, line: int, text: str) -> None:
         """Types at the start of a line."""
+        await self.replace(path, (line, 0), (line, 0), text)
+
+    async def replace(self, path: Path, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
+        """Types over what is between two places, each a line and a character."""
         document = self.documents[path.as_uri()]
-        where = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
+        where = lsp.Range(lsp.Position(*start), lsp.Position(*end))
         document.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=text))
-        at = {"line": line, "character": 0}
-        await self._changed(document, [{"range": {"start": at, "end": at}, "text": text}])
+        ends = {
+            name: {"line": line, "character": at} for name, (line, at) in (("start", start), ("end", end))
+        }
+        await self._changed(document, [{"range": ends, "text": text}])
 
     async def save(self, path: Path) -> None:
         await anyio.Path(path).write_text(self.documents[path.as_uri()].source)
@@ -71,16 +77,32 @@ class Editor:
         )
 
     async def _apply_edit(self, params: Any) -> dict[str, Any]:
-        (change,) = params["edit"]["documentChanges"]
+        change, *operations = params["edit"]["documentChanges"]
         document = self.documents.get(change["textDocument"]["uri"])
         if document is None or change["textDocument"]["version"] != document.version:
             return {"applied": self.drops_stale_silently}
+        for operation in operations:
+            await self._operate(operation)
+            return {"applied": True}
         changes = list(reversed(change["edits"]))
         for edit in changes:
             where = lsp.Range(*(lsp.Position(**edit["range"][end]) for end in ("start", "end")))
             document.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=edit["newText"]))
         await self._changed(document, [{"range": edit["range"], "text": edit["newText"]} for edit in changes])
         return {"applied": True}
+
+    async def _operate(self, operation: dict[str, Any]) -> None:
+        """Renames or deletes a file, and what shows it follows."""
+        uri = operation.get("oldUri") or operation["uri"]
+        path = anyio.Path(from_lsp.maybe_path(uri) or "")
+        document = self.documents.pop(uri)
+        if operation["kind"] == "rename":
+            await path.rename(from_lsp.maybe_path(operation["newUri"]) or "")
+        else:
+            await path.unlink()
+        await self.client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        if operation["kind"] == "rename":
+            await self.open(Path(from_lsp.maybe_path(operation["newUri"]) or ""), document.source)
 
     # -- what the server asks for
 
@@ -97,7 +119,7 @@ class Editor:
             which = {"sessionId": event["params"]["sessionId"], "requestId": asked["requestId"]}
             await self.client.request("agent/clientAnswer", {**which, "result": result})
 
-        await self.client.with_each(is_told("client_request"), do)
+        await self.client.with_each(is_event("client_request"), do)
 
     # -- sessions
 
@@ -137,4 +159,4 @@ class Editor:
             if not unless(event["params"]):
                 await self.approve(event["params"])
 
-        await self.client.with_each(is_told("approval_requested"), answer)
+        await self.client.with_each(is_event("approval_requested"), answer)

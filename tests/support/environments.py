@@ -1,14 +1,24 @@
-"""Every implementation of ExecutionEnvironment, as the contract suite wants them. A new one is one more entry."""
+"""Every implementation of ExecutionEnvironment, for the contract suite. A new implementation is one more entry."""
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
+
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
+from agent_ls.environments.far.environment import FarEnvironment
+from agent_ls.environments.far.facts import EndConfig
+from agent_ls.environments.far.host import FarHost
+from agent_ls.environments.far.mapped import CanonicalPaths, MappedEnvironment, PathMap
+from agent_ls.environments.far.place import Place
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
@@ -16,11 +26,11 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.logging import LoggingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
-from agent_ls.testing.places import EnvironmentFactory, write_files
+from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 from tests.support.fake_editor_host import FakeEditorHost
-from tests.support.sandboxes import walls
+from tests.support.sandboxes import make_sandbox
 
-SHORT_GRACE_MS = 100  # for tests that need no proof of the two seconds
+SHORT_GRACE_MS = 100  # for tests that do not depend on the two seconds
 
 
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
@@ -28,12 +38,36 @@ def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = 
     return LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, ripgrep=ripgrep)
 
 
+HERE = FarHost(Place("command", command=(sys.executable,)), lambda: os.environ)
+"""A Python of this machine at the other end of a pipe, as it would be over ssh. All tests of a process share it."""
+
+atexit.register(lambda: anyio.run(HERE.close))
+
+
+def far(folder: Path, files: Mapping[str, str | bytes]) -> FarEnvironment:
+    write_files(folder, files)
+    return FarEnvironment(HERE, lambda: EndConfig(str(folder), grace_ms=SHORT_GRACE_MS))
+
+
+def mapped(folder: Path, files: Mapping[str, str | bytes]) -> MappedEnvironment:
+    """The folder has another name there, and does not exist here."""
+    there = folder.with_name("there")
+    names = PathMap(((str(folder), str(there)),))
+    return MappedEnvironment(far(there, files), str(folder), names)
+
+
+def canonical(folder: Path, files: Mapping[str, str | bytes]) -> CanonicalPaths:
+    return CanonicalPaths(
+        far(folder, files), str(folder), PathMap(((str(folder), str(folder.with_name("there"))),))
+    )
+
+
 def sandboxed(folder: Path, files: Mapping[str, str | bytes]) -> SandboxedEnvironment:
-    """Within real walls, where this machine has them."""
-    return SandboxedEnvironment(local(folder, files), walls(folder, folder.parent / "state"), _stay)
+    """Return a sandboxed environment, if this machine supports one."""
+    return SandboxedEnvironment(local(folder, files), make_sandbox(folder, folder.parent / "state"), _stay)
 
 
-async def _stay(command: str, options: CommandOptions, at: str) -> bool:
+async def _stay(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
     return False
 
 
@@ -43,9 +77,9 @@ LIMITS_MS = (500, 2_000, 8_000, 30_000)
 async def ended_at_its_limit(
     environment: ExecutionEnvironment, command: str, begun: str, options: CommandOptions | None = None
 ) -> ExecResult:
-    """What a command gives that is ended at its limit after it has printed `begun`.
+    """Return the result of a command that is ended at its time limit after it has printed `begun`.
 
-    On a slow machine it may not have come that far by then: it is begun anew, with a longer limit.
+    On a slow machine the command may not have printed that yet; then it runs again with a longer limit.
     """
     first, *longer = (replace(options or CommandOptions(), timeout_ms=limit_ms) for limit_ms in LIMITS_MS)
     result = await environment.exec_command(command, first)
@@ -57,10 +91,19 @@ async def ended_at_its_limit(
 
 
 class NoBounds:
-    """Everything may be done: the wrapper must then change no answer."""
+    """A path policy that allows everything: the wrapper must not change any result."""
 
     def demand_readable(self, path: str) -> str:
         return path if "\0" in path else os.path.realpath(path)
+
+    def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def stat(self, path: str) -> os.stat_result:
+        return os.stat(path)
 
     def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
         return None
@@ -73,7 +116,7 @@ class NoBounds:
 
 
 def editor(folder: Path, files: Mapping[str, str | bytes]) -> EditorEnvironment:
-    """With every file open in the editor that a text editor would open."""
+    """Return an editor environment with every file open that a text editor would open."""
     inner = local(folder, files)
     texts = {
         name: content.encode() if isinstance(content, str) else content for name, content in files.items()
@@ -106,6 +149,9 @@ FACTORIES = [
     ),
     EnvironmentFactory("bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds())),
     EnvironmentFactory("sandboxed", sandboxed),
+    EnvironmentFactory("far", far),
+    EnvironmentFactory("far under another name", mapped),
+    EnvironmentFactory("far with its own names", canonical),
     EnvironmentFactory(
         "editor with nothing open",
         lambda folder, files: EditorEnvironment(local(folder, files), FakeEditorHost()),

@@ -1,4 +1,4 @@
-"""An Approver that decides as it was told, and remembers what it was asked."""
+"""An Approver that returns given decisions and records the questions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 
 from anyio.lowlevel import checkpoint
 
-from agent_ls.loop.approval import Allowed, ApprovalQuestion, Decision
-from agent_ls.loop.events import ApprovalRequested
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Decision
+from agent_ls.loop.events.types import ApprovalRequested
 
 
 class FakeApprover:
-    """`decisions` in order, then always `otherwise`. `on_ask` is called before each decision.
+    """Returns `decisions` in order, then always `otherwise`. `on_ask` is called before each decision.
 
-    `free`: what it would decide about needs nobody (nothing starts early without).
+    `free`: effects need no approval; without it no call starts early.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class FakeApprover:
         self._on_ask(question)
         return next(self._decisions, self._otherwise)
 
-    async def is_free(self, question: ApprovalQuestion) -> bool:
+    async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
         await checkpoint()
-        return self._free
+        return Allowed() if self._free else None
 
     async def resume(self, request: ApprovalRequested) -> Decision:
         await checkpoint()

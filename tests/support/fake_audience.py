@@ -1,13 +1,13 @@
-"""A session as the review desk needs it: it keeps what it is told."""
+"""A session as the review service uses it: it records all notifications."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
 
-from agent_ls.app.reviewed_environment import ReviewedEnvironment
+from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
-from agent_ls.loop.events import FileChange, HunkStateChanged, RecordedEvent
+from agent_ls.loop.events.types import FileChange, HunkStateChanged, RecordedEvent
 from agent_ls.store.journal import Standing
 
 E = TypeVar("E", bound=RecordedEvent)
@@ -47,10 +47,10 @@ class FakeAudience:
 
     @property
     def states(self) -> list[tuple[str, ...]]:
-        """Of each hunk_state event, the states of its hunks."""
+        """Return the states of the hunks of each hunk_state event."""
         return [tuple(hunk.state for hunk in event.hunks) for event in self.of(HunkStateChanged)]
 
     @property
     def hunk_ids(self) -> list[str]:
-        """Of all changes told, in order."""
+        """Return the hunk ids of all reported changes, in order."""
         return [hunk.id for change in self.of(FileChange) for hunk in change.hunks]

@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it; it remembers how long it was asked to sleep."""
+"""A clock that only a test advances; it records the requested sleeps."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import LineEdit, NotebookHost, OpenDocument, not_told
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, NotebookHost, OpenDocument, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.text import split_lines
 
@@ -67,12 +67,15 @@ class FakeEditorHost:
     def open_documents(self) -> Sequence[OpenDocument]:
         return list(self._documents.values())
 
+    def is_unknown(self, path: str) -> bool:
+        return False
+
     def blocked(self, path: str) -> str:
         return self.blocks.get(path, "")
 
     async def apply_edit(
         self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
-    ) -> OpenDocument:
+    ) -> AppliedEdit:
         await anyio.lowlevel.checkpoint()
         path = document.path
         if (waiting := self.typing.get(path)) and (typed := waiting.pop(0)(self.text(path))) != self.text(
@@ -91,7 +94,13 @@ class FakeEditorHost:
         self.applied.append(Edit(path, tuple(edits), attribution))
         if self._on_disk:
             _save(path, self.text(path))
-        return self._documents[path]
+        return AppliedEdit(document.text, "".join(lines), self._documents[path])
+
+    async def rename_file(self, document: OpenDocument, path: str) -> None:
+        return None
+
+    async def delete_file(self, document: OpenDocument) -> str:
+        return document.text
 
     async def files_changed(self, paths: Sequence[str]) -> None:
         self.told_changed += paths
@@ -101,6 +110,9 @@ class FakeEditorHost:
                 self.close(path)
             else:
                 self.type(path, text)
+
+    async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
+        return ()
 
     async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
         self.saves += 1

@@ -1,7 +1,8 @@
-"""A server of nothing but frames: it says back what it hears, and does as some words tell it. Run as a program.
+"""A server that echoes frames and obeys some commands in them. Run as a program.
 
-Its first argument is a folder, where `PID` comes to be when it starts and `PID.ended` when its stdin has ended. Told to
-say its `last`, it hears nothing more, and says it when somebody writes to the pipe `go` there.
+Its first argument is a folder, in which it creates `PID` at its start and `PID.ended` when its stdin has
+ended. The command `last` makes it stop reading, and send that frame when a test writes to the pipe `go` in
+that folder.
 """
 
 from __future__ import annotations
@@ -41,4 +42,4 @@ if __name__ == "__main__":
         code = main(Path(sys.argv[1]))
     except BrokenPipeError:
         code = 1
-    os._exit(code)  # what could not be written is nobody's
+    os._exit(code)  # nobody reads output that could not be written

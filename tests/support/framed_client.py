@@ -1,7 +1,7 @@
-"""A raw client of a language server: frames by hand, any message can be sent, everything received is kept.
+"""A raw client of a language server: it frames messages itself, can send any message, and keeps everything it receives.
 
-It has no opinion on what is right: tests about errors, order, cancellation and back-pressure need one that pygls
-cannot have. `Editor` (tests/support/editor.py) adds documents.
+It checks nothing about order or protocol: tests of errors, order, cancellation and back-pressure need a
+client that pygls cannot be. `Editor` (tests/support/editor.py) adds documents.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
-from agent_ls.server.framing import FrameParser, frame
+from agent_ls.server.transport.framing import FrameParser, frame
 from tests.support import wire_schema
 
 DEADLINE_S = float(os.environ.get("AGENT_LS_TESTS_DEADLINE_S", "30"))
@@ -29,7 +29,11 @@ CAPABILITIES: dict[str, dict[str, Any]] = {
     "vscode": {
         "workspace": {
             "applyEdit": True,
-            "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
+            "workspaceEdit": {
+                "documentChanges": True,
+                "resourceOperations": ["create", "rename", "delete"],
+                "failureHandling": "textOnlyTransactional",
+            },
             "configuration": True,
             "workspaceFolders": True,
         },
@@ -62,11 +66,11 @@ class ResponseError(Exception):
 
 
 class HungUpError(AssertionError):
-    """The server has hung up, so what is waited for can never come."""
+    """The server has closed the connection, so the awaited message can no longer arrive."""
 
 
-def is_told(kind: str) -> Callable[[dict[str, Any]], bool]:
-    """Whether a message is an event of this kind."""
+def is_event(kind: str) -> Callable[[dict[str, Any]], bool]:
+    """Return a predicate for events of this kind."""
     return lambda message: message.get("params", {}).get("kind") == kind
 
 
@@ -76,7 +80,7 @@ Handler = Callable[[Any], Awaitable[Any]]
 class FramedClient:
     """`received` is every message in order. Requests of the server are answered by `handlers`, else refused.
 
-    A message of ours that is not as the schema of the protocol says fails the test.
+    A sent message that does not match the protocol's schema fails the test.
     """
 
     def __init__(self, output: anyio.abc.ByteSendStream, incoming: anyio.abc.ByteReceiveStream) -> None:
@@ -105,7 +109,7 @@ class FramedClient:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def start(self, method: str, params: Any = None) -> int:
-        """Sends a request and returns its id."""
+        """Send a request and return its id."""
         self._next_id += 1
         message_id = self._next_id
         self._asked[message_id] = method
@@ -121,9 +125,9 @@ class FramedClient:
     # -- receiving
 
     async def result(self, message_id: int | None) -> Any:
-        """
-        Raises:
-            ResponseError: the answer is an error.
+        """Wait for the result of a request.
+
+        Raises: ResponseError: the answer is an error.
         """
         message = await self.wait_for(lambda m: "method" not in m and "id" in m and m["id"] == message_id)
         if "error" in message:
@@ -131,7 +135,7 @@ class FramedClient:
         return message["result"]
 
     async def event(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """The first agent/event of this kind with these fields in its data."""
+        """Return the first agent/event of this kind with these fields in its data."""
 
         def fits(message: dict[str, Any]) -> bool:
             params = message.get("params") or {}
@@ -149,7 +153,7 @@ class FramedClient:
     async def wait_for(
         self, fits: Callable[[dict[str, Any]], bool], *, after: int = 0, deadline_s: float = DEADLINE_S
     ) -> dict[str, Any]:
-        """The first message received, at index `after` or later, that fits; past ones count."""
+        """Return the first matching message received at index `after` or later, including past ones."""
         seen = after
         with anyio.move_on_after(deadline_s):
             while True:
@@ -166,9 +170,9 @@ class FramedClient:
     async def with_each(
         self, fits: Callable[[dict[str, Any]], bool], work: Callable[[dict[str, Any]], Awaitable[object]]
     ) -> None:
-        """What an editor does beside its test, with each message that fits, past ones first, one after the other.
+        """Run `work` with each matching message, past ones first, one after the other.
 
-        However long that takes: until it is cancelled, or the server is gone.
+        Runs until it is cancelled or the server is gone.
         """
         seen = 0
         with suppress(HungUpError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -184,7 +188,7 @@ class FramedClient:
         self._may_read.set()
 
     async def run(self) -> None:
-        """Reads until the server hangs up."""
+        """Read until the server closes the connection."""
         parser = FrameParser()
         async with anyio.create_task_group() as tasks:
             try:
@@ -205,7 +209,7 @@ class FramedClient:
         self._wake()
 
     def _misfit(self, message: dict[str, Any]) -> str:
-        # Tests of the wire alone have messages of their own.
+        # Tests of the transport use messages that are not in the schema.
         if message.get("method") == "agent/event" and "kind" in message["params"]:
             return wire_schema.misfit_of_event(message["params"])
         method = self._asked.get(message["id"], "") if isinstance(message.get("id"), int) else ""
@@ -230,9 +234,9 @@ class FramedClient:
                     answer["error"] = {"code": error.code, "message": error.message}
             await self.send(answer)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the server is gone, perhaps while the handler told it of a change
+            return  # the server is gone, perhaps while the handler reported a change to it
 
-    # -- the usual beginning and end
+    # -- handshake and shutdown
 
     async def initialize(self, editor: str = "vscode", **params: Any) -> dict[str, Any]:
         folder = params.pop("folder", None)
@@ -257,7 +261,7 @@ class FramedClient:
 
 
 class ServerProcess:
-    """A real server process; what it writes to stderr is in `log`."""
+    """A real server process; `log` is its stderr."""
 
     def __init__(self, process: anyio.abc.Process) -> None:
         assert process.stdin and process.stdout
@@ -278,7 +282,7 @@ class ServerProcess:
             said.set()
 
     async def logged(self, words: str) -> str:
-        """The log, once these words are in it: they may be read later than an answer, or than the end."""
+        """Return the log once it contains these words, because stderr may be read later than an answer or the end."""
         with anyio.move_on_after(DEADLINE_S):
             while words not in self.log:
                 await self._said.wait()
@@ -293,7 +297,7 @@ SERVE = (sys.executable, "-m", "agent_ls", "serve", "--stdio")
 async def server_process(
     command: tuple[str, ...] = SERVE, *, env: dict[str, str] | None = None, cwd: str | Path | None = None
 ) -> AsyncIterator[ServerProcess]:
-    """Starts a server and reads what it says; kills it at the end if it still runs."""
+    """Start a server and read its output; kill it at the end if it still runs."""
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(env or {})}
     async with await anyio.open_process(command, env=environ, cwd=cwd) as process:
         server = ServerProcess(process)

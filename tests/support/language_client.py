@@ -1,20 +1,22 @@
-"""What a rich editor answers to language queries, over FramedClient: a table of answers, or silence, or nonsense."""
+"""Answer language queries as a rich editor would, over FramedClient: from a table of answers, or not, or with
+nonsense.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from tests.support.framed_client import FramedClient, is_told
+from tests.support.framed_client import FramedClient, is_event
 
 Answer: TypeAlias = Callable[[dict[str, Any]], Any]
-"""Given the params of a request: its result, a string for an error, None for no answer at all."""
+"""Returns the result for the params of a request; a string is an error, None means no answer."""
 
 
 async def answer_queries(
     client: FramedClient, answers: Mapping[str, Answer], asked: list[dict[str, Any]]
 ) -> None:
-    """Answers each client_request that the table names, until cancelled; `asked` gets the data of all of them."""
+    """Answer each client_request that the table names, until cancelled; `asked` gets the data of all requests."""
 
     async def answer(event: dict[str, Any]) -> None:
         data = event["params"]["data"]
@@ -28,4 +30,4 @@ async def answer_queries(
         elif result is not None:
             await client.request("agent/clientAnswer", {**reply, "result": result})
 
-    await client.with_each(is_told("client_request"), answer)
+    await client.with_each(is_event("client_request"), answer)

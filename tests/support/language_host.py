@@ -1,4 +1,4 @@
-"""A LanguageHost that knows what a test tells it, and keeps what it was asked."""
+"""A LanguageHost with given answers; it records the requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL: frozenset[LanguageQuery] = frozenset(get_args(LanguageQuery))
 
 @dataclass
 class KnownCode:
-    """What is None is not answered at all. `renames` are called in turn, the last of them again and again."""
+    """Answers of None are never sent. `renames` are called in turn; the last one is repeated."""
 
     places: Sequence[Place] | None = ()
     symbols: Sequence[Symbol] | None = ()
@@ -51,24 +51,24 @@ class KnownCode:
     async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
         self.asked.append((spot, new_name))
         if not self.renames:
-            raise NoAnswerError("The editor's language tools could not tell: no answer within 15 s.")
+            raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
         rename = self.renames.pop(0) if len(self.renames) > 1 else self.renames[0]
         return rename()
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         self.asked.append(path)
         if self.files is None:
-            raise NoAnswerError("The editor's language tools could not tell: gone.")
+            raise NoAnswerError("The editor's language tools could not answer: gone.")
         return self.files
 
     def _found(self, spot: Spot) -> Found:
         self.asked.append(spot)
         if self.places is None:
-            raise NoAnswerError("The editor's language tools could not tell: no answer within 15 s.")
+            raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
         return Found(tuple(self.places), self.is_cut)
 
     def _symbols(self, asked: str) -> FoundSymbols:
         self.asked.append(asked)
         if self.symbols is None:
-            raise NoAnswerError("The editor's language tools could not tell: no answer within 15 s.")
+            raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
         return FoundSymbols(tuple(self.symbols), self.is_cut)

@@ -1,4 +1,4 @@
-"""What holds of every ledger, whatever happened to it; written without the ledger's own means."""
+"""Invariants of every ledger after any history, checked without the ledger's own code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Whose change it is."""
+    """The call that made a change."""
 
     call_id: str
     session_id: str = "s1"
@@ -18,7 +18,7 @@ class Call:
 
 
 def problems(ledger: FileLedger) -> list[str]:
-    """Sentences on what is wrong; empty for a sound ledger."""
+    """Return sentences about violated invariants; empty for a valid ledger."""
     found = _text_problems("base", ledger.base) + _text_problems("current", ledger.current)
     ids = [hunk.id for hunk in (*ledger.hunks, *ledger.closed)]
     if len(set(ids)) != len(ids) or not all(ids):

@@ -1,23 +1,23 @@
-"""Short stories of a file: words stand for lines, and hunks are shown as one line each."""
+"""Short histories of a file: words stand for lines, and each hunk is printed as one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from agent_ls.review.agent_edits import agent_edit
+from agent_ls.review.agent_edits import apply_agent_edit
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, open_ledger
-from agent_ls.review.user_edits import user_edit
-from agent_ls.review.verdicts import keep, undone
+from agent_ls.review.user_edits import apply_user_edit
 from tests.support.ledger_checks import Call, problems
+from tests.support.ledger_decisions import keep_hunks, undo_hunks
 
 Actor: TypeAlias = Literal["agent", "other agent", "user", "keep", "undo"]
 Step: TypeAlias = tuple[Actor, str | None]
 
 
 def text(words: str) -> str:
-    """`a b` is two lines; `-` is an empty line, and a last `a|` has no line end."""
+    """Return the text for a notation: `a b` is two lines, `-` an empty line, and a last `a|` has no line end."""
     joined = "".join(f"{'' if word == '-' else word}\n" for word in words.split())
     return joined.replace("|\n", "")
 
@@ -29,7 +29,8 @@ def words(lines: Sequence[str] | None) -> str | None:
 
 
 def story(start: str | None, *steps: Step) -> FileLedger:
-    """The ledger after these steps, sound after each. Edits give the whole text; verdicts the places of hunks.
+    """Return the ledger after these steps; it is checked after each one. Edits give the whole text, decisions
+    the indexes of hunks.
 
     Calls are numbered from 1; `other agent` is another session.
     """
@@ -43,15 +44,15 @@ def story(start: str | None, *steps: Step) -> FileLedger:
 def _after(ledger: FileLedger, call_id: str, actor: Actor, what: str | None) -> FileLedger:
     if actor in ("keep", "undo"):
         ids = [ledger.open_hunks[int(place)].id for place in (what or "").split()]
-        return (keep if actor == "keep" else undone)(ledger, ids).ledger
+        return (keep_hunks if actor == "keep" else undo_hunks)(ledger, ids).ledger
     new = None if what is None else text(what)
     if actor == "user":
-        return user_edit(ledger, new).ledger
-    return agent_edit(ledger, new, Call(call_id, "s2" if actor == "other agent" else "s1")).ledger
+        return apply_user_edit(ledger, new).ledger
+    return apply_agent_edit(ledger, new, Call(call_id, "s2" if actor == "other agent" else "s1")).ledger
 
 
 def shown(ledger: FileLedger) -> list[str]:
-    """The placed hunks: state, call, place in the current text, base lines > lines there."""
+    """Return the placed hunks: state, call, position in the current text, base lines > lines there."""
     return [show(ledger, hunk) for hunk in ledger.hunks]
 
 

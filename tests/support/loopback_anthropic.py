@@ -52,12 +52,12 @@ _REASONING = ("thinking", "redacted_thinking")
 
 
 def signature(thinking: str) -> str:
-    """Any loopback server can verify what another has signed, so sessions survive a restart of the server."""
+    """Return a signature that any loopback server can verify, so that sessions survive a restart of the server."""
     return base64.b64encode(hashlib.sha256(b"loopback" + thinking.encode()).digest()).decode()
 
 
 class AnthropicWire:
-    """See LoopbackProvider for how it is used."""
+    """Wire format of the loopback server; LoopbackProvider shows its use."""
 
     name = "anthropic"
     path = "/v1/messages"
@@ -66,7 +66,7 @@ class AnthropicWire:
     def __init__(self) -> None:
         self._cache = PromptCache()
         self._thought: dict[str, tuple[str, str]] = {}
-        """Of each call that followed thinking: what seals it, as it has to come back with the call."""
+        """By call id: the signed thinking before the call, which must be sent back with the call."""
 
     def key_of(self, headers: Mapping[str, str]) -> str:
         return headers.get("x-api-key", "") or headers.get("authorization", "").removeprefix("Bearer ")
@@ -81,7 +81,7 @@ class AnthropicWire:
             "request_id": "req_loopback",
         }
 
-    # --- what the service refuses
+    # --- requests that the service refuses
 
     def check(self, body: Json, headers: Mapping[str, str]) -> None:
         if not headers.get("anthropic-version"):
@@ -129,7 +129,9 @@ class AnthropicWire:
             raise Violation("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
     def _check_thought(self, model: str, messages: list[Json]) -> None:
-        """While a tool is in use, the thinking before its call has to come back to the model whose it is."""
+        """Refuse a request in which the thinking before a call is not sent back unchanged to the model that
+        wrote it.
+        """
         last = next((m for m in reversed(messages) if m["role"] == "assistant"), {})
         blocks = last.get("content") if messages[-1]["role"] == "user" else None
         for call in blocks if isinstance(blocks, list) else []:
@@ -140,7 +142,7 @@ class AnthropicWire:
                 raise Violation("Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
 
     def _sealed(self, reply: Reply, model: str) -> Reply:
-        """With an id on each call, which is remembered with the thinking before it."""
+        """Give each call an id, and remember it with the thinking before it."""
         items: list[Item] = []
         for item in reply.items:
             if isinstance(item, ToolCall):
@@ -155,7 +157,9 @@ class AnthropicWire:
         for message in messages:
             if message["role"] not in ("user", "assistant"):
                 raise Violation(f'messages: Unexpected role "{message["role"]}".')
-            if joined and joined[-1]["role"] == message["role"]:  # the service joins neighbours of one role
+            if (
+                joined and joined[-1]["role"] == message["role"]
+            ):  # the service joins adjacent messages of one role
                 joined[-1]["content"] += message["content"]
             else:
                 joined.append({"role": message["role"], "content": list(message["content"])})
@@ -174,7 +178,7 @@ class AnthropicWire:
             _check_order(message, index)
             _check_pairs(message["content"], before, after, index)
 
-    # --- what it answers
+    # --- answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
         reply = self._sealed(reply, body["model"])
@@ -322,7 +326,7 @@ def _check_pairs(content: list[Json], before: list[Json], after: list[Json] | No
 
 
 def _flat(body: Json) -> tuple[list[str], list[int]]:
-    """The request as blocks in cache order, and the counts of blocks up to each breakpoint."""
+    """Return the request as blocks in cache order, and the number of blocks up to each breakpoint."""
     system = body.get("system", [])
     blocks = [*body.get("tools", []), *([{"text": system}] if isinstance(system, str) else system)]
     for message in body["messages"]:
@@ -354,7 +358,9 @@ def _block(item: Item) -> dict[str, Any]:
 
 
 def _parsed(arguments: str) -> Any:
-    """What a stream's first event and a whole answer carry; broken JSON has a form only in the stream's pieces."""
+    """Return the arguments as the first stream event and a complete answer have them; broken JSON can only be
+    streamed.
+    """
     try:
         return json.loads(arguments)
     except ValueError:

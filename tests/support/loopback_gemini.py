@@ -1,6 +1,6 @@
 """Gemini's wire of a loopback provider: refuses what the real service refuses, and renders scripted answers.
 
-Signatures name the part that they stand on, so that any server can check any history.
+A signature names the part that it belongs to, so that any server can check any history.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ WRONG_KEY = {
         "status": "INVALID_ARGUMENT",
         "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}],
     }
-}  # this service says so with 400
+}  # this service answers such an error with status 400
 _ROUTE = re.compile(r"/v1beta/models/([^:/?]+):(generateContent|streamGenerateContent\?alt=sse)")
 _FUNCTION_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
 _SKIP = "skip_thought_signature_validator"
 
 
 class GeminiWire:
-    """See LoopbackProvider for how it is used."""
+    """Wire format of the loopback server; LoopbackProvider shows its use."""
 
     name = "gemini"
     path = "/v1beta"
@@ -74,7 +74,7 @@ class GeminiWire:
         self._cache = PromptCache()
 
     def route(self, path: str, body: Json) -> Json | None:
-        """The model, and how the answer is wanted, stand in the address."""
+        """Read the model and the form of the answer from the URL."""
         found = _ROUTE.fullmatch(path)
         return {**body, "model": found[1], "stream": found[2].startswith("stream")} if found else None
 
@@ -85,7 +85,7 @@ class GeminiWire:
         status, message = _ERRORS.get(error.status, ("UNKNOWN", "Error"))
         return {"error": {"code": error.status, "message": error.message or message, "status": status}}
 
-    # --- what the service refuses
+    # --- requests that the service refuses
 
     def check(self, body: Json, headers: Mapping[str, str]) -> None:
         for key in body:
@@ -99,7 +99,7 @@ class GeminiWire:
             _check_schema(function.get("parameters"))
         _check_contents(body["contents"], body["model"])
 
-    # --- what it answers
+    # --- answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
         parts = [part for item in _signed_once(reply) for part in _parts(item)]
@@ -260,7 +260,7 @@ def _signature(part: Json) -> str:
 
 @dataclass(frozen=True)
 class _Unsigned:
-    """A call beside another: of parallel calls only the first has a signature."""
+    """A call without a signature: of parallel calls only the first one has it."""
 
     call: ToolCall
 
@@ -281,7 +281,7 @@ def _parts(item: Any) -> list[Json]:
         case ToolCall(name, arguments, call_id, unfinished):
             if unfinished:
                 return []
-            # The wire has an object there: a call that is no JSON cannot be sent, and an empty one stands for it.
+            # The wire requires an object: arguments that are not valid JSON are sent as an empty object.
             args = _object(arguments) if isinstance(arguments, str) else arguments
             made = {"name": name, **({"args": args} if args else {}), **({"id": call_id} if call_id else {})}
             return [{"functionCall": made, "thoughtSignature": _signature({"functionCall": made})}]

@@ -13,6 +13,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lark import Lark
+from lark.exceptions import LarkError
+
 from tests.support.loopback_script import (
     FAILURES,
     CutStream,
@@ -96,7 +99,8 @@ class OpenAIResponsesWire:
             )
         for tool in body.get("tools", []):
             _check_tool(tool)
-        names = [tool.get("name") for tool in body.get("tools", []) if tool.get("type") == "function"]
+        kinds = ("function", "custom")
+        names = [tool.get("name") for tool in body.get("tools", []) if tool.get("type") in kinds]
         if len(set(names)) != len(names):
             raise Violation("Duplicate function name in tools.", "invalid_value")
         if isinstance(body["input"], list):
@@ -105,7 +109,7 @@ class OpenAIResponsesWire:
     # --- what it answers
 
     def whole(self, reply: Reply, body: Json) -> Json:
-        items = [_done(raw) for _, raw in _items(reply)]
+        items = [_done(raw) for _, raw in _items(reply, body)]
         return self._response(body, _status(reply), reply, items, self._usage(reply, body))
 
     def steps(self, reply: Reply, body: Json) -> Iterator[bytes | Gate | CutStream | DropConnection]:
@@ -121,7 +125,7 @@ class OpenAIResponsesWire:
         started = self._response(body, "in_progress", reply, [], None)
         yield frame("response.created", {"response": started})
         yield frame("response.in_progress", {"response": started})
-        raws = {id(item): (index, raw) for index, (item, raw) in enumerate(_items(reply))}
+        raws = {id(item): (index, raw) for index, (item, raw) in enumerate(_items(reply, body))}
         for item, following in with_following(reply.items):
             match item:
                 case Event(data):
@@ -142,7 +146,7 @@ class OpenAIResponsesWire:
                     for step in _item_steps(index, item, raw, leave_open=isinstance(following, FAILURES)):
                         yield step if isinstance(step, Gate) else frame(*step)
         status = _status(reply)
-        final = [_final(raw) for _, raw in _items(reply, raws)]
+        final = [_final(raw) for _, raw in _items(reply, body, raws)]
         yield frame(f"response.{status}", {"response": self._response(body, status, reply, final, usage)})
 
     def _response(
@@ -166,7 +170,7 @@ class OpenAIResponsesWire:
         blocks = [json.dumps(block, sort_keys=True) for block in [*prefix, *items]]
         read, written, total = self._cache.look(blocks, len(blocks))
         thought = sum(len(text_of(item)) for item in reply.items if isinstance(item, Reasoning)) // 4
-        made = thought + sum(len(json.dumps(raw)) for _, raw in _items(reply)) // 4 + 1
+        made = thought + sum(len(json.dumps(raw)) for _, raw in _items(reply, body)) // 4 + 1
         return {
             "input_tokens": total,
             "input_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
@@ -181,6 +185,8 @@ class OpenAIResponsesWire:
 
 
 def _check_tool(tool: Json) -> None:
+    if tool.get("type") == "custom":
+        _check_custom(tool)
     if tool.get("type") != "function":
         return
     if "function" in tool or not _TOOL_NAME.fullmatch(tool.get("name", "")):
@@ -189,6 +195,19 @@ def _check_tool(tool: Json) -> None:
         raise Violation(f"Invalid schema for function '{tool['name']}': schema must be of type object")
     if tool.get("strict"):
         _check_strict(tool["parameters"], tool["name"])
+
+
+def _check_custom(tool: Json) -> None:
+    if not _TOOL_NAME.fullmatch(tool.get("name", "")) or "parameters" in tool or "strict" in tool:
+        raise Violation("Unknown parameter: 'tools[0].parameters'.", "unknown_parameter")
+    written = tool.get("format", {"type": "text"})
+    if written != {"type": "text"} and (written.get("type"), written.get("syntax")) != ("grammar", "lark"):
+        raise Violation("Invalid value: 'tools[0].format'.", "invalid_value")
+    if written["type"] == "grammar":
+        try:
+            Lark(written["definition"])
+        except LarkError as error:
+            raise Violation(f"Invalid grammar of the tool '{tool['name']}': {error}") from None
 
 
 def _check_strict(schema: Json, name: str) -> None:
@@ -205,21 +224,27 @@ def _check_strict(schema: Json, name: str) -> None:
 
 def _check_items(items: list[Json], *, stored: bool) -> None:
     calls: set[str] = set()
-    outputs = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+    ends = ("function_call_output", "custom_tool_call_output")
+    outputs = [item["call_id"] for item in items if item.get("type") in ends]
     for place, item in enumerate(items):
         following = items[place + 1] if place + 1 < len(items) else {}
         match item.get("type", "message"):
             case "reasoning":
                 _check_reasoning(item, following, stored=stored)
-            case "function_call":
+            case "function_call" | "custom_tool_call" as kind:
                 _check_call(item, place)
-                calls.add(item["call_id"])
+                calls.add(f"{kind} {item['call_id']}")
                 if item["call_id"] not in outputs:
                     raise Violation(f"No tool output found for function call {item['call_id']}.")
-                _check_arguments(item["arguments"])
+                if kind == "function_call":
+                    _check_arguments(item["arguments"])
+                elif not isinstance(item.get("input"), str):
+                    raise Violation(
+                        f"Missing required parameter: 'input[{place}].input'.", "missing_required_parameter"
+                    )
                 _check_follower(item, items[:place])
-            case "function_call_output":
-                if item["call_id"] not in calls:
+            case "function_call_output" | "custom_tool_call_output" as kind:
+                if f"{kind.removesuffix('_output')} {item['call_id']}" not in calls:
                     raise Violation(
                         f"No tool call found for function call output with call_id {item['call_id']}."
                     )
@@ -240,9 +265,10 @@ def _check_call(item: Json, place: int) -> None:
         raise Violation(
             f"Invalid 'input[{place}].call_id': string too long, or empty.", "string_above_max_length"
         )
-    if not item.get("id", "fc_").startswith("fc"):
+    prefix = "fc" if item["type"] == "function_call" else "ctc"
+    if not item.get("id", prefix).startswith(prefix):
         raise Violation(
-            f"Invalid 'input[{place}].id': Expected an ID that begins with 'fc'.", "invalid_value"
+            f"Invalid 'input[{place}].id': Expected an ID that begins with '{prefix}'.", "invalid_value"
         )
     if not _TOOL_NAME.fullmatch(item.get("name", "")):
         raise Violation(f"Invalid 'input[{place}].name': string does not match pattern.", "invalid_value")
@@ -303,22 +329,24 @@ def _check_follower(item: Json, before: list[Json]) -> None:
 
 
 def _items(
-    reply: Reply, known: Mapping[int, tuple[int, Json]] | None = None
+    reply: Reply, body: Json, known: Mapping[int, tuple[int, Json]] | None = None
 ) -> list[tuple[Text | Reasoning | ToolCall, Json]]:
     """The output items as `output_item.done` has them; `known` gives those already made, so that ids stay."""
     parts = [item for item in reply.items if isinstance(item, Text | Reasoning | ToolCall)]
     if known is not None:
         return [(part, known[id(part)][1]) for part in parts]
     out: list[tuple[Text | Reasoning | ToolCall, Json]] = []
+    custom = {tool["name"] for tool in body.get("tools", []) if tool.get("type") == "custom"}
     pending = ""  # the id of the reasoning item before this one
     for part in parts:
         prefix = {Text: "msg", Reasoning: "rs", ToolCall: "fc"}[type(part)]
+        is_custom = isinstance(part, ToolCall) and part.name in custom
+        prefix = "ctc" if is_custom else prefix
         item_id = f"{prefix}_{uuid.uuid4().hex[:16]}" + (f"_after_{pending}" if pending else "")
         if out and pending:
             out[-1] = (out[-1][0], {**out[-1][1], "next": item_id})
-        out.append(
-            (part, {"id": item_id, **_raw(part, is_last=part is parts[-1], has_calls=_has_calls(reply))})
-        )
+        raw = _raw(part, is_last=part is parts[-1], has_calls=_has_calls(reply))
+        out.append((part, {"id": item_id, **(_as_custom(raw) if is_custom else raw)}))
         pending = item_id if isinstance(part, Reasoning) else ""
     return out
 
@@ -347,6 +375,17 @@ def _raw(part: Text | Reasoning | ToolCall, *, is_last: bool, has_calls: bool) -
                 "name": name,
                 "arguments": text[: len(text) // 2] if unfinished else text,
             }
+
+
+def _as_custom(raw: Json) -> Json:
+    """The call with its one argument as free text; text that is no object is the free text itself."""
+    arguments = raw["arguments"]
+    try:
+        (text,) = json.loads(arguments).values()
+    except ValueError:
+        text = arguments
+    kept = {key: value for key, value in raw.items() if key not in ("type", "arguments")}
+    return {"type": "custom_tool_call", **kept, "input": text}
 
 
 def _has_calls(reply: Reply) -> bool:
@@ -397,11 +436,14 @@ def _item_steps(
                 elif not redacted:
                     yield "response.reasoning_summary_text.delta", {**at, "summary_index": 0, "delta": piece}
         case ToolCall():
-            added = {**raw, "status": "in_progress", "arguments": ""}
+            is_custom = raw["type"] == "custom_tool_call"
+            key = "input" if is_custom else "arguments"
+            kind = f"response.{'custom_tool_call_input' if is_custom else 'function_call_arguments'}"
+            added = {**raw, "status": "in_progress", key: ""}
             yield "response.output_item.added", {"output_index": index, "item": added}
-            for json_piece in pieces_of(raw["arguments"]):
-                yield "response.function_call_arguments.delta", {**at, "delta": json_piece}
+            for json_piece in pieces_of(raw[key]):
+                yield f"{kind}.delta", {**at, "delta": json_piece}
             if not leave_open:
-                yield "response.function_call_arguments.done", {**at, "arguments": raw["arguments"]}
+                yield f"{kind}.done", {**at, key: raw[key]}
     if not leave_open:
         yield "response.output_item.done", {"output_index": index, "item": _done(raw)}

@@ -1,4 +1,4 @@
-"""What a loopback provider is told to answer: parts, gates that hold a stream, and ways to fail. No wire format."""
+"""Scripted answers of a loopback provider: parts, gates that pause a stream, and ways to fail. No wire format."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DEADLINE_S = 30.0
 
 
 class Gate:
-    """Holds a stream at one point until the test opens it. Usable from any thread and from async tests.
+    """Pauses a stream at one point until the test opens it. Usable from any thread and from async tests.
 
-    `reached` is set when the stream has come to it. An opened gate stays open.
+    `reached` is set when the stream has arrived at the gate. An opened gate stays open.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class Gate:
             loop.call_soon_threadsafe(event.set)
 
     def wait_reached(self) -> None:
-        """Blocks; from an async test: `await anyio.to_thread.run_sync(gate.wait_reached)`."""
+        """Block until the stream is at the gate; in async code: `await anyio.to_thread.run_sync(gate.wait_reached)`."""
         assert self.reached.wait(DEADLINE_S), "the stream never came to the gate"
 
     async def passed(self) -> None:
-        """For the server: returns when the gate is open."""
+        """Return when the gate is open; called by the server."""
         event = asyncio.Event()
         with self._lock:
             if self._is_open:
@@ -50,14 +50,14 @@ class Gate:
 
 
 class Text:
-    """A text part. Each string is one delta; a Gate between two holds the stream there."""
+    """A text part. Each string is one delta; a Gate between two strings pauses the stream there."""
 
     def __init__(self, *pieces: str | Gate) -> None:
         self.pieces = pieces
 
 
 class Reasoning:
-    """A reasoning part that must come back unchanged. `redacted`: the thoughts are not readable."""
+    """A reasoning part that must be sent back unchanged. `redacted`: its text is not readable."""
 
     def __init__(self, *pieces: str | Gate, redacted: bool = False) -> None:
         self.pieces = pieces
@@ -66,9 +66,10 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool call. `arguments` as a string is sent as it is (to be broken JSON, say); no `id` makes a new one.
+    """A tool call. `arguments` given as a string are sent unchanged (for example broken JSON). Without `id`
+    it gets a new one.
 
-    `unfinished`: its arguments are cut by the output limit, which then ends the response.
+    `unfinished`: the output limit cuts the arguments and ends the response.
     """
 
     name: str
@@ -79,25 +80,26 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Event:
-    """A provider event of the test's own, sent as it stands; its `type` names the SSE event."""
+    """A raw provider event, sent unchanged; its `type` names the SSE event."""
 
     data: Json
 
 
 @dataclass(frozen=True)
 class CutStream:
-    """The stream stops here, the socket closes cleanly, the terminal event never comes. An unstreamed answer is cut
-    in the middle of its JSON. The part before it stays open."""
+    """End the stream here: the socket closes cleanly without a terminal event, and the part before stays
+    open. An unstreamed answer is cut in the middle of its JSON.
+    """
 
 
 @dataclass(frozen=True)
 class DropConnection:
-    """The connection is reset here; as a whole reply, before any byte. The part before it stays open."""
+    """Reset the connection here; as a whole reply, before any byte. The part before it stays open."""
 
 
 @dataclass(frozen=True)
 class MidStreamError:
-    """An error event after status 200; the part before it stays open."""
+    """Send an error event after status 200; the part before it stays open."""
 
     kind: str = ""
     message: str = "Overloaded"
@@ -109,7 +111,9 @@ FAILURES = (CutStream, DropConnection, MidStreamError)
 
 @dataclass(frozen=True)
 class Reply:
-    """One good answer. `stop` is the wire's own stop reason ("" fits the items); `usage` overrides wire counts."""
+    """One successful answer. `stop` is the wire's stop reason ("": the one that fits the items); `usage`
+    overrides token counts.
+    """
 
     items: Sequence[Item]
     stop: str = ""
@@ -119,7 +123,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class ErrorReply:
-    """An HTTP error. `body` None is the wire's own body for `status`, with `kind` and `message` where given."""
+    """An HTTP error. `body` None: the wire's usual body for `status`, with `kind` and `message` if given."""
 
     status: int
     body: Json | str | None = None
@@ -133,7 +137,7 @@ Script: TypeAlias = Sequence[Answer] | Callable[[Json], Answer]
 
 
 class Violation(Exception):
-    """A request that the real service would refuse, in its words."""
+    """A request that the real service would refuse, with the service's message."""
 
     def __init__(self, message: str, kind: str = "", status: int = 400) -> None:
         super().__init__(message)
@@ -154,7 +158,7 @@ def text_of(part: Text | Reasoning) -> str:
 
 
 def with_following(items: Sequence[Item]) -> list[tuple[Item, Item | None]]:
-    """Each item with the one after it."""
+    """Return each item with the item after it."""
     return list(zip(items, [*items[1:], None], strict=False))
 
 
@@ -165,13 +169,13 @@ def as_reply(answer: Answer) -> Reply | ErrorReply | DropConnection:
 
 
 def pieces_of(text: str, count: int = 3) -> list[str]:
-    """`text` in up to `count` pieces, as a service streams arguments."""
+    """Split `text` into up to `count` pieces, as a service streams arguments."""
     size = max(1, -(-len(text) // count))
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 class PromptCache:
-    """Counts what a prefix cache would have read: the longest prefix that an earlier request left in it.
+    """Counts the tokens that a prefix cache would read: the longest prefix that an earlier request stored.
 
     A request is a list of blocks in order; sizes are in tokens of four characters.
     """
@@ -180,7 +184,7 @@ class PromptCache:
         self._known: list[list[str]] = []
 
     def look(self, blocks: list[str], cached_blocks: int) -> tuple[int, int, int]:
-        """(read, written, total) tokens of a request whose first `cached_blocks` are to be cached."""
+        """Return (read, written, total) tokens of a request whose first `cached_blocks` are to be cached."""
         kept = blocks[:cached_blocks]
         shared = max((_shared(kept, known) for known in self._known), default=0)
         if kept:

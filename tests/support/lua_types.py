@@ -1,7 +1,7 @@
-"""Which fields of messages the Neovim plugin's source names, by the types that its annotations give.
+"""Find the message fields that the Neovim plugin's source uses, by the types in its annotations.
 
-Not a type checker: it follows parameters, `local x = y.z` and `for _, x in ipairs(y.z)` through one function, and knows
-nothing of what else has a type.
+Not a type checker: it follows parameters, `local x = y.z` and `for _, x in ipairs(y.z)` within one function,
+and ignores every other value with a type.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LOOP = re.compile(r"^\s*for _, (\w+) in ipairs\((\w+(?:\.\w+)*)\) do$")
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """Fields by class, and what an alias stands for."""
+    """Fields by class, and the types that aliases name."""
 
     classes: Mapping[str, Mapping[str, str]]
     aliases: Mapping[str, str]
 
     def field(self, type_: str, name: str) -> str | None:
-        """Its type; "" where that is nothing of ours, None for a field that it has not."""
+        """Return the field's type; "" if it is not a message type, None if the class has no such field."""
         choices = self.aliases.get(type_, type_).split("|")
         if not all(choice in self.classes for choice in choices):
             return ""
@@ -65,7 +65,7 @@ def read_types(folder: Path) -> Types:
 
 @dataclass
 class Read:
-    """All that was looked at, and what of it is not there."""
+    """The fields that were read, and those of them that do not exist."""
 
     fields: int = 0
     strange: list[str] = field(default_factory=list)
@@ -90,7 +90,7 @@ def fields_read(path: Path, types: Types) -> Read:
 
 
 def _functions(lines: list[str]) -> Iterator[tuple[int, dict[str, str], list[str]]]:
-    """Those with parameters that are messages: the number of the first line, the types, and the text."""
+    """Yield functions with message parameters: the number of the first line, the parameter types, and the lines."""
     for at, line in enumerate(lines):
         start = _FUNCTION.match(line)
         if not start:

@@ -1,7 +1,8 @@
-"""An editor that types, delays, drops stale edits and lies about it, and a thin host in front of it.
+"""A simulated editor that types, delays, drops stale edits and reports false results, and a small host for it.
 
-Everything runs on a clock of its own that jumps from event to event: a run is exact, repeatable by its seed, and
-takes no time. The host does with `review.inflight` and the ledger what the server's does, without a protocol.
+Everything runs on a virtual clock that jumps from event to event: a run is exact, repeatable by its seed, and
+takes no real time. The host uses `review.in_flight_edit` and the ledger as the server's host does, without a
+protocol.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from typing import Literal
 import anyio.lowlevel
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import LineEdit, OpenDocument, not_told
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, not_told
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
-from agent_ls.review import inflight
-from agent_ls.review.agent_edits import agent_edit
-from agent_ls.review.ledger import Change, FileLedger, open_ledger
-from agent_ls.review.user_edits import user_edit
-from agent_ls.review.verdicts import undone
+from agent_ls.review import in_flight_edit
+from agent_ls.review.agent_edits import apply_agent_edit
+from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
+from agent_ls.review.user_edits import apply_user_edit
 from agent_ls.text import split_lines
 from tests.support.ledger_checks import problems
+from tests.support.ledger_decisions import undo_hunks
 
 USER_MARKS = 0x4E00
-"""Each key of the user's types a character of its own, from here on; agents take theirs from AGENT_MARKS on."""
+"""First of the characters that the user types: each key is a different one. Agents use those from AGENT_MARKS on."""
 AGENT_MARKS = 0xAC00
 
 
@@ -43,7 +44,7 @@ class VirtualClock:
         heapq.heappush(self._events, (self.now_ms + delay_ms, next(self._order), event))
 
     def step(self) -> bool:
-        """Runs the next event; False: there is none."""
+        """Run the next event; return False if there is none."""
         if not self._events:
             return False
         self.now_ms, _, event = heapq.heappop(self._events)
@@ -59,10 +60,10 @@ class VirtualClock:
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """How an editor behaves (real-editors, lsp-notes section 3).
+    """Behaviour of an editor.
 
-    `tells`: when it sends didChange. `stale_answer`: what it says of an edit that it dropped. `mute` is the share
-    of edits that it never answers, `answer_ms` how long it takes at most.
+    `tells`: when it sends didChange. `stale_answer`: its answer to an edit that it dropped. `mute`: the share
+    of edits that it never answers. `answer_ms`: the longest time until an answer.
     """
 
     name: str
@@ -83,9 +84,10 @@ WORST = Quirks("worst", "every 150 ms", "applied", mute=0.2, answer_ms=900)
 
 
 class LyingEditor:
-    """One open document with a user at the keyboard. Messages keep their order, and each takes its time.
+    """One open document with a typing user. Messages keep their order, and each takes time.
 
-    `typed` are the user's characters that must be in the text, `by_undo` all that came or went by his undo.
+    `typed` are the user's characters that must be in the text; `by_undo` are those that the user's undo added
+    or removed.
     """
 
     def __init__(self, clock: VirtualClock, random: Random, quirks: Quirks, text: str) -> None:
@@ -127,7 +129,7 @@ class LyingEditor:
         self.type_for(keys - 1)
 
     def _undo(self) -> None:
-        """Takes the last change back, the user's own or the agent's."""
+        """Undo the last change, of the user or the agent."""
         text = self._undo_stack.pop()
         self.by_undo |= set(self.text) ^ set(text)
         self.typed &= set(text)
@@ -145,27 +147,27 @@ class LyingEditor:
     # --- the wire
 
     def receive_edit(
-        self, version: int, edits: Sequence[LineEdit], answer: Callable[[inflight.Answered], None]
+        self, version: int, edits: Sequence[LineEdit], answer: Callable[[in_flight_edit.Answered], None]
     ) -> None:
         self.clock.after(self.random.randrange(1, 30), lambda: self._apply(version, edits, answer))
 
     def _apply(
-        self, version: int, edits: Sequence[LineEdit], answer: Callable[[inflight.Answered], None]
+        self, version: int, edits: Sequence[LineEdit], answer: Callable[[in_flight_edit.Answered], None]
     ) -> None:
         is_mute = self.random.random() < self.quirks.mute
         if version != self.version:
-            said = inflight.Answered(self.quirks.stale_answer == "applied", "stale version")
+            said = in_flight_edit.Answered(self.quirks.stale_answer == "applied", "stale version")
             if not is_mute:
                 self._send(lambda: answer(said))
             return
         if self.quirks.answers_first and not is_mute:
-            self._send(lambda: answer(inflight.Answered(True)))
+            self._send(lambda: answer(in_flight_edit.Answered(True)))
         lines = split_lines(self.text)
         for edit in reversed(edits):
             lines[edit.start : edit.end] = [edit.text]
         self._change("".join(lines))
         if not self.quirks.answers_first and not is_mute:
-            self._send(lambda: answer(inflight.Answered(True)))
+            self._send(lambda: answer(in_flight_edit.Answered(True)))
 
     def _tell_soon(self) -> None:
         match self.quirks.tells:
@@ -195,14 +197,14 @@ class LyingEditor:
 @dataclass(slots=True)
 class _Flight:
     attribution: Attribution
-    machine: inflight.InFlightEdit
-    outcome: inflight.Outcome = field(default_factory=inflight.Waiting)
+    machine: in_flight_edit.InFlightEdit
+    outcome: in_flight_edit.Outcome = field(default_factory=in_flight_edit.Undecided)
     is_answered: bool = False
     is_settling: bool = False
 
 
 class ThinHost:
-    """EditorHost of one document, with its ledger, which is checked after each step."""
+    """An EditorHost of one document with its ledger, which is checked after each step."""
 
     notebooks = None
 
@@ -225,18 +227,30 @@ class ThinHost:
     def open_documents(self) -> Sequence[OpenDocument]:
         return [self.document]
 
+    def is_unknown(self, path: str) -> bool:
+        return False
+
     def blocked(self, path: str) -> str:
         return ""
 
+    async def rename_file(self, document: OpenDocument, path: str) -> None:
+        return None
+
+    async def delete_file(self, document: OpenDocument) -> str:
+        return document.text
+
     async def files_changed(self, paths: Sequence[str]) -> None:
         return None
+
+    async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
+        return ()
 
     async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
         return ""
 
     async def apply_edit(
         self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
-    ) -> OpenDocument:
+    ) -> AppliedEdit:
         await anyio.lowlevel.checkpoint()
         self.tries += 1
         if document.version != self.document.version:
@@ -244,55 +258,57 @@ class ThinHost:
         lines = split_lines(document.text)
         for edit in reversed(edits):
             lines[edit.start : edit.end] = [edit.text]
-        machine = inflight.send(document.text, "".join(lines), document.version)
+        machine = in_flight_edit.start_edit(document.text, "".join(lines), document.version)
         flight = self._flight = _Flight(attribution, machine)
         self.editor.receive_edit(document.version, edits, lambda said: self._answered(flight, said))
-        self.clock.after(inflight.TIMEOUT_MS, lambda: self._time_out(flight))
-        while isinstance(flight.outcome, inflight.Waiting):
+        self.clock.after(in_flight_edit.TIMEOUT_MS, lambda: self._time_out(flight))
+        while isinstance(flight.outcome, in_flight_edit.Undecided):
             assert self.clock.step(), "nothing can happen any more, and the edit is not decided"
         match flight.outcome:
-            case inflight.Applied():
-                return self.document
-            case inflight.Refused(reason):
+            case in_flight_edit.Applied(ours):
+                return AppliedEdit(flight.machine.old, ours, self.document)
+            case in_flight_edit.Refused(reason):
                 raise EditRefusedError(document.path, reason)
             case _:
                 raise StaleFileError(document.path)
 
-    def _answered(self, flight: _Flight, said: inflight.Answered) -> None:
+    def _answered(self, flight: _Flight, said: in_flight_edit.Answered) -> None:
         flight.is_answered = True
-        self.clock.after(inflight.TIMEOUT_MS, lambda: self._feed(flight, inflight.TimedOut()))
+        self.clock.after(in_flight_edit.TIMEOUT_MS, lambda: self._feed(flight, in_flight_edit.TimedOut()))
         self._feed(flight, said)
 
     def _time_out(self, flight: _Flight) -> None:
         if not flight.is_answered:
-            self._feed(flight, inflight.TimedOut())
+            self._feed(flight, in_flight_edit.TimedOut())
 
     def _changed(self, version: int, text: str) -> None:
         self.document = OpenDocument(self.document.path, version, text)
         if self._flight:
-            self._feed(self._flight, inflight.Observed(version, text))
+            self._feed(self._flight, in_flight_edit.Observed(version, text))
         else:
-            self._turn_page(user_edit(self.ledger, text))
+            self._turn_page(apply_user_edit(self.ledger, text))
 
-    def _feed(self, flight: _Flight, happening: inflight.Happening) -> None:
+    def _feed(self, flight: _Flight, happening: in_flight_edit.EditEvent) -> None:
         if self._flight is not flight:
             return
-        flight.machine, flight.outcome = inflight.advance(flight.machine, happening)
-        if isinstance(flight.outcome, inflight.Waiting):
+        flight.machine, flight.outcome = in_flight_edit.advance_edit(flight.machine, happening)
+        if isinstance(flight.outcome, in_flight_edit.Undecided):
             if flight.outcome.settling and not flight.is_settling:
                 flight.is_settling = True
-                self.clock.after(inflight.SETTLE_MS, lambda: self._feed(flight, inflight.Settled()))
+                self.clock.after(
+                    in_flight_edit.SETTLE_MS, lambda: self._feed(flight, in_flight_edit.Settled())
+                )
             return
         self._flight = None
-        if isinstance(flight.outcome, inflight.Applied):
-            self._turn_page(user_edit(self.ledger, flight.machine.old))  # typed before the edit got there
+        if isinstance(flight.outcome, in_flight_edit.Applied):
+            self._turn_page(apply_user_edit(self.ledger, flight.machine.old))  # typed before the edit arrived
             if flight.attribution.call_id:
-                self._turn_page(agent_edit(self.ledger, flight.outcome.ours, flight.attribution))
+                self._turn_page(apply_agent_edit(self.ledger, flight.outcome.ours, flight.attribution))
             else:
-                self._turn_page(undone(self.ledger, self.undoing))
+                self._turn_page(undo_hunks(self.ledger, self.undoing))
                 assert self.ledger.current_text == flight.outcome.ours
-        self._turn_page(user_edit(self.ledger, self.document.text))
+        self._turn_page(apply_user_edit(self.ledger, self.document.text))
 
-    def _turn_page(self, change: Change) -> None:
+    def _turn_page(self, change: LedgerChange) -> None:
         self.ledger = change.ledger
         assert problems(self.ledger) == []

@@ -1,7 +1,8 @@
-"""An editor in this process that behaves as real ones do: it types, delays, drops stale edits, and lies about it.
+"""An editor in this process that behaves like real ones: it types, delays, drops stale edits, and reports
+false results.
 
-It speaks to an AgentProtocol directly, in both directions in the order of a pipe, but with no pipe. What it holds
-is the truth: `text` is what its user sees.
+It calls an AgentProtocol directly and keeps the order of a pipe in both directions. `text` is the true text,
+which its user sees.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from anyio.lowlevel import checkpoint
 from lsprotocol import types as lsp
 
 from agent_ls.environments.base import Attribution
-from agent_ls.notebook.align import ShownCell
-from agent_ls.server.documents import SyncedDocument
-from agent_ls.server.editor_host import Sleep
-from agent_ls.server.framing import FrameParser
-from agent_ls.server.jsonrpc import AgentProtocol
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.server.editor.host import Sleep
+from agent_ls.server.lsp.documents import SyncedDocument
 from agent_ls.server.server import AgentServer
+from agent_ls.server.transport.framing import FrameParser
+from agent_ls.server.transport.jsonrpc import AgentProtocol
 from tests.support.framed_client import CAPABILITIES, CLIENT_INFO
 
 Stale = Literal["refuse", "lie", "error", "apply anyway"]
@@ -30,10 +31,11 @@ Stale = Literal["refuse", "lie", "error", "apply anyway"]
 
 @dataclass(frozen=True)
 class Manners:
-    """`stale`: what it does with an edit of an old version. `tells_first`: didChange comes before the answer.
+    """Behaviour of the editor. `stale`: its treatment of an edit for an old version. `tells_first`: it sends
+    didChange before the answer.
 
-    `debounce_s`: changes are told together, so long after the first. `answers`: else it never answers.
-    `counts`: else all its texts have one version.
+    `debounce_s`: changes are sent together, this long after the first. `answers` False: it never answers.
+    `counts` False: all versions of the text have the same number.
     """
 
     client: str = "vscode"
@@ -52,7 +54,7 @@ UNCHECKED = Manners(stale="apply anyway", debounce_s=0.05)
 
 
 class VirtualTime:
-    """Moves on when nothing can happen any more without it; so a run is quick, and the same each time."""
+    """Advances only when nothing else can run; so a run is fast and always the same."""
 
     def __init__(self) -> None:
         self._now_s = 0.0
@@ -75,7 +77,7 @@ class VirtualTime:
 
 
 class _Idle:
-    """A backend with nothing behind it."""
+    """A backend that does nothing."""
 
     async def run(self, server: AgentServer) -> None:
         await anyio.sleep_forever()
@@ -85,7 +87,7 @@ class _Idle:
 
 
 class LyingEditor:
-    """One document. `uri` is synced once `open` was called. `sleep` is its sense of time."""
+    """One document. `uri` is synced once `open` was called. `sleep` is its time source."""
 
     def __init__(
         self,
@@ -133,7 +135,7 @@ class LyingEditor:
         self._say({"method": "textDocument/didOpen", "params": {"textDocument": item}})
 
     def tell(self, *changes: Any) -> None:
-        """It tells these changes, whatever they are; what its user sees stays."""
+        """Send these changes, right or wrong; the text that the user sees stays the same."""
         self.version += 1
         document = {"uri": self.uri, "version": self.version}
         params = {"textDocument": document, "contentChanges": changes}
@@ -147,12 +149,12 @@ class LyingEditor:
         self._say({"method": "textDocument/didSave", "params": {"textDocument": {"uri": self.uri}}})
 
     def type(self, offset: int, text: str, removed: int = 0) -> None:
-        """The user types; it is told when the manners say so."""
+        """Type as the user; the change is sent according to the editor's behaviour."""
         before = self.text
         self._change_to(before[:offset] + text + before[offset + removed :])
 
     async def tell_all(self) -> None:
-        """Until nothing is left to tell."""
+        """Run until all changes are sent."""
         while self._is_telling:
             await self._sleep(0.01)
 
@@ -166,7 +168,7 @@ class LyingEditor:
                 self._tasks.start_soon(self._on_edit, message)
 
     def close(self) -> None:
-        """Of the writer that this object also is."""
+        """Close the writer; this object is also the writer."""
 
     def _say(self, message: dict[str, Any]) -> None:
         self.protocol.on_wire(json.dumps({"jsonrpc": "2.0", **message}).encode())
@@ -236,7 +238,7 @@ class LyingEditor:
 
 @dataclass
 class FakeListener:
-    """A DocumentListener that keeps what it is told, and demands that it hangs together."""
+    """A DocumentListener that records its calls and checks that they are consistent."""
 
     texts: dict[str, str] = field(default_factory=dict)
     told: list[tuple[str, str, str]] = field(default_factory=list)
@@ -247,10 +249,10 @@ class FakeListener:
     def document_closed(self, path: str) -> None:
         del self.texts[path]
 
-    def document_saved(self, path: str, text: str) -> None:
+    def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
         assert text == self.texts[path]
 
-    def notebook_saved(self, path: str, cells: Sequence[ShownCell]) -> None:
+    def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
         raise AssertionError("it has none")
 
     def user_edit(self, path: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""An editor that lies about one file, each in a way of its own, on the other side of a real wire."""
+"""An editor that reports false results for one file, each in its own way, at the other end of a real connection."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ LIES: dict[str, Lie] = {
     "late.txt": "late",
     "first.txt": "tells first",
 }
-"""By name of the file. `drops` says "applied" and does nothing; `half` makes one of several edits; `null` and `fails`
-make them and answer null, an error; `mute` makes them and never answers; `late` answers long before it makes them;
-`tells first` sends the change before the answer; `refuses` makes none and says so."""
+"""By file name. `drops` reports "applied" and does nothing; `half` applies one of several edits; `null` and
+`fails` apply them and answer null or an error; `mute` applies them and never answers; `late` answers long
+before it applies them; `tells first` sends the change before the answer; `refuses` applies none and says so.
+"""
 
-TOLD_AS_DONE = frozenset({"honest", "null", "fails", "mute", "late", "tells first"})
-"""Lies that leave the edit in the text."""
+REPORTED_AS_DONE = frozenset({"honest", "null", "fails", "mute", "late", "tells first"})
+"""Behaviours after which the edit is in the text."""
 
 LATE_S = 1.0
 
 
 class LyingEditor(Editor):
-    """`edits` are the texts of the edits that came over the wire, by uri."""
+    """`edits` are the texts of the received edits, by uri."""
 
     def __init__(self, client: FramedClient, tasks: anyio.abc.TaskGroup, name: str = "vscode") -> None:
         super().__init__(client, name)
@@ -72,7 +73,7 @@ class LyingEditor(Editor):
         return {"applied": True}
 
     async def _make_late(self, uri: str, edits: list[Any]) -> None:
-        await anyio.sleep(LATE_S)  # a slow editor, not a synchronisation: nothing is looked at meanwhile
+        await anyio.sleep(LATE_S)  # a slow editor, not a synchronisation: nothing is checked during this time
         await self._make(uri, edits)
 
     async def _make(self, uri: str, edits: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A client that has a notebook open, over real stdio: it syncs the cells, changes them when asked, and saves them."""
+"""A client with an open notebook, over real stdio: it syncs the cells, changes them on request, and saves them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def edit(**arguments: str) -> list[ToolCall]:
 
 
 class NotebookEditor:
-    """The client's part: cells as it has them, and what it does when it is asked to change them."""
+    """The client's state: its cells, and its behaviour when it is asked to change them."""
 
     def __init__(self, editor: Editor, path: Path) -> None:
         self.editor = editor
@@ -84,12 +84,12 @@ class NotebookEditor:
         await self.editor.client.notify("notebookDocument/didClose", params)
 
     async def run(self, at: int) -> None:
-        """What is told of a cell that the user runs: outputs are not synced."""
+        """Report that the user has run a cell: outputs are not synced."""
         told = self._told(self.cells[at]) | {"executionSummary": {"executionOrder": 7, "success": True}}
         await self._change({"data": [told]})
 
     async def save(self) -> None:
-        """In a layout of its own, as an editor may."""
+        """Save the notebook in the editor's own layout."""
         cells = [
             {
                 "cell_type": next(kind for kind, name in LANGUAGES.items() if name == cell["language"]),
@@ -112,7 +112,7 @@ class NotebookEditor:
         )
 
     async def tell_nonsense(self) -> None:
-        """A change that is none."""
+        """Send an invalid change."""
         named = {"uri": self.uri, "version": "later"}
         params = {"notebookDocument": named, "change": {"cells": [1]}}
         await self.editor.client.notify("notebookDocument/didChange", params)
@@ -166,7 +166,7 @@ class NotebookEditor:
             result: dict[str, Any] = {"error": self.error} if self.error else {"result": {}}
             await self.editor.client.request("agent/clientAnswer", answer | result)
             return
-        # The answer comes before the change is told, as it may in VS Code.
+        # The answer is sent before the change, as VS Code may do.
         await self.editor.client.request("agent/clientAnswer", answer | {"result": {}})
         for text in params["texts"]:
             assert self.cells[text["index"]]["uri"] == text["uri"]

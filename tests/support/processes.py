@@ -1,4 +1,4 @@
-"""What tests ask the system about processes: /proc is the witness, not the code under test."""
+"""Ask the system about processes: /proc is used instead of the code under test."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ POLL_SECONDS = 0.01
 
 
 def new_token() -> str:
-    """To be put into the command line or the environment of processes that a test wants to find again."""
+    """Return a token to put into the command line or environment of processes, so that a test can find them."""
     return f"token-{uuid.uuid4().hex}"
 
 
 def processes_with(token: str) -> dict[int, str]:
-    """The living processes that have the token in their command line or environment: pid -> command line."""
+    """Return the live processes that have the token in their command line or environment: pid -> command line."""
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         try:
-            command_line, environment, state = _told(folder)
+            command_line, environment, state = _read(folder)
         except OSError:
-            continue  # ended, or another user's
+            continue  # ended, or owned by another user
         if token.encode() in command_line + environment and state not in "ZX":
             found[int(folder.name)] = command_line.replace(b"\0", b" ").decode(errors="replace")
     return found
 
 
-KERNEL = "2"  # the parent of the kernel's own threads, which never have a command line
+KERNEL = "2"  # parent of the kernel threads, which never have a command line
 LOOKS, LOOKS_AT_NONE = 20, 2000
 
 
-def _told(folder: Path) -> tuple[bytes, bytes, str]:
-    """Command line, environment and state. While a process becomes another program, it shows none: then once more.
+def _read(folder: Path) -> tuple[bytes, bytes, str]:
+    """Return command line, environment and state. Repeats if both are empty, because a process shows none during exec.
 
-    On a slow machine it takes its time to be read. Of some processes only one of the two is empty, and for good.
+    On a slow machine that takes a while. For some processes one of the two always stays empty.
     """
     looks = 0
     while True:
@@ -57,7 +57,7 @@ def _told(folder: Path) -> tuple[bytes, bytes, str]:
 
 
 def zombies_of_ours() -> set[int]:
-    """Ended children of this process whose exit status nobody took."""
+    """Return ended children of this process whose exit status was not collected."""
     found = set()
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -72,7 +72,7 @@ def zombies_of_ours() -> set[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process lives; one that has ended and waits for its parent does not."""
+    """Return whether a process is alive; a zombie is not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except OSError:
@@ -81,7 +81,7 @@ def is_running(pid: int) -> bool:
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    """For what only polling can tell; fails after the deadline."""
+    """Poll a condition; fail after the deadline. Only for conditions without an event."""
     with anyio.fail_after(LIMIT_SECONDS):
         while not condition():  # noqa: ASYNC110  # the system sends no event for it
             await anyio.sleep(POLL_SECONDS)
@@ -105,7 +105,7 @@ class Fifo:
         os.write(self._descriptor, b"\n")
 
     async def line(self) -> str:
-        """The next line that a process wrote, without its ending."""
+        """Return the next line that a process wrote, without its line end."""
         data = b""
         with anyio.fail_after(LIMIT_SECONDS):
             while not data.endswith(b"\n"):
@@ -114,7 +114,7 @@ class Fifo:
         return data.decode().removesuffix("\n")
 
     def next_line(self) -> str:
-        """The same for a test that is not async."""
+        """Return the next line, in a test that is not async."""
         data = b""
         while not data.endswith(b"\n"):
             ready, _, _ = select.select([self._descriptor], [], [], LIMIT_SECONDS)

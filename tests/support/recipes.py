@@ -1,4 +1,4 @@
-"""A project with `agent-ls` on its PATH, and the recipes of docs/other-editors.md with the walkthrough for a model."""
+"""A project with `agent-ls` on its PATH, and the recipes of docs/other-editors.md with the walkthrough as model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.app.sample import copy_sample_project
-from agent_ls.app.trust import TRUST_VARIABLE
 from tests.docs.test_other_editors_page import recipe
 from tests.support.nvim_driver import REPOSITORY
 
@@ -22,7 +22,7 @@ SETTINGS = {
 
 
 def written_recipe(tag: str, path: Path) -> Path:
-    """The page's recipe in a file, with the settings of the test in place of those of the page."""
+    """Write the page's recipe to a file, with the test's settings instead of those of the page."""
     theirs, ours = SETTINGS[tag]
     text = recipe(tag)
     assert theirs in text
@@ -37,7 +37,7 @@ def shop(folder: Path) -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """With a folder on PATH in which `agent-ls` is this one."""
+    """Return an environment with a folder on PATH in which `agent-ls` is this repository's."""
     folder.mkdir(parents=True)
     program = folder / "agent-ls"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{REPOSITORY}" exec "{sys.executable}" -m agent_ls "$@"\n')
@@ -50,9 +50,10 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def answers(folder: Path) -> int:
-    """How many approvals have been answered, of the sessions of `environment(folder)`.
+    """Return the number of answered approvals in the sessions of `environment(folder)`.
 
-    What an editor shows is no witness: the next question may stand where the last one stood.
+    The editor's screen cannot tell that, because the next question may be displayed at the same position as
+    the last one.
     """
     logs = folder.glob("state/workspaces/*/sessions/*/log.jsonl")
     return sum(log.read_bytes().count(b'"kind":"approval_resolved"') for log in logs)

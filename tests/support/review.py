@@ -1,4 +1,4 @@
-"""A review desk with sessions that write through it, over files in memory; nothing runs but what a test runs."""
+"""A review service with sessions that write through it, over files in memory. Tasks run only when a test runs them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from agent_ls.app.review_desk import ReviewDesk
-from agent_ls.app.reviewed_environment import ReviewedEnvironment
+from agent_ls.app.changes.environment import ReviewedEnvironment
+from agent_ls.app.review.service import ReviewService
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.editor import EditorEnvironment
-from agent_ls.environments.editor_host import LineEdit, OpenDocument
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.loop.events import Hunk
+from agent_ls.loop.events.types import Hunk
 from tests.support.fake_audience import FakeAudience
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_editor_host import FakeEditorHost
@@ -40,38 +40,38 @@ class SilentJournal:
         return None
 
 
-class ToldHost(FakeEditorHost):
-    """An editor whose documents are told to the desk as the server's host tells them.
+class ReportingHost(FakeEditorHost):
+    """An editor that reports changes of its documents to the review service, as the server's host does.
 
-    `held`: its edits wait until this is set.
+    `held`: edits wait until this event is set.
     """
 
-    desk: ReviewDesk
+    service: ReviewService
     held: anyio.Event | None = None
 
-    async def apply_edit(self, document: OpenDocument, edits: Any, attribution: Attribution) -> OpenDocument:
+    async def apply_edit(self, document: OpenDocument, edits: Any, attribution: Attribution) -> AppliedEdit:
         if self.held:
             await self.held.wait()
         before = document.text
         edits = [LineEdit(edit.start, edit.end, edit.text) for edit in edits]
-        after = await super().apply_edit(document, edits, attribution)
+        applied = await super().apply_edit(document, edits, attribution)
         if attribution.call_id:
-            self.desk.agent_edit(document.path, before, after.text, attribution)
+            self.service.agent_edit(document.path, before, applied.after, attribution)
         else:
-            self.desk.undo_applied(document.path, before, after.text)
-        return after
+            self.service.undo_applied(document.path, before, applied.after)
+        return applied
 
     def type(self, path: str, text: str) -> None:
         super().type(path, text)
 
     def user_types(self, path: str, text: str) -> None:
         self.type(path, text)
-        self.desk.user_edit(path, text)
+        self.service.user_edit(path, text)
 
 
 @dataclass
 class ProposedCall:
-    """A call that waits for verdicts; `states` are what its commit gave."""
+    """A call that waits for decisions; `states` are the files that its commit returned."""
 
     states: list[FileState] = field(default_factory=list)
     error: EnvError | None = None
@@ -89,18 +89,18 @@ class ProposedCall:
 
 
 class Review:
-    """`sessions` are live; take one out and it is closed. Tasks of the desk wait in `tasks` until `run_tasks`."""
+    """`sessions` are open; remove one to close it. Tasks of the service wait in `tasks` until `run_tasks`."""
 
     def __init__(self, files: Mapping[str, str | bytes], memory: MemoryEnvironment | None = None) -> None:
         self.memory = memory or MemoryEnvironment()
         for path, content in files.items():
             self.memory.put(path, content)
-        self.host = ToldHost()
+        self.host = ReportingHost()
         self.clock = FakeClock()
         self.tasks: list[Callable[[], Awaitable[None]]] = []
         self.sessions: dict[str, FakeAudience] = {}
-        self.desk = ReviewDesk(self.sessions.get, clock=self.clock, start=self.tasks.append)
-        self.host.desk = self.desk
+        self.service = ReviewService(self.sessions.get, clock=self.clock, start=self.tasks.append)
+        self.host.service = self.service
         self.files = EditorEnvironment(self.memory, self.host)
         self._calls = 0
         self.session("s1")
@@ -108,7 +108,7 @@ class Review:
     def session(self, session_id: str) -> FakeAudience:
         audience = self.sessions.setdefault(session_id, FakeAudience(session_id, self.files))
         audience.environment = ReviewedEnvironment(
-            self.files, self.desk, SilentJournal(), lambda call_id: call_id.startswith("before")
+            self.files, self.service, SilentJournal(), lambda call_id: call_id.startswith("before")
         )
         return audience
 
@@ -119,9 +119,9 @@ class Review:
     async def agent_writes(
         self, name: str, content: str | bytes | None, *, session: str = "s1", turn: str = "t1"
     ) -> None:
-        """As a tool's commit, by a call of its own."""
+        """Write a file as a tool's commit does, with a call of its own."""
         self._calls += 1
-        environment = ReviewedEnvironment(self.files, self.desk, SilentJournal())
+        environment = ReviewedEnvironment(self.files, self.service, SilentJournal())
         path = self.path(name)
         base = await self.files.read_bytes(path) if await self.files.file_exists(path) else None
         data = content.encode() if isinstance(content, str) else content
@@ -135,7 +135,9 @@ class Review:
         session: str = "s1",
         moves: Mapping[str, str] | None = None,
     ) -> AsyncIterator[ProposedCall]:
-        """A call with review before, from when its hunks are told; leaving it interrupts the call."""
+        """Start a call with review `before` and continue when its hunks are published; leaving the block
+        interrupts the call.
+        """
         self._calls += 1
         environment = self.session(session).environment
         assert environment
@@ -171,15 +173,15 @@ class Review:
 
     def opens(self, name: str, text: str) -> None:
         self.host.open(self.path(name), text)
-        self.desk.document_opened(self.path(name), text)
+        self.service.document_opened(self.path(name), text)
 
     def types(self, name: str, text: str) -> None:
-        """The document's whole text is now this."""
+        """Replace the document's whole text, as the user."""
         self.host.user_types(self.path(name), text)
 
     def closes(self, name: str) -> None:
         self.host.close(self.path(name))
-        self.desk.document_closed(self.path(name))
+        self.service.document_closed(self.path(name))
 
     async def run_tasks(self) -> None:
         while self.tasks:
@@ -195,9 +197,9 @@ class Review:
         return self.path(name) in self.memory.files
 
     def hunks(self, **which: str) -> list[Hunk]:
-        return [hunk for hunks in self.desk.open_hunks(**which).values() for hunk in hunks]
+        return [hunk for hunks in self.service.open_hunks(**which).values() for hunk in hunks]
 
     async def decides(self, verdict: Any, **which: Any) -> tuple[list[str], dict[str, str]]:
-        """The states of what changed, and the refusals."""
-        changed, refused = await self.desk.review(verdict=verdict, **which)
+        """Decide about hunks; return the states of the changed hunks, and the refusals."""
+        changed, refused = await self.service.review(verdict=verdict, **which)
         return [hunk.state for hunk in changed], dict(refused)

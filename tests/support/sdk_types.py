@@ -1,6 +1,7 @@
-"""Holds a value against a type of an SDK, as strictly as a service holds a body: unknown keys are wrong too.
+"""Check a value against an SDK type as strictly as a service checks a body: unknown keys are errors too.
 
-Checkers at hand do not do: they let unknown keys of a TypedDict pass, and look at no member of an Iterable.
+Available checkers are not strict enough: they accept unknown keys of a TypedDict, and skip the members of an
+Iterable.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ _WRAPPERS = (Annotated, Required, NotRequired, ClassVar)
 
 
 def misfits(value: object, kind: Any, at: str = "body") -> list[str]:
-    """What of `value` is not of type `kind`, each with its place; empty when it fits."""
+    """Return the errors of `value` compared to type `kind`, with their positions; empty if it is valid."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (Any, object):
         return []
     if origin in _WRAPPERS:
         return misfits(value, inner[0], at)
     if origin in (Union, UnionType):
-        # Of those that do not fit, the one that comes nearest tells most.
+        # If no alternative of a union fits, report the errors of the closest one.
         return min((misfits(value, choice, at) for choice in inner), key=len)
     if origin is Literal:
         return [] if value in inner else [f"{at}: {value!r} is none of {inner}"]
@@ -65,7 +66,7 @@ def _each(items: Iterable[tuple[object, object]], kind: Any, at: str) -> list[st
 
 
 def _is_list(kind: Any, origin: Any) -> bool:
-    """Of a list, a sequence, an iterable, or a protocol of the SDK's own for those."""
+    """Whether the type is a list, a sequence, an iterable, or an SDK protocol for those."""
     return origin is not None and not issubclass(origin, Mapping) and len(get_args(kind)) == 1
 
 

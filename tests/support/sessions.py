@@ -1,4 +1,4 @@
-"""A real Session with fakes at its seams, and tools that do what a test says."""
+"""A real Session with fakes at its interfaces, and tools whose behaviour the test defines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.effects import Effect, NoEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.llm.messages import ImagePart, ToolResultPart
-from agent_ls.loop.approval import Approver
+from agent_ls.loop.calls.approval import Approver
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
+from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.events.types import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
 from agent_ls.loop.ids import SessionId
-from agent_ls.loop.prefix import Prefix
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
 from agent_ls.loop.session import Session
@@ -34,7 +34,7 @@ E = TypeVar("E", bound=RecordedEvent)
 
 
 class MemoryRecorder:
-    """Keeps what a log would hold, in order. `on_event` is called while the event is being recorded."""
+    """Records in memory what a log would contain, in order. `on_event` is called while an event is recorded."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
@@ -49,6 +49,7 @@ class MemoryRecorder:
         self.seen: dict[str, str] = {}
         self.order: list[str] = []
         self.on_event: Callable[[Envelope], None] = lambda _: None
+        self.problem = ""
 
     def event(self, envelope: Envelope, encoded: bytes) -> None:
         self.envelopes.append(envelope)
@@ -96,7 +97,7 @@ class MemoryRecorder:
 
 
 class Notices:
-    """A NoticeBoard: what is put on it is taken once."""
+    """A NoticeBoard whose notices are taken once."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -129,7 +130,7 @@ def tool(
     terminal: bool = False,
     arguments: type[Arguments] = AnyArguments,
 ) -> Tool[Any]:
-    """A tool whose behaviour is `run`. `effect` is asked anew at each preparation when it is callable."""
+    """Return a tool that runs `run`. A callable `effect` is called at each preparation."""
 
     async def prepare(parsed: Any, context: ToolContext) -> Prepared:
         await checkpoint()
@@ -159,8 +160,8 @@ def profile(*tools: Tool[Any], **changes: Any) -> ProviderProfile:
 
 
 @dataclass
-class Bench:
-    """A session and all it is connected to."""
+class RunningSession:
+    """A session and its fakes."""
 
     session: Session
     recorder: MemoryRecorder
@@ -173,7 +174,7 @@ class Bench:
         return self.recorder.kinds
 
     async def until(self, kind: str, count: int = 1) -> None:
-        """Waits until `count` events of this kind are recorded."""
+        """Wait until `count` events of this kind are recorded."""
         with anyio.fail_after(DEADLINE_S), self.session.subscribe() as events:
             while self.kinds.count(kind) < count:
                 await events.__anext__()
@@ -182,7 +183,7 @@ class Bench:
         await self.until("processing_end", turns)
 
     async def say(self, text: str) -> None:
-        """Submits, and waits for the end of processing."""
+        """Submit a message and wait for the end of processing."""
         before = self.kinds.count("processing_end")
         self.session.submit(text)
         await self.until("processing_end", before + 1)
@@ -217,11 +218,13 @@ def make_session(
 
 
 @asynccontextmanager
-async def bench(client: ModelClient, *tools: Tool[Any], **options: Any) -> AsyncIterator[Bench]:
-    """A running session; it is aborted at the end, and must then have ended within the deadline."""
+async def running_session(
+    client: ModelClient, *tools: Tool[Any], **options: Any
+) -> AsyncIterator[RunningSession]:
+    """Run a session; abort it at the end of the block and wait until it has ended."""
     recorder, clock, notices = MemoryRecorder(), FakeClock(), Notices()
     session = make_session(client, *tools, recorder=recorder, clock=clock, notices=notices, **options)
-    made = Bench(session, recorder, clock, notices)
+    made = RunningSession(session, recorder, clock, notices)
 
     async def run() -> None:
         await session.run()
@@ -238,6 +241,6 @@ async def bench(client: ModelClient, *tools: Tool[Any], **options: Any) -> Async
 
 
 def started_and_ended(recorder: MemoryRecorder) -> tuple[list[str], list[str]]:
-    """Ids of calls in the order of their starts, and of their ends."""
+    """Return the ids of calls in the order of their starts, and in the order of their ends."""
     starts = [event.call_id for event in recorder.of(ToolCallStart)]
     return starts, [event.call_id for event in recorder.of(ToolCallEnd)]

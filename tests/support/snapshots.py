@@ -1,4 +1,4 @@
-"""Texts that are reviewed as files: AGENT_LS_UPDATE_SNAPSHOTS=1 writes them anew, then read the diff."""
+"""Texts that are reviewed as files. AGENT_LS_UPDATE_SNAPSHOTS=1 writes them again; then read the difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each await point of a running program, counted: a test can do something at the n-th of them."""
+"""Count the await points of a running program, so that a test can act at the n-th of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Steps:
-    """`count` grows by one each time that a task begun meanwhile waits for something, once it is `armed`."""
+    """Once it is `armed`, `count` grows by one whenever a task that was started in the block waits for something."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -19,7 +19,7 @@ class Steps:
         self._is_armed = False
 
     def arm(self, at: int, do: Callable[[], object]) -> None:
-        """Counting begins; at step `at` (0: never) `do` is called, before any other task goes on."""
+        """Start counting; at step `at` (0: never) call `do` before any other task continues."""
         self._at, self._do, self._is_armed = at, do, True
 
     def disarm(self) -> None:
@@ -37,7 +37,7 @@ class Steps:
 
 
 class _Stepped:
-    """Runs a coroutine; `step` is called each time that it waits."""
+    """Runs a coroutine; `step` is called each time it waits."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], step: Callable[[], None]) -> None:
         self._coroutine = coroutine
@@ -53,7 +53,7 @@ class _Stepped:
             self._step()
             try:
                 resume = partial(self._coroutine.send, (yield waits_for))
-            except BaseException as error:  # whatever the loop throws in is the coroutine's
+            except BaseException as error:  # pass everything that the event loop throws in to the coroutine
                 resume = partial(self._coroutine.throw, error)
 
 

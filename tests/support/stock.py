@@ -1,4 +1,6 @@
-"""An editor without a plugin on a FramedClient: capabilities as the real one announces them, and what it does then."""
+"""An editor without a plugin, on a FramedClient: it announces the capabilities of the real editor and behaves
+like it.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,24 @@ from typing import Any
 import anyio
 from lsprotocol import types as lsp
 
-from agent_ls.server import to_lsp
-from agent_ls.server.documents import SyncedDocument
-from agent_ls.server.hello import client_abilities
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.capabilities import client_abilities
+from agent_ls.server.lsp.documents import SyncedDocument
 from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError
 
 FOLDER = Path(__file__).parent / "capabilities"
 
 
 def stock_editors() -> list[str]:
-    """The names of the editors whose capabilities are kept; each file says where they are from."""
+    """Return the names of the editors whose capabilities are stored; each file documents its source."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 class StockEditor:
-    """`on_prompt` gives the title that the user chooses, or a whole answer ("error" for an error); None: never answers.
+    """`on_prompt` returns the title that the user selects, or a whole answer ("error" for an error); None:
+    never answers.
 
-    Everything that the server asked without the client having announced it is in `problems`.
+    `problems` collects requests of the server that the client has not announced.
     """
 
     def __init__(self, client: FramedClient, name: str) -> None:
@@ -41,6 +44,7 @@ class StockEditor:
         self.prompts_shown = self.open_prompts = self.most_prompts = 0
         self.problems: list[str] = []
         self.takes_edits, self.refused_edits = True, 0
+        self.lens_refreshes = 0
         self._changed = anyio.Event()
         client.handlers["workspace/applyEdit"] = self._apply_edit
         client.handlers["window/showMessageRequest"] = self._prompt
@@ -64,10 +68,9 @@ class StockEditor:
     async def start(
         self, folder: Path, *, folders: Sequence[Path] | None = None, **settings: Any
     ) -> dict[str, Any]:
-        """`folders`: those of the workspace, where that is not the one.
+        """Start the server. `folders` are the workspace folders, if other than `folder`.
 
-        Raises:
-            AssertionError: the server offers what this editor did not announce.
+        Raises: AssertionError: the server offers a feature that this editor did not announce.
         """
         result: dict[str, Any] = await self.client.request(
             "initialize",
@@ -98,7 +101,7 @@ class StockEditor:
         return document
 
     async def append(self, path: Path, text: str) -> None:
-        """Types at the end of the document."""
+        """Type at the end of the document."""
         document = self.documents[path.as_uri()]
         line = document.source.count("\n")
         last = document.source.rpartition("\n")[2]
@@ -115,13 +118,15 @@ class StockEditor:
         await self.client.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
 
     async def say(self, text: str) -> None:
-        """Writes at the end of the chat and saves."""
+        """Write at the end of the chat and save."""
         assert self.chat
         await self.append(self.chat, f"{text}\n")
         await self.save(self.chat)
 
     async def holds_settings(self) -> anyio.Event:
-        """The server asks for the settings anew, and gets them when this event is set: no session begins before."""
+        """Make the server request the settings again, and answer when this event is set: until then no
+        session can be created.
+        """
         may_answer = anyio.Event()
 
         async def configuration(params: Any) -> Any:
@@ -139,7 +144,7 @@ class StockEditor:
         return may_answer
 
     async def close(self, path: Path) -> str:
-        """Closes a document; its text."""
+        """Close a document; return its text."""
         document = self.documents.pop(path.as_uri())
         await self.client.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
         return document.source
@@ -169,7 +174,7 @@ class StockEditor:
         await self._change(document, list(reversed(change["edits"])))
         return {"applied": True}
 
-    # -- what the server asks
+    # -- requests of the server
 
     async def _prompt(self, params: Any) -> Any:
         self.prompts_shown += 1
@@ -195,8 +200,17 @@ class StockEditor:
     async def _refresh(self, params: Any) -> None:
         if not self.can("workspace", "codeLens", "refreshSupport"):
             self.problems.append("lenses were refreshed, which was not announced")
+        self.lens_refreshes += 1
+        self._wake()
 
-    # -- what the user asks
+    # -- requests of the user
+
+    async def lenses(self, path: Path) -> list[str]:
+        """The titles of the code lenses of a document, as an editor requests them after each refresh."""
+        found: list[dict[str, Any]] = await self.client.request(
+            "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}}
+        )
+        return [lens["command"]["title"] for lens in found]
 
     async def actions(
         self, path: Path, first: int, last: int, only: list[str] | None = None
@@ -242,7 +256,7 @@ class StockEditor:
                 await self._changed.wait()
 
     async def chat_until(self, words: str, after: str = "") -> str:
-        """The chat's text once these words stand in it, behind others."""
+        """Return the chat's text once it contains these words after the text `after`."""
         assert self.chat
         document = self.documents[self.chat.as_uri()]
         try:
@@ -252,7 +266,7 @@ class StockEditor:
         return document.source
 
     async def marks(self, path: Path) -> list[dict[str, Any]]:
-        """The first diagnostics of a file that are some."""
+        """Return the first non-empty diagnostics of a file."""
         message = await self.client.wait_for(
             lambda m: (
                 m.get("method") == "textDocument/publishDiagnostics"

@@ -1,7 +1,7 @@
-"""The real server, which stands still right before it gives a file its name: python -m tests.support.stopping_server.
+"""Run the real server and stop it right before it renames a temporary file: python -m tests.support.stopping_server.
 
-A signal from outside would come too late or too soon. The first argument is how such a file's name ends, the others are
-those of the server. What the interpreter is about to do, an audit hook hears before the system does.
+A signal sent by the test would arrive too early or too late. The first argument is the end of such a file's
+name, the others are the server's. An audit hook of the interpreter sees the operation before the system does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def stop_at(ending: str) -> None:
         if is_over or event not in NAMING or not str(arguments[1]).endswith(ending):
             return
         is_over = True
-        # By its own thread, which then does not even return to what it was about to do.
+        # Stop by this thread itself, so that it does not return to the operation.
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     sys.addaudithook(hook)

@@ -1,4 +1,4 @@
-"""An editor that has terminals: each is a real pseudo-terminal whose screen is read all the time."""
+"""An editor with terminals: each is a real pseudo-terminal whose screen is read continuously."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ShownTerminal:
         self.process = subprocess.Popen(
             terminal.argv,
             cwd=terminal.cwd,
-            # An editor's terminal has keys in its environment: they are not the command's.
+            # An editor's terminal has API keys in its environment; the command must not get them.
             env={**os.environ, "ADA_API_KEY": "of-the-editor", "EDITOR_SECRET": "of-the-editor"},
             stdin=theirs,
             stdout=theirs,
@@ -60,7 +60,7 @@ class ShownTerminal:
         self.process.send_signal(signal.SIGWINCH)
 
     def close(self) -> None:
-        """As a user closes it: the program is hung up on."""
+        """Close the terminal as a user does: its program gets SIGHUP."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGHUP)
 
@@ -79,7 +79,9 @@ class ShownTerminal:
 
 
 class FakeTerminalHost:
-    """`opens` False: it says that it has terminals, and opens none. `is_read` False: they take little, show nothing."""
+    """`opens` False: announces terminals but opens none. `is_read` False: the terminals accept little output
+    and display none.
+    """
 
     def __init__(self, *, opens: bool = True, is_read: bool = True) -> None:
         self.is_read = is_read
@@ -107,7 +109,7 @@ class FakeTerminalHost:
 
 
 class Watch:
-    """Who is told of a command's terminal."""
+    """Receives the reports about a command's terminal."""
 
     def __init__(self) -> None:
         self.terminal: CommandTerminal | None = None
@@ -125,5 +127,5 @@ class Watch:
         self._seen = len(self.told)
 
     async def until_goes_on(self) -> None:
-        """It has taken what was typed, even if it waits for more by now."""
+        """Wait until the command has read the typed input, even if it waits for more already."""
         await eventually(lambda: False in self.told[self._seen :])

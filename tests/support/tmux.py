@@ -1,4 +1,4 @@
-"""A real terminal: a program in tmux, keys in, screen text out."""
+"""A real terminal: a program in tmux, driven by keys and read as screen text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Self
 DEADLINE_S = 30.0
 POLL_S = 0.05
 STILL_S = 2.0
-"""A screen that has not changed for so long does not change by itself."""
+"""Seconds without a change after which the screen counts as final."""
 
 _SETTINGS = """
 set -g remain-on-exit on
@@ -25,12 +25,12 @@ set -g default-terminal tmux-256color
 
 
 def find_tmux() -> str:
-    """The tmux on PATH, "" when there is none."""
+    """Return the tmux on PATH; "" if there is none."""
     return shutil.which("tmux") or ""
 
 
 class Terminal:
-    """Runs `command`, with these variables and no others, in a terminal that ends with the `with` block."""
+    """Runs `command`, with exactly these variables, in a terminal that ends with the `with` block."""
 
     def __init__(
         self,
@@ -41,30 +41,30 @@ class Terminal:
         columns: int = 110,
         rows: int = 32,
     ) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="tmux-"))  # a socket's path must be short
+        self._folder = Path(tempfile.mkdtemp(prefix="tmux-"))  # the path of a socket must be short
         (self._folder / "settings").write_text(_SETTINGS)
         self._environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environ}
         size = ["-x", str(columns), "-y", str(rows)]
-        # tmux may miss the end of a program (its status is then never told), so a shell notes it.
+        # tmux may miss the end of a program and then never reports its status, so a shell writes it down.
         self._status = self._folder / "status"
         self._status.touch()
         noted = ["/bin/sh", "-c", '"$@"; echo $? >"$0"', str(self._status)]
         self._tmux("new-session", "-d", *size, "-c", str(cwd), *noted, *command)
 
     def keys(self, *keys: str) -> None:
-        """Presses keys by tmux's names ("Enter", "C-s", "M-a"); all else is typed."""
+        """Press keys by tmux's names ("Enter", "C-s", "M-a"); other texts are typed."""
         self._tmux("send-keys", *keys)
 
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
     def wait_screen(self, *texts: str) -> str:
-        """Waits until all the texts are on the screen; returns it."""
+        """Wait until all texts are on the screen; return it."""
         return self._wait(lambda shot: all(text in shot for text in texts), f"on screen: {texts}")
 
     def press(self, key: str, *texts: str) -> str:
-        """Presses a key until all the texts are on the screen, as a user does who sees nothing happen: what comes right
-        behind the last press is taken for a key that is held.
+        """Press a key until all texts are on the screen, as a user does when nothing happens. Another press
+        right after the last one would count as a held key.
         """
         still_since, before = 0.0, ""
 
@@ -85,11 +85,11 @@ class Terminal:
         return self._wait(lambda shot: text not in shot, f"gone from the screen: {text!r}")
 
     def wait_until(self, condition: Callable[[], bool], waited_for: str) -> str:
-        """For what the screen does not tell."""
+        """Wait for a condition that is not visible on the screen."""
         return self._wait(lambda _: condition(), waited_for)
 
     def exit_code(self) -> int:
-        """Waits until the program has ended; 128 and more: a signal ended it."""
+        """Wait until the program has ended; codes from 128 on mean a signal."""
         self._wait(lambda _: self._status.read_text().endswith("\n"), "the end of the program")
         return int(self._status.read_text())
 
@@ -97,7 +97,7 @@ class Terminal:
         end = time.monotonic() + DEADLINE_S
         while not condition(shot := self.screen()):
             assert time.monotonic() < end, f"not within {DEADLINE_S} s: {waited_for}\n{shot}"
-            time.sleep(POLL_S)  # between two looks: a terminal does not tell when it has changed
+            time.sleep(POLL_S)  # interval between two checks: a terminal does not report changes
         return shot
 
     def _tmux(self, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""A tool called as dispatch calls it, over an environment in memory; background processes are played by a script."""
+"""Call a tool as dispatch does, in an in-memory environment; background processes follow a script."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ RunCommand = Callable[[str, CommandOptions, OutputSink | None], Awaitable[ExecRe
 
 @dataclass
 class Reads:
-    """What the model was shown. `keeps_content` False is a session that was resumed."""
+    """Contents that the model has read. `keeps_content` False is a resumed session."""
 
     digests: dict[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     keeps_content: bool = True
 
-    def shown(self, path: str) -> str | None:
+    def digest_of(self, path: str) -> str | None:
         return self.digests.get(path)
 
-    def show(self, path: str, digest: str, content: bytes | None = None) -> None:
+    def record(self, path: str, digest: str, content: bytes | None = None) -> None:
         self.digests[path] = digest
         self.contents.pop(path, None)
         if content is not None and self.keeps_content:
             assert sha256(content) == digest
             self.contents[path] = content
 
-    def remembered(self, path: str) -> bytes | None:
+    def content_of(self, path: str) -> bytes | None:
         return self.contents.get(path)
 
 
 class ProcessEnvironment(MemoryEnvironment):
-    """In memory, with background processes whose output the test writes."""
+    """An in-memory environment with background processes whose output the test writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class ProcessEnvironment(MemoryEnvironment):
 
 
 class TypingEnvironment(MemoryEnvironment):
-    """The user adds a line to every file just when it is written, as an editor's environment would carry it over."""
+    """The user adds a line to every file while it is written, as happens in an editor."""
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         carried = [replace(w, content=w.content + b"# typed meanwhile\n") if w.content else w for w in writes]
@@ -104,7 +104,7 @@ class TypingEnvironment(MemoryEnvironment):
 
 
 class ToolCalls:
-    """One session's calls: the same environment and the same memory of what was read."""
+    """The calls of one session: they share the environment and the record of read files."""
 
     def __init__(
         self, environment: MemoryEnvironment | None = None, *, limits: ShellLimits | None = None
@@ -127,7 +127,7 @@ class ToolCalls:
         return await (await self.prepare(tool, **arguments)).run()
 
     async def fails(self, tool: Tool[Any], **arguments: object) -> ToolError:
-        """The failure of a call that must fail, and leave every file as it is."""
+        """Return the error of a call that must fail and leave every file unchanged."""
         files = dict(self.environment.files)
         try:
             output = await self.call(tool, **arguments)
@@ -152,7 +152,7 @@ def result(output: str = "", exit_code: int = 0, **facts: Any) -> ExecResult:
 
 
 def commands(answer: ExecResult, seen: list[tuple[str, CommandOptions]] | None = None) -> MemoryEnvironment:
-    """An environment where every command gives `answer`, its output told in one piece."""
+    """Return an environment in which every command returns `answer`, with its output in one piece."""
 
     async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
         if seen is not None:

@@ -1,7 +1,8 @@
-"""A small language server of its own, in the editor beside agent-ls: python -m tests.support.toy_language_server.
+"""A small language server that runs in the editor next to agent-ls: python -m tests.support.toy_language_server.
 
-A symbol of its language is a word, defined by a line `def WORD`. It knows all files `*.toy` of its folder, as they are
-open or on the disk, and finds the word `bad` a problem. It speaks the first position encoding that the client offers.
+A symbol of its language is a word, defined by a line `def WORD`. It knows all files `*.toy` of its folder,
+open or on disk, and reports the word `bad` as a problem. It uses the first position encoding that the client
+offers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ server = LanguageServer("toy", "1")
 
 
 def texts() -> Iterator[tuple[str, list[str]]]:
-    """Each file with its lines, in order of their names."""
+    """Yield each file with its lines, ordered by name."""
     root = Path(server.workspace.root_path or ".")
     for path in sorted(root.rglob("*.toy")):
         document = server.workspace.get_text_document(path.as_uri())
@@ -29,7 +30,7 @@ def texts() -> Iterator[tuple[str, list[str]]]:
 
 
 def matches(pattern: re.Pattern[str], word: str = "") -> Iterator[lsp.Location]:
-    """Where the pattern's word (its group, else all of it) stands, and is this one."""
+    """Yield the locations of the pattern's word (its group, else the whole match), limited to `word` if given."""
     for uri, lines in texts():
         for number, line in enumerate(lines):
             for found in pattern.finditer(line):

@@ -1,4 +1,4 @@
-"""What two clients of one process see of each other, whatever way their messages take."""
+"""Scenario of two clients of one process: which messages of a session each of them gets, over any transport."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tests.support.framed_client import DEADLINE_S, ResponseError
 
 
 async def one_has_a_session_until_it_leaves(first: Editor, second: Editor, text: str) -> None:
-    """The second hears nothing of what it did not ask for, reads along, and has the session when the first has left."""
+    """The second client gets no events before it subscribes, follows the session, and can use it after the
+    first has left.
+    """
     session_id = await first.new_session()
     await first.submit(session_id, text)
     await first.client.event("processing_end")

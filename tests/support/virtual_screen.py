@@ -1,4 +1,4 @@
-"""A desktop program on a screen that nobody sees: Xvfb, keys by xdotool, windows as what it shows."""
+"""A desktop program on a virtual screen: Xvfb for the display, xdotool for keys and windows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def missing_tools(*programs: str) -> list[str]:
 
 
 class VirtualScreen:
-    """Runs `command` until the end of the `with` block. There is no window manager: `focus` says who gets keys."""
+    """Runs `command` until the end of the `with` block. There is no window manager: `focus` selects the
+    window for keys.
+    """
 
     def __init__(self, command: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> None:
         reading, writing = os.pipe()
@@ -38,27 +40,27 @@ class VirtualScreen:
         )
 
     def keys(self, *keys: str) -> None:
-        """By xdotool's names ("Return", "ctrl+s")."""
+        """Press keys by xdotool's names ("Return", "ctrl+s")."""
         self._xdotool("key", *keys)
 
     def write(self, text: str) -> None:
         self._xdotool("type", "--delay", "20", text)
 
     def windows(self, title: str) -> list[str]:
-        """Ids of the visible windows whose title has a match for it."""
+        """Return the ids of the visible windows whose title matches."""
         return self._xdotool("search", "--onlyvisible", "--name", title).split()
 
     def count(self, program: str) -> int:
-        """How many visible windows it has, menus that are open among them."""
+        """Return the number of the program's visible windows, including open menus."""
         return len(self._xdotool("search", "--onlyvisible", "--class", program).split())
 
     def focus(self, title: str) -> None:
-        """Waits for the window and gives it the keys."""
+        """Wait for the window and give it the keyboard focus."""
         self.until(lambda: bool(self.windows(title)), f"a window {title!r}")
         self._xdotool("windowfocus", "--sync", self.windows(title)[0])
 
     def accept(self, title: str) -> None:
-        """Waits for a dialog and says yes until it is gone: a key is lost on one that is just coming up."""
+        """Wait for a dialog and confirm it until it is gone, because a key is lost on a dialog that is just opening."""
         self.focus(title)
 
         def is_gone() -> bool:
@@ -73,10 +75,10 @@ class VirtualScreen:
         while not condition():
             assert time.monotonic() < end, f"not within {DEADLINE_S} s: {waited_for}\n{self._titles()}"
             assert self._program.poll() is None, f"it ended before: {waited_for}"
-            time.sleep(POLL_S)  # between two looks: a screen does not tell when it has changed
+            time.sleep(POLL_S)  # interval between two checks: a screen does not report changes
 
     def _titles(self) -> str:
-        """What is shown, for a failure's message."""
+        """Return the titles on the screen, for a failure message."""
         return "\n".join(self._xdotool("getwindowname", window).strip() for window in self.windows("."))
 
     def _xdotool(self, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Plays a user path in a real VS Code workbench: a script of tests/editors/vscode, with this test as its model."""
+"""Play a user path in a real VS Code workbench: a script of tests/editors/vscode, with this test as its model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEY = "sk-of-the-test"
 
 
 def why_not() -> str:
-    """Why no workbench can be driven here; "" when one can."""
+    """Return why no workbench can be driven here; "" if one can."""
     if not os.environ.get("AGENT_LS_VSIX"):
         return "a browser at a time, with the packed extension: run by make test-editors"
     if not (RIG / "stamp").exists():
@@ -42,7 +42,9 @@ MARKS = [
 
 
 def machine(model: LoopbackProvider, **settings: Any) -> dict[str, Any]:
-    """Settings by which sessions ask this model, and their server is that of the repository, not the packed one."""
+    """Return settings by which sessions ask this model, and use the server of the repository instead of the
+    packed one.
+    """
     return {
         "agentLs.command": [str(Path(sys.executable).parent / "agent-ls")],
         "agentLs.provider": "anthropic",
@@ -52,7 +54,7 @@ def machine(model: LoopbackProvider, **settings: Any) -> dict[str, Any]:
 
 
 def variables(state: Path, **more: str) -> dict[str, str]:
-    """The environment of a user who has a key and keeps his sessions there."""
+    """Return the environment of a user who has a key and stores sessions there."""
     return {"AGENT_LS_STATE_DIR": str(state), "ANTHROPIC_API_KEY": KEY, **more}
 
 
@@ -65,9 +67,10 @@ def play(
     trust: bool = False,
     answers: Mapping[str, Callable[..., Any]] | None = None,
 ) -> str:
-    """Runs the script to its end and returns what it printed. Pictures go to build/screenshots/SCRIPT.
+    """Run the script to its end and return its output. Screenshots go to build/screenshots/SCRIPT.
 
-    `machine` has settings of scope machine. `answers` are asked by the script: a name and arguments, a JSON value back.
+    `machine` has settings of scope machine. `answers` are functions that the script calls with a name and
+    arguments; they return JSON.
     """
     pictures = PICTURES / Path(script).stem
     stage = {
@@ -123,7 +126,7 @@ def _converse(process: subprocess.Popen[str], answers: Mapping[str, Callable[...
         question = json.loads(line[1:])
         try:
             reply = {"id": question["id"], "result": answers[question["what"]](*question["args"])}
-        except Exception as error:  # the script fails with it, and keeps its pictures
+        except Exception as error:  # raised in the script, which then keeps its screenshots
             reply = {"id": question["id"], "error": repr(error)}
         process.stdin.write(json.dumps(reply) + "\n")
         process.stdin.flush()

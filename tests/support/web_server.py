@@ -26,6 +26,8 @@ class WebServer:
     pages: dict[str, Answer]
     port: int
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
+    """The bodies of POST requests."""
 
     def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -34,6 +36,13 @@ class WebServer:
 @contextmanager
 def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
     class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # as the library names it
+            made.sent.append(self.rfile.read(int(self.headers.get("content-length", 0))))
+            self.do_GET()
+
+        def do_HEAD(self) -> None:  # as the library names it
+            self.do_GET()
+
         def do_GET(self) -> None:  # as the library names it
             made.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             answer = made.pages.get(self.path, Answer(b"no such page", status=404))
@@ -45,7 +54,7 @@ def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
                 self.send_header(name, value)
             self.end_headers()
             try:
-                self.wfile.write(answer.body)
+                self.wfile.write(b"" if self.command == "HEAD" else answer.body)
             except OSError:
                 self.close_connection = True  # who asked has had enough
 

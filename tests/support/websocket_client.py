@@ -12,7 +12,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from agent_ls.server.framing import FrameParser, frame
+from agent_ls.server.transport.framing import FrameParser, frame
 from tests.support.framed_client import FramedClient
 
 

@@ -1,7 +1,7 @@
-"""Streams of our own making in the shapes of the real ones, with what they must decode to: tests/golden/wire.
+"""Hand-written streams in the form of real ones, with their decoded values: tests/golden/wire.
 
-NAME.sse holds the bytes of a stream, NAME.body.json the same answer unstreamed where there is one, NAME.json what both
-are: `answer` and what is sent `back` of it with the next request, or the `error`.
+NAME.sse contains the bytes of a stream, NAME.body.json the same answer unstreamed if there is one, NAME.json
+the expected values: `answer` and the part of it that the next request sends `back`, or the `error`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.llm.accumulate import Accumulator
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.errors import LlmError, ProviderError
 from agent_ls.llm.messages import (
     Citation,
@@ -46,9 +46,9 @@ class Golden:
 
     @property
     def codec(self) -> Codec:
-        """Servers of Chat Completions differ: some streams are of a certain one."""
+        """Return the codec; some streams of Chat Completions are specific to one server."""
         provider = self.expected.get("provider")
-        return ChatCodec(provider, facts_lookup(provider)) if provider else WIRES[self.wire]
+        return ChatCodec(provider, capabilities_lookup(provider)) if provider else WIRES[self.wire]
 
     @property
     def request(self) -> Request:
@@ -67,7 +67,7 @@ class Golden:
 
 
 def golden() -> list[Golden]:
-    """All of them, by name. Those of bodies are no streams."""
+    """Return all of them by name, without unstreamed bodies."""
     paths = sorted(path for path in FOLDER.glob("*/*.sse"))
     return [
         Golden(path.parent.name, path.stem, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
@@ -83,7 +83,7 @@ def folded(events: Iterable[StreamEvent], provider: str) -> Response:
 
 
 def answer(response: Response) -> dict[str, Any]:
-    """As it stands in a golden file: what is unset is left out, and so are origins, which `back` shows."""
+    """Return the answer as a golden file has it: without unset fields, and without origins, which `back` contains."""
     told = {
         "id": response.id,
         "model": response.model,
@@ -96,7 +96,7 @@ def answer(response: Response) -> dict[str, Any]:
 
 
 def back(codec: Codec, request: Request, message: Message) -> list[Any]:
-    """What the next request holds of the answer: with results of its calls, or the user's next words after it."""
+    """Return the answer's part of the next request, which adds the results of its calls or the user's next message."""
     results = [ToolResultPart(call.id, call.name, "done") for call in message.tool_calls]
     history = (user("hi"), message, tool_results(results) if results else user("go on"))
     options = {"anthropic": {"auto_cache": False}}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from agent_ls.llm.schema_check import misfit
-from agent_ls.server.schema import protocol_schema
+from agent_ls.llm.schema_check import find_schema_error
+from agent_ls.server.schema.messages import protocol_schema
 
 
 @cache
@@ -38,7 +38,7 @@ def misfit_of(group: str, name: str, side: str, value: Any) -> str:
     """In words, "" for nothing. `group` is methods or clientRequests, `side` params or result."""
     if name not in schema()[group]:
         return f"{name} is not known"
-    return misfit(value, _strict(group, name, side))
+    return find_schema_error(value, _strict(group, name, side))
 
 
 def completed(value: Any, part: Any) -> Any:
@@ -46,7 +46,8 @@ def completed(value: Any, part: Any) -> Any:
     if isinstance(choices := part.get("anyOf"), list):
         made = (completed(value, choice) for choice in choices)
         return next(
-            (one for one, choice in zip(made, choices, strict=True) if not misfit(one, choice)), value
+            (one for one, choice in zip(made, choices, strict=True) if not find_schema_error(one, choice)),
+            value,
         )
     if isinstance(value, dict) and "properties" in part:
         missing = [name for name in part.get("required", ()) if name not in value]
@@ -89,8 +90,10 @@ def completed_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def misfit_of_event(event: dict[str, Any]) -> str:
-    kinds = [one for one in _event()["anyOf"] if not misfit(event["kind"], one["properties"]["kind"])]
-    return misfit(event, kinds[0]) if kinds else ""
+    kinds = [
+        one for one in _event()["anyOf"] if not find_schema_error(event["kind"], one["properties"]["kind"])
+    ]
+    return find_schema_error(event, kinds[0]) if kinds else ""
 
 
 @cache

@@ -9,18 +9,20 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from lsprotocol import types as lsp
 
 from agent_ls.server.backend import AgentBackend
-from agent_ls.server.editor_host import LspEditorHost
-from agent_ls.server.framing import FrameParser
-from agent_ls.server.jsonrpc import RawJson
-from agent_ls.server.seams import Bench
+from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.server.server import AgentServer, Connection, run
-from agent_ls.server.start import claim_stdio
+from agent_ls.server.transport.framing import FrameParser
+from agent_ls.server.transport.jsonrpc import RawJson
+from agent_ls.system import claim_stdio
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.manager import SessionManager
 
 
 class WireBackend:
@@ -80,7 +82,7 @@ async def _forever() -> None:
     await anyio.sleep_forever()
 
 
-def _broken(host: LspEditorHost, options: dict[str, Any]) -> tuple[Bench, Sequence[str]]:
+def _broken(host: LspEditorHost, options: dict[str, Any]) -> tuple[SessionManager, Sequence[str]]:
     raise OSError("the state folder cannot be made")
 
 

@@ -1,8 +1,8 @@
-"""Writes the tables of docs/protocol.md from the code: python -m tests.tools.protocol_docs.
+"""Write the tables of docs/protocol/*.md from the code: python -m tests.tools.protocol_docs.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Which fields there are, and of which type, comes
-from the models; what a field means is the last column, which is written by hand and kept. A new field gets an
-empty cell there, which tests/test_protocol_docs.py refuses.
+A table is between `<!-- table: NAME -->` and `<!-- end -->`. Its fields and types are generated from the models. Its
+last column, the meaning, is written by hand and kept. A new field gets an empty cell, which
+tests/test_protocol_docs.py refuses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -23,14 +23,16 @@ from pydantic.fields import FieldInfo
 
 from agent_ls.environments import effects
 from agent_ls.llm.requests import Usage
-from agent_ls.loop import editor_events, events
+from agent_ls.loop.events import editor as editor_events, types as events
 from agent_ls.server import protocol
 from agent_ls.server.assembly import ROUTES
-from agent_ls.server.errors import CODES
-from agent_ls.server.event_schema import NAMES_FILES
-from agent_ls.server.schema import result_of
+from agent_ls.server.schema.events import NAMES_FILES
+from agent_ls.server.schema.messages import result_of
+from agent_ls.server.transport.errors import CODES
+from tests.docs.pages import anchors
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "protocol"
+PAGES = ("overview", "requests", "events", "objects", "errors")
 COMMAND = "python -m tests.tools.protocol_docs"
 
 EVENTS: Mapping[str, type[Any]] = {cls.kind: cls for cls in get_args(events.RecordedEvent)}
@@ -58,6 +60,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.TerminalInfo,
         protocol.ProviderInfo,
         protocol.ModelInfo,
+        protocol.McpServerInfo,
         protocol.CommandInfo,
         protocol.Completion,
         protocol.EditorSelection,
@@ -71,6 +74,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         events.ContextParts,
         events.QueueItem,
         events.PlanItem,
+        events.StateChange,
         events.RevertedFile,
         events.RuleOffer,
         Usage,
@@ -81,6 +85,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         effects.TrustEffect,
         effects.FetchEffect,
         effects.CallEffect,
+        effects.ServerEffect,
     )
 }
 SENT_BY_CLIENTS = (
@@ -97,6 +102,7 @@ SENT_BY_CLIENTS = (
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", Any: "any"}
 _MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _CELL = re.compile(r"(?<!\\)\|")
+_ANCHOR = re.compile(r"\]\(#([\w-]+)\)")
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ def _keys(rows: Iterable[Sequence[str]], count: int) -> Iterator[tuple[str, ...]
 
 
 def written_rows(body: str) -> list[tuple[str, ...]]:
-    """The rows of a table as it stands in the page."""
+    """The rows of a table of a page."""
     lines = [line.strip() for line in body.strip().splitlines()][2:]
     return [tuple(cell.strip() for cell in _CELL.split(line)[1:-1]) for line in lines]
 
@@ -137,7 +143,7 @@ def _kept(body: str, keys: int) -> dict[tuple[str, ...], str]:
     return {key: row[-1] for key, row in zip(_keys(rows, keys), rows, strict=True)}
 
 
-# --- what the code says ---------------------------------------------------------------------------------------
+# --- the code --------------------------------------------------------------------------------------------------
 
 
 def type_words(annotation: Any) -> str:
@@ -171,7 +177,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 def params_table(model: type[BaseModel]) -> Table:
-    """What a client sends: a field may be left out when it has a default."""
+    """The table of parameters, which a client sends; a field with a default may be left out."""
     model.model_rebuild()
     rows = (
         (f"`{to_camel(name)}`", type_words(_without_none(field.annotation)), _default_words(field))
@@ -181,7 +187,7 @@ def params_table(model: type[BaseModel]) -> Table:
 
 
 def result_table(model: type[BaseModel]) -> Table:
-    """What the server sends: a field without a value is left out (to_wire.encoded)."""
+    """The table of a result, which the server sends; a field without a value is left out."""
     model.model_rebuild()
     rows = (
         (
@@ -283,35 +289,53 @@ def table_of(name: str) -> Table:
     return makers[what]()
 
 
-# --- the page -------------------------------------------------------------------------------------------------
+# --- the pages ------------------------------------------------------------------------------------------------
+
+
+def read_pages() -> dict[str, str]:
+    """The pages by their names, in reading order."""
+    return {name: (FOLDER / f"{name}.md").read_text(encoding="utf-8") for name in PAGES}
 
 
 def written_tables(page: str) -> dict[str, str]:
-    """The tables that the page holds, by name, without their markers."""
+    """The tables of a page by name, without their markers."""
     return {match[2]: match[3] for match in _MARKED.finditer(page)}
 
 
-def renewed(page: str) -> str:
-    """The page with its tables as the code is now."""
+def renew_pages(pages: Mapping[str, str]) -> dict[str, str]:
+    """The pages with the tables that the code has now."""
+    page_of = {anchor: name for name, text in pages.items() for anchor in anchors(text)}
+    return {name: _renew_page(name, text, page_of) for name, text in pages.items()}
+
+
+def _renew_page(name: str, text: str, page_of: Mapping[str, str]) -> str:
+    def link(match: re.Match[str]) -> str:
+        page = page_of.get(match[1], name)
+        return match[0] if page == name else f"]({page}.md#{match[1]})"
 
     def renew(match: re.Match[str]) -> str:
         table = table_of(match[2])
-        return match[1] + render(table, _kept(match[3], table.keys)) + match[4]
+        linked = replace(
+            table, rows=tuple(tuple(_ANCHOR.sub(link, cell) for cell in row) for row in table.rows)
+        )
+        return match[1] + render(linked, _kept(match[3], table.keys)) + match[4]
 
-    return _MARKED.sub(renew, page)
+    return _MARKED.sub(renew, text)
 
 
 def main() -> int:
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(renewed(page), encoding="utf-8")
+    pages = renew_pages(read_pages())
+    for name, text in pages.items():
+        (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
     empty = [
-        f"{name}: {' '.join(row[:-1])}"
-        for name, body in written_tables(renewed(page)).items()
+        f"docs/protocol/{page}.md, table {name}: {' '.join(row[:-1])}"
+        for page, text in pages.items()
+        for name, body in written_tables(text).items()
         for row in written_rows(body)
         if not row[-1]
     ]
     for place in empty:
-        print(f"say what it means: {place}")
+        print(f"fill in the last column: {place}")
     return 1 if empty else 0
 
 

@@ -1,7 +1,8 @@
-"""Lists each requirement id and each row of the sources' checklists with the tests that prove it, and those without.
+"""List each requirement with its promise and its tests, and the rows of the specifications' checklists.
 
-`python -m tests.tools.requirements`. A Python test names its ids with `@pytest.mark.req("L9")`, a Lua or TypeScript
-test with a comment `req: L9`; rows (tests/spec_rows.py) are named with `@pytest.mark.spec("000 9.3.2")`.
+`python -m tests.tools.requirements` (`make requirements`). The promises are those of docs/requirements.md. A Python
+test names ids with `@pytest.mark.req("L9")`, a Lua or TypeScript test with a comment `req: L9`. Rows of
+tests/spec_rows.py are named with `@pytest.mark.spec("loop 9.3.2")`.
 """
 
 from __future__ import annotations
@@ -11,28 +12,46 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from tests.docs.pages import tables
 from tests.spec_rows import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNTS = {"H": 19, "L": 17, "E": 8, "P": 9, "T": 14, "X": 10, "O": 6, "A": 2, "U": 16, "R": 7}
-IDS = tuple(f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1))
+PAGE = ROOT / "docs" / "requirements.md"
+STATUSES = ("tests", "in part", "not yet")
 _COMMENT = re.compile(r"(?:--|//)\s*req:\s*([A-Z]\d+(?:\s*,\s*[A-Z]\d+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A row of docs/requirements.md."""
+
+    id: str
+    promise: str
+    status: str
+
+
+def read_requirements() -> tuple[Requirement, ...]:
+    found = tables(PAGE.read_text(encoding="utf-8"))
+    return tuple(
+        Requirement(*row) for rows in found if rows[0] == ["id", "promise", "status"] for row in rows[1:]
+    )
 
 
 def python_marks(path: Path, marker: str = "req") -> Iterator[tuple[str, str]]:
     """(id, test) for every function, class or module of a file that carries this marker."""
-    place = path.relative_to(ROOT)
+    file = path.relative_to(ROOT)
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for mark in node.decorator_list:
-                yield from ((found, f"{place}::{node.name}") for found in _ids(mark, marker))
+                yield from ((found, f"{file}::{node.name}") for found in _ids(mark, marker))
         elif isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets
         ):
             for part in ast.walk(node.value):
-                yield from ((found, str(place)) for found in _ids(part, marker))
+                yield from ((found, str(file)) for found in _ids(part, marker))
 
 
 def _ids(mark: ast.AST, marker: str) -> list[str]:
@@ -42,6 +61,7 @@ def _ids(mark: ast.AST, marker: str) -> list[str]:
 
 
 def comment_marks(path: Path) -> Iterator[tuple[str, str]]:
+    """(id, place) for every comment `req: L9` of a file."""
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         for match in _COMMENT.finditer(line):
             for found in match[1].split(","):
@@ -49,6 +69,7 @@ def comment_marks(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def all_marks() -> dict[str, list[str]]:
+    """The tests of each requirement id."""
     proofs: dict[str, list[str]] = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for found, test in python_marks(path):
@@ -69,31 +90,46 @@ def spec_marks() -> dict[str, list[str]]:
     return proofs
 
 
-def _tell_rows() -> set[str]:
-    """Prints the checklists; the ids that no checklist has."""
+def _print_rows() -> set[str]:
+    """Print the checklists. Return the marked ids that no checklist has."""
     proofs = spec_marks()
     print()
     for row in ROWS:
-        print(f"{row.id:10} {row.words}{f' [{row.but}]' if row.but else ''}")
+        print(f"{row.id:17} {row.words}{f' [{row.but}]' if row.but else ''}")
         for test in proofs.get(row.id, ()):
-            print(f"           {test}")
+            print(f"                  {test}")
     without = [row.id for row in ROWS if row.id not in proofs]
     print(f"\nrows of the checklists with tests: {len(ROWS) - len(without)} of {len(ROWS)}")
     print(f"without: {', '.join(without) or 'none'}")
     return set(proofs) - {row.id for row in ROWS}
 
 
+def _print_requirements(requirements: tuple[Requirement, ...], proofs: dict[str, list[str]]) -> None:
+    for requirement in requirements:
+        tests = sorted(set(proofs.get(requirement.id, ())))
+        print(f"{requirement.id:4} {requirement.promise} [{requirement.status}; {len(tests)} tests]")
+        for test in tests:
+            print(f"       {test}")
+
+
+def outdated(requirements: tuple[Requirement, ...], proofs: dict[str, list[str]]) -> list[str]:
+    """Statuses of docs/requirements.md that the marks of the tests contradict."""
+    return [
+        f"{it.id} is '{it.status}' in docs/requirements.md, and has {len(proofs.get(it.id, ()))} tests"
+        for it in requirements
+        if (it.status == "not yet") == (it.id in proofs)
+    ]
+
+
 def main() -> int:
-    proofs = all_marks()
-    for requirement in IDS:
-        tests = sorted(set(proofs.get(requirement, ())))
-        if tests:
-            print(f"{requirement:4} {len(tests):3} tests")
-            for test in tests:
-                print(f"       {test}")
-    without = [requirement for requirement in IDS if requirement not in proofs]
-    unknown = sorted({*proofs} - {*IDS} | _tell_rows())
-    print(f"\nwith tests: {len(IDS) - len(without)} of {len(IDS)}")
+    requirements, proofs = read_requirements(), all_marks()
+    _print_requirements(requirements, proofs)
+    ids = [requirement.id for requirement in requirements]
+    without = [requirement for requirement in ids if requirement not in proofs]
+    unknown = sorted({*proofs} - {*ids} | _print_rows())
+    for line in outdated(requirements, proofs):
+        print(f"update the status: {line}")
+    print(f"\nwith tests: {len(ids) - len(without)} of {len(ids)}")
     print(f"without: {' '.join(without) or 'none'}")
     if unknown:
         print(f"unknown ids in tests: {' '.join(unknown)}", file=sys.stderr)

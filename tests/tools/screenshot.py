@@ -110,7 +110,7 @@ def play(nvim: Nvim) -> None:
     nvim.keys("Please note the fix in CHANGES.md.<C-s>")
     nvim.wait_screen("↪ Please note")
     nvim.keys("<M-a>")
-    nvim.wait_screen("agent 1/1", "Run this command?", "allow once")
+    nvim.wait_screen("agent 1 of 1", "Run this command?", "allow once")
     nvim.keys("<Esc>")
     nvim.wait_gone("-- INSERT --")
 

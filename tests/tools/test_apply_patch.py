@@ -12,8 +12,8 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.patch.errors import Code
 from agent_ls.tools.apply_patch import APPLY_PATCH
 from agent_ls.tools.base import ToolError
+from agent_ls.tools.patch_errors import KINDS
 from agent_ls.tools.read_file import READ_FILE
-from agent_ls.tools.refusals import KINDS
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
 
 pytestmark = pytest.mark.anyio
@@ -177,7 +177,7 @@ async def test_apply_patch_when_a_file_moves_between_prepare_and_run_then_no_fil
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_several_places_fit_then_the_choice_is_told() -> None:
+async def test_apply_patch_when_several_places_fit_then_the_choice_is_reported() -> None:
     calls = session({"f": "x\ny\nx\n"})
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-x", "+z"))
     assert calls.text("f") == "z\ny\nx\n"
@@ -210,7 +210,7 @@ async def test_apply_patch_when_ambiguous_places_are_refused_then_all_are_named_
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_ambiguous_places_are_refused_then_all_chunks_are_told_and_nothing_is_written() -> (
+async def test_apply_patch_when_ambiguous_places_are_refused_then_all_chunks_are_reported_and_nothing_is_written() -> (
     None
 ):
     calls = session({**LOOSE, "g": "y  \ny  \n"})
@@ -233,7 +233,7 @@ async def test_apply_patch_when_lines_fit_exactly_then_the_first_place_is_meant_
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_nothing_is_set_then_the_first_loose_place_is_taken_and_told() -> None:
+async def test_apply_patch_when_nothing_is_set_then_the_first_loose_place_is_taken_and_reported() -> None:
     calls = session(dict(LOOSE))
     output = await calls.call(APPLY_PATCH, patch=CHOICE)
     assert calls.text("f") == "# one\nz\n# two\nx\t\n"
@@ -241,7 +241,7 @@ async def test_apply_patch_when_nothing_is_set_then_the_first_loose_place_is_tak
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_only_blanks_differ_then_the_loose_match_is_told() -> None:
+async def test_apply_patch_when_only_blanks_differ_then_the_loose_match_is_reported() -> None:
     calls = session({"f": "x  \ny\n"})
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", " x", "-y", "+z"))
     assert calls.text("f") == "x  \nz\n"
@@ -249,7 +249,7 @@ async def test_apply_patch_when_only_blanks_differ_then_the_loose_match_is_told(
 
 
 @pytest.mark.req("T4")
-async def test_apply_patch_when_it_was_repaired_then_the_repair_is_told() -> None:
+async def test_apply_patch_when_it_was_repaired_then_the_repair_is_reported() -> None:
     calls = session()
     text = "```\n" + patch("*** Update File: b.py", "@@", "-B = 1", "+B = 2") + "\n```"
     output = await calls.call(APPLY_PATCH, patch=text)
@@ -267,10 +267,10 @@ async def test_apply_patch_when_nothing_changes_then_nobody_is_asked() -> None:
     assert output.text == "Success. Updated the following files:\nM b.py\n"
 
 
-async def test_apply_patch_when_the_user_typed_meanwhile_then_the_model_is_told() -> None:
+async def test_apply_patch_when_the_user_typed_at_the_same_time_then_the_model_is_reported() -> None:
     calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-a", "+b"))
-    assert "[f also holds changes that the user made meanwhile." in output.text
+    assert "[f also contains changes that the user made at the same time." in output.text
 
 
 def test_apply_patch_when_summarized_then_its_files_are_named() -> None:

@@ -37,7 +37,7 @@ def test_arguments_when_they_fit_then_they_become_values(
     assert (values.title, values.note, values.count) == expected
 
 
-@pytest.mark.spec("000 9.3.3")
+@pytest.mark.spec("loop 9.3.3")
 @pytest.mark.req("T1", "T9")
 @pytest.mark.parametrize(
     ("given", "name", "kind"),

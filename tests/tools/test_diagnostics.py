@@ -8,8 +8,8 @@ from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.errors import SecretFileError
 from agent_ls.environments.language_host import CodeProblem, FileProblems
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.code_places import PAGE
 from agent_ls.tools.diagnostics import diagnostics
+from agent_ls.tools.location_list import PAGE
 from tests.support.language_host import KnownCode
 from tests.support.tool_calls import ToolCalls
 
@@ -33,7 +33,7 @@ def of(name: str, *problems: CodeProblem, settled: bool = True) -> FileProblems:
 
 @pytest.mark.req("T14")
 @pytest.mark.req("H12")
-async def test_problems_are_told_worst_first_with_who_says_so() -> None:
+async def test_problems_are_listed_worst_first_with_their_source() -> None:
     host = KnownCode(
         files=[
             of(
@@ -62,7 +62,7 @@ async def test_of_a_file_without_problems_it_says_so_and_that_the_tools_are_at_w
 
     assert host.asked == ["/project/a.py"]
     assert told.text.splitlines() == [
-        "The editor's tools tell no problems of a.py that strong (1 weaker ones; severity all shows them).",
+        "The editor's tools report no problems of a.py that strong (1 weaker ones; severity all shows them).",
         "[The editor's tools are still checking a.py: ask again.]",
     ]
     assert "no problems." in (await calls().call(diagnostics(KnownCode()))).text
@@ -82,12 +82,14 @@ async def test_many_problems_come_in_pages() -> None:
 
 
 @pytest.mark.req("T14")
-async def test_of_a_file_that_may_not_be_read_no_word_is_told() -> None:
+async def test_of_a_file_that_may_not_be_read_no_word_is_reported() -> None:
     host = KnownCode(files=[of(".env", CodeProblem(0, "error", "K=1 is unused"))])
 
     told = (await calls().call(diagnostics(host))).text
 
-    assert told.startswith(".env:1: error [not shown: it holds secrets") and "K=1" not in told
+    assert (
+        told.startswith(".env:1: error [not shown: it looks like a file with secrets") and "K=1" not in told
+    )
     with pytest.raises(SecretFileError):
         await calls().call(diagnostics(host), file_path=".env")
     assert (await calls().prepare(diagnostics(host), file_path=".env")).effect == ReadEffect(

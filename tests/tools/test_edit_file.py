@@ -9,14 +9,13 @@ from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.errors import NotAFileError
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.base import Tool, ToolError
-from agent_ls.tools.edit_file import CHANGED_ELSEWHERE, EDIT_FILE, EditOccurrenceArguments
+from agent_ls.tools.base import ToolError
+from agent_ls.tools.edit_file import CHANGED_ELSEWHERE, EDIT_FILE, EDIT_OCCURRENCE
 from agent_ls.tools.read_file import READ_FILE
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
 
 pytestmark = pytest.mark.anyio
 
-EDIT_OCCURRENCE: Tool[Any] = replace(EDIT_FILE, arguments=EditOccurrenceArguments)
 TWELVE = "".join(f"line {n}\n" for n in range(1, 13))
 
 
@@ -49,7 +48,9 @@ async def test_edit_file_when_the_text_is_unique_then_it_is_replaced_and_shown_w
     [
         pytest.param(b"a\r\nb\r\nc\r\n", "a\nb", "x\ny", b"x\r\ny\r\nc\r\n", id="crlf"),
         pytest.param(b"\xef\xbb\xbfa\n", "a", "b", b"\xef\xbb\xbfb\n", id="bom"),
-        pytest.param(b"\xe9\na\n", "a", "b", b"\xe9\nb\n", id="undecodable-elsewhere"),
+        pytest.param(b"\xe9\x01\na\n", "a", "b", b"\xe9\x01\nb\n", id="undecodable-elsewhere"),
+        pytest.param(b"\xe9 a\n", "é a", "ü b", b"\xfc b\n", id="latin-1"),
+        pytest.param(b"# coding: koi8-r\n\xc1\n", "а", "б", b"# coding: koi8-r\n\xc2\n", id="declared"),
         pytest.param(b"a", "a", "b", b"b", id="no-final-newline"),
         pytest.param(b"a\nb\nc\n", "b", "", b"a\nc\n", id="whole-line-deleted"),
         pytest.param(b"x=1\n", "1", r"$1 \1 &", b"x=$1 \\1 &\n", id="literal-replacement"),
@@ -142,7 +143,7 @@ async def test_edit_file_when_it_does_not_fit_then_the_error_says_why_and_nothin
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": content}))
     data = calls.bytes("f")
-    calls.reads.show("/project/f", sha256(data), data)
+    calls.reads.record("/project/f", sha256(data), data)
     error = await calls.fails(EDIT_FILE, file_path="f", **arguments)
     assert error.kind == kind
     assert says in str(error)
@@ -179,7 +180,7 @@ async def test_edit_file_when_the_call_makes_no_sense_then_that_is_said_before_r
 
 @pytest.mark.req("X9")
 @pytest.mark.parametrize("keeps_content", [True, False], ids=["remembered", "resumed"])
-async def test_edit_file_when_the_file_changed_elsewhere_then_the_edit_goes_on_with_a_note(
+async def test_edit_file_when_the_file_changed_elsewhere_then_the_edit_continues_with_a_note(
     keeps_content: bool,
 ) -> None:
     calls = ToolCalls(MemoryEnvironment({"f": TWELVE}))
@@ -230,11 +231,11 @@ async def test_edit_file_when_edited_twice_then_the_second_edit_needs_no_new_rea
 
 
 @pytest.mark.req("H4")
-async def test_edit_file_when_the_user_typed_meanwhile_then_no_line_numbers_are_claimed() -> None:
+async def test_edit_file_when_the_user_typed_at_the_same_time_then_no_line_numbers_are_claimed() -> None:
     calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
     await calls.call(READ_FILE, file_path="f")
     text = await edit(calls, "a", "b")
-    assert "also holds changes that the user made meanwhile" in text
+    assert "also contains changes that the user made" in text
     assert "1 | b" not in text
     assert CHANGED_ELSEWHERE in await edit(calls, "b", "c")
 
@@ -299,3 +300,10 @@ async def test_edit_file_when_the_text_changed_since_it_was_read_then_it_is_refu
         await edit(calls, "one\n", "ONE\n")
     assert refused.value.kind == "stale"
     assert calls.text("f") == "two\none too\n"
+
+
+@pytest.mark.req("T2", "T3")
+async def test_edit_file_when_the_encoding_lacks_a_character_then_it_is_named_and_nothing_written() -> None:
+    calls = await session(b"# coding: latin-1\n\xe9\n")
+    error = await calls.fails(EDIT_FILE, file_path="f", old_string="é", new_string="é\n€")
+    assert "line 3: '€' (U+20AC) cannot be written in iso8859-1" in str(error) and error.kind == "validation"

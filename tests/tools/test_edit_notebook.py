@@ -130,9 +130,9 @@ async def test_what_does_not_fit_changes_nothing_and_says_what_to_do(
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "not valid JSON"), ('{"nbformat": 3}', "--nbformat 4"), ("[]", "no notebook")],
+    [("{", "not valid JSON"), ('{"nbformat": 3}', "--nbformat 4"), ("[]", "not a notebook")],
 )
-async def test_what_is_no_notebook_is_neither_shown_nor_changed(text: str, words: str) -> None:
+async def test_invalid_notebook_is_neither_shown_nor_changed(text: str, words: str) -> None:
     calls = ToolCalls(MemoryEnvironment({"a.ipynb": text}))
 
     for tool, arguments in ((READ_FILE, {}), (EDIT_NOTEBOOK, {"action": "insert", "source": "x"})):
@@ -196,7 +196,7 @@ async def test_a_notebook_is_moved_as_it_is(calls: ToolCalls) -> None:
     assert await calls.environment.read_bytes("/project/b.ipynb") == text_of(CELLS).encode()
 
 
-async def test_read_file_shows_cells_and_goes_on_by_lines(calls: ToolCalls) -> None:
+async def test_read_file_shows_cells_and_continues_by_lines(calls: ToolCalls) -> None:
     whole = (await calls.call(READ_FILE, file_path="a.ipynb")).text
     part = (await calls.call(READ_FILE, file_path="a.ipynb", offset=3, limit=2)).text
 
@@ -204,7 +204,7 @@ async def test_read_file_shows_cells_and_goes_on_by_lines(calls: ToolCalls) -> N
     assert part == "=== cell 1 (markdown, id intro)\n# Title\n\n[Lines 3-4 of 10. Continue with offset=5.]"
 
 
-async def test_grep_names_cells_and_leaves_out_what_is_no_source(calls: ToolCalls) -> None:
+async def test_grep_names_cells_and_leaves_out_text_outside_sources(calls: ToolCalls) -> None:
     found = (await calls.call(GREP, pattern="x|cell_type")).text
 
     assert found.split("\n") == ["a.ipynb:cell 2:1:x = 1", "a.ipynb:cell 2:2:x + x"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import Place, Spot, Symbol
 from agent_ls.environments.local import LocalEnvironment
@@ -15,8 +15,8 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.tools.base import ToolContext
-from agent_ls.tools.code_places import PAGE
 from agent_ls.tools.definition import definition
+from agent_ls.tools.location_list import PAGE
 from agent_ls.tools.references import references
 from agent_ls.tools.symbols import symbols
 from tests.support.language_host import KnownCode
@@ -145,7 +145,10 @@ async def test_many_references_come_in_pages_a_line_once() -> None:
     past = await pages.fails(tool, file_path="a.py", line=1, symbol="use", offset=count + 1)
     assert f"there are {count} places" in str(past)
     many.is_cut = True
-    assert "more than it tells" in (await pages.call(tool, file_path="a.py", line=1, symbol="use")).text
+    assert (
+        "more results than it returns"
+        in (await pages.call(tool, file_path="a.py", line=1, symbol="use")).text
+    )
 
 
 async def bounded(folder: Path, places: Sequence[Place | Symbol]) -> tuple[ToolCalls, KnownCode]:
@@ -175,7 +178,7 @@ async def test_what_may_not_be_read_is_named_without_its_text(tmp_path: Path) ->
 
     rows = dict(row.split(" ", 1) for row in told.splitlines())
     assert rows["a.py:1:"] == "key = 1"
-    assert "holds secrets" in rows[".env:1"] and "policy" in rows["hidden.py:1"]
+    assert "file with secrets" in rows[".env:1"] and "policy" in rows["hidden.py:1"]
     assert rows[f"{outside}:1"] == "[text not shown: outside the workspace]"
     assert "no file" in rows["jdt://x/Key.class:4"]
     assert not any(word in told for word in ("of the user", "'hidden'", "far"))

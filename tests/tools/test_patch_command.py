@@ -5,7 +5,7 @@ import pytest
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect, WriteEffect
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.patch_command import PatchCommand, patch_command
+from agent_ls.tools.patch_command import PatchCommand, parse_patch_command
 from agent_ls.tools.shell import shell_tool
 from tests.support.tool_calls import ToolCalls, commands, result
 
@@ -41,10 +41,10 @@ def files() -> MemoryEnvironment:
         pytest.param(f"cd 'my sub' && apply_patch <<'EOF'\n{PATCH}\nEOF", "my sub", id="cd-quoted"),
     ],
 )
-def test_patch_command_when_it_is_one_patch_then_its_text_is_taken_as_it_stands(
+def test_patch_command_when_it_is_one_patch_then_its_text_is_taken_unchanged(
     command: str, folder: str
 ) -> None:
-    sent = patch_command(command)
+    sent = parse_patch_command(command)
     assert sent is not None
     assert (sent.patch.strip(), sent.folder) == (PATCH, folder)
 
@@ -52,7 +52,7 @@ def test_patch_command_when_it_is_one_patch_then_its_text_is_taken_as_it_stands(
 @pytest.mark.req("T4")
 def test_patch_command_when_a_shell_is_called_with_it_then_it_is_seen_all_the_same() -> None:
     script = f"apply_patch <<'EOF'\n{PLAIN}\nEOF".replace("'", "'\\''")
-    assert patch_command(f"bash -lc '{script}'") == PatchCommand(PLAIN)
+    assert parse_patch_command(f"bash -lc '{script}'") == PatchCommand(PLAIN)
 
 
 @pytest.mark.req("T4", "T5")
@@ -83,7 +83,7 @@ async def test_shell_when_a_command_only_speaks_of_patches_then_it_is_a_command(
         f"cd $(mktemp -d) && apply_patch <<'EOF'\n{PLAIN}\nEOF",
     ],
 )
-async def test_shell_when_more_than_a_patch_is_sent_then_nothing_runs_and_it_is_told_how(
+async def test_shell_when_more_than_a_patch_is_sent_then_nothing_runs_and_it_is_reported_how(
     command: str,
 ) -> None:
     error = await ToolCalls(files()).fails(SHELL, command=command)

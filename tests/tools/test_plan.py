@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.base import PlanItem, ToolError
+from agent_ls.profiles.create import create_profile
+from agent_ls.tools.base import PlanStep, ToolError
 from agent_ls.tools.plan import MAX_ITEM_CHARS, MAX_ITEMS, PLAN, PlanArguments
 from agent_ls.tools.registry import ToolRegistry
 from tests.support.tool_calls import ToolCalls
@@ -20,13 +21,13 @@ def step(text: str, status: str = "pending") -> dict[str, str]:
 
 
 @pytest.mark.req("T7")
-async def test_plan_when_given_then_it_is_told_whole_and_has_no_effect() -> None:
+async def test_plan_when_given_then_it_is_reported_completely_and_has_no_effect() -> None:
     calls = ToolCalls(MemoryEnvironment())
     items = [step("Read  it", "done"), step("Mend it", "active"), step("Test it")]
     output = await calls.call(PLAN, items=items, explanation=" less to do ")
     assert output.text == "The user sees the plan: 1 of 3 done. Now: Mend it"
     assert output.plan and output.plan.explanation == "less to do"
-    assert output.plan.items[0] == PlanItem("Read it", "done")
+    assert output.plan.items[0] == PlanStep("Read it", "done")
     prepared = await PLAN.prepare(PlanArguments.model_validate({"items": items}), calls.context)
     assert prepared.effect == NoEffect()
     assert PLAN.summarize(PlanArguments.model_validate({"items": items})) == "1 of 3 done: Mend it"
@@ -43,6 +44,25 @@ async def test_plan_when_two_items_are_active_then_says_which_and_what_to_do() -
 async def test_plan_when_empty_then_there_is_none_any_more() -> None:
     output = await ToolCalls(MemoryEnvironment()).call(PLAN, items=[])
     assert output.text == "The plan is empty now." and output.plan and output.plan.items == ()
+
+
+WORDS: list[dict[str, Any]] = [
+    {"todos": [{"content": "one", "status": "completed", "activeForm": "Doing one"}]},
+    {"plan": [{"step": "one", "status": "completed"}], "explanation": ""},
+    {"todos": [{"description": "one", "status": "completed"}]},
+    {"items": [{"content": "one", "status": "complete", "id": "1"}]},
+    {"steps": [{"title": "one", "status": "done"}]},
+]
+
+
+@pytest.mark.req("T7", "P7")
+@pytest.mark.parametrize("arguments", WORDS)
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "ollama"])
+async def test_plan_in_the_words_of_any_agent_is_a_plan(provider: str, arguments: dict[str, Any]) -> None:
+    plan = create_profile(provider, "m").registry.lookup("plan")
+    assert plan
+    output = await ToolCalls(MemoryEnvironment()).call(plan, **arguments)
+    assert output.plan and output.plan.items == (PlanStep("one", "done"),)
 
 
 @pytest.mark.req("T7", "T9")
@@ -65,7 +85,7 @@ def test_plan_when_its_arguments_do_not_fit_then_they_are_refused(arguments: dic
 
 
 @pytest.mark.req("T9")
-def test_the_schema_of_a_tool_with_parts_names_nothing_that_stands_elsewhere() -> None:
+def test_the_schema_of_a_tool_with_parts_names_nothing_that_is_elsewhere() -> None:
     (definition,) = ToolRegistry((PLAN,)).definitions()
     schema: Any = definition.parameters
     assert "$" not in str(schema)

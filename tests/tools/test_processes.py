@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from agent_ls.environments.effects import CommandEffect, ProcessEffect
 from agent_ls.environments.errors import InputRefusedError
-from agent_ls.text import as_printed
+from agent_ls.text import render_terminal_output
 from agent_ls.tools.processes import PROCESSES
 from agent_ls.tools.shell import shell_tool
 from tests.support.tool_calls import ProcessEnvironment, ToolCalls
@@ -34,7 +34,7 @@ async def test_processes_when_listed_then_each_shows_id_state_and_command() -> N
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_read_then_output_comes_with_where_to_go_on() -> None:
+async def test_processes_when_read_then_output_comes_with_the_next_offset() -> None:
     calls, environment = await started()
     assert (await calls.call(PROCESSES, action="read", process_id="p1")).text == (
         "(no output yet)\n[running. Read on with offset=0.]"
@@ -48,7 +48,7 @@ async def test_processes_when_read_then_output_comes_with_where_to_go_on() -> No
     )
     environment.outputs["p1"] = "\x1b[?1049h~"
     text = (await calls.call(PROCESSES, action="read", process_id="p1")).text
-    assert as_printed(text) == "\n[running. Read on with offset=9.]"
+    assert render_terminal_output(text) == "\n[running. Read on with offset=9.]"
 
 
 @pytest.mark.req("T5")
@@ -62,7 +62,7 @@ async def test_processes_when_killed_then_it_ends_once() -> None:
     assert again.text == "Process p1 had already ended with exit code -15."
 
 
-async def test_processes_when_it_ended_by_itself_then_read_tells_the_exit_code() -> None:
+async def test_processes_when_it_ended_by_itself_then_read_reports_the_exit_code() -> None:
     calls, environment = await started()
     environment.processes["p1"] = replace(environment.processes["p1"], exit_code=3)
     output = await calls.call(PROCESSES, action="read", process_id="p1")
@@ -71,7 +71,7 @@ async def test_processes_when_it_ended_by_itself_then_read_tells_the_exit_code()
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_it_waits_for_input_then_that_is_told() -> None:
+async def test_processes_when_it_waits_for_input_then_that_is_reported() -> None:
     calls, environment = await started()
     environment.processes["p1"] = replace(environment.processes["p1"], is_waiting=True)
     assert (await calls.call(PROCESSES, action="list")).text == "p1  running, waits for input  serve --port 1"
@@ -107,7 +107,7 @@ async def test_processes_when_written_to_then_the_process_gets_the_text_and_no_m
 
 
 @pytest.mark.req("T5")
-async def test_processes_when_only_its_input_is_closed_then_that_is_no_command() -> None:
+async def test_processes_when_only_its_input_is_closed_then_that_is_not_a_command() -> None:
     calls, environment = await started()
     prepared = await calls.prepare(PROCESSES, action="write", process_id="p1", close_input=True)
     assert prepared.effect == ProcessEffect("p1", "write")

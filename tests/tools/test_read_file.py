@@ -59,9 +59,25 @@ async def test_read_file_when_longer_than_the_limit_then_the_first_2000_lines_ar
 
 
 async def test_read_file_when_bytes_are_undecodable_then_they_are_marked_and_said() -> None:
-    text = await read(b"caf\xe9\n")
-    assert text.startswith("1 | caf\ufffd\n\n[The file is not valid UTF-8.")
+    text = await read(b"caf\xe9\x01\n")
+    assert text.startswith("1 | caf\ufffd\x01\n\n[The file is not valid UTF-8.")
     assert text.encode("utf-8")
+
+
+@pytest.mark.req("T2")
+@pytest.mark.parametrize(
+    ("data", "shown", "note"),
+    [
+        (b"caf\xe9\n", "1 | café\n", "not UTF-8. It is shown as cp1252, which is a guess"),
+        (b"# coding: latin-1\n# \xe9\n", "2 | # é\n", "is iso8859-1, as it declares"),
+        ("é\n".encode(), "1 | é", ""),
+    ],
+)
+async def test_read_file_when_it_is_not_utf_8_then_its_encoding_is_said(
+    data: bytes, shown: str, note: str
+) -> None:
+    text = await read(data)
+    assert shown in text and note in text and ("[" in text) == bool(note)
 
 
 @pytest.mark.req("T2", "U5")
@@ -84,8 +100,8 @@ async def test_read_file_when_image_then_an_image_part_comes_back(data: bytes, m
 async def test_read_file_when_read_then_the_content_is_remembered_under_its_absolute_path() -> None:
     calls = ToolCalls(MemoryEnvironment({"src/a.py": "a\nb\n"}))
     await calls.call(READ_FILE, file_path="./src/../src/a.py", limit=1)
-    assert calls.reads.shown("/project/src/a.py") == sha256(b"a\nb\n")
-    assert calls.reads.remembered("/project/src/a.py") == b"a\nb\n"
+    assert calls.reads.digest_of("/project/src/a.py") == sha256(b"a\nb\n")
+    assert calls.reads.content_of("/project/src/a.py") == b"a\nb\n"
 
 
 async def test_read_file_when_prepared_then_the_effect_names_the_file_and_nothing_was_read() -> None:
@@ -151,7 +167,7 @@ async def test_read_file_when_it_cannot_then_the_error_says_what_to_do(
 async def test_read_file_when_a_read_failed_then_nothing_counts_as_shown() -> None:
     calls = ToolCalls(MemoryEnvironment({"f": b"\0"}))
     await calls.fails(READ_FILE, file_path="f")
-    assert calls.reads.shown("/project/f") is None
+    assert calls.reads.digest_of("/project/f") is None
 
 
 async def test_read_file_when_folder_then_the_environments_own_error_passes_through() -> None:

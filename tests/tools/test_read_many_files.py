@@ -25,7 +25,7 @@ async def test_read_many_files_when_all_are_there_then_each_comes_under_its_name
     assert output.text == "--- a.py ---\n1 | 1\n\n--- src/b.py ---\n1 | 2"
     assert (output.is_error, output.summary) == (False, "2 files")
     root = session.environment.working_directory()
-    assert session.reads.shown(f"{root}/src/b.py") == sha256(b"2\n")
+    assert session.reads.digest_of(f"{root}/src/b.py") == sha256(b"2\n")
 
 
 @pytest.mark.req("P4")
@@ -55,7 +55,7 @@ async def test_read_many_files_when_nothing_matches_then_the_patterns_are_named(
     assert "*.rs" in str(error)
 
 
-async def test_read_many_files_when_there_is_too_much_then_the_rest_is_told() -> None:
+async def test_read_many_files_when_there_is_too_much_then_the_rest_is_reported() -> None:
     long = await calls().call(READ_MANY_FILES, paths=["long.txt"])
     assert f"Continue with offset={FILE_LIMIT_LINES + 1}" in long.text
     many = ToolCalls(MemoryEnvironment({f"f{n}.py": "x\n" for n in range(MAX_FILES + 3)}))

@@ -11,8 +11,8 @@ from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
 from agent_ls.environments.language_host import FileChanges, TextChange
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.rename_symbol import TRIES, rename_symbol
-from agent_ls.tools.text_changes import changed
+from agent_ls.tools.rename_symbol import MAX_ATTEMPTS, rename_symbol
+from agent_ls.tools.text_changes import apply_text_changes
 from tests.support.language_host import KnownCode
 from tests.support.tool_calls import ToolCalls
 
@@ -104,7 +104,7 @@ async def test_the_effect_is_that_of_edits_and_nothing_happens_before_it_is_allo
 async def test_an_answer_that_makes_no_sense_changes_nothing(
     files: list[tuple[str, Sequence[TextChange]]], words: str
 ) -> None:
-    calls = ToolCalls(MemoryEnvironment({**FILES, "bin.py": b"\xff\xfa add"}))
+    calls = ToolCalls(MemoryEnvironment({**FILES, "bin.py": b"\xff\xfa\x01 add"}))
 
     error = await calls.fails(rename_symbol(KnownCode(renames=[answer(*files)])), **ASKED, new_name="plus")
 
@@ -138,18 +138,18 @@ async def test_an_answer_about_an_earlier_text_is_asked_for_again() -> None:
     assert calls.text("a.py").startswith("def plus(x)") and len(host.asked) == 3
     moving = KnownCode(renames=[failing(StaleFileError("/project/a.py"))])
     error = await ToolCalls(MemoryEnvironment(FILES)).fails(rename_symbol(moving), **ASKED, new_name="plus")
-    assert (error.kind, len(moving.asked)) == ("stale", TRIES)
+    assert (error.kind, len(moving.asked)) == ("stale", MAX_ATTEMPTS)
 
 
 @pytest.mark.req("T14")
 async def test_a_file_that_was_not_read_before_has_not_been_read_by_a_rename() -> None:
     calls, host = ToolCalls(MemoryEnvironment(FILES)), KnownCode(renames=[BOTH])
-    calls.reads.show("/project/a.py", sha256(FILES["a.py"].encode()), FILES["a.py"].encode())
+    calls.reads.record("/project/a.py", sha256(FILES["a.py"].encode()), FILES["a.py"].encode())
 
     await calls.call(rename_symbol(host), **ASKED, new_name="plus")
 
-    assert calls.reads.shown("/project/a.py") == sha256(calls.bytes("a.py"))
-    assert calls.reads.shown("/project/b.py") is None
+    assert calls.reads.digest_of("/project/a.py") == sha256(calls.bytes("a.py"))
+    assert calls.reads.digest_of("/project/b.py") is None
 
 
 @pytest.mark.req("T14")
@@ -169,4 +169,4 @@ async def test_a_file_that_was_not_read_before_has_not_been_read_by_a_rename() -
     ],
 )
 def test_changes_are_made_where_an_editor_counts(text: str, changes: list[TextChange], expected: str) -> None:
-    assert changed(text, changes) == expected
+    assert apply_text_changes(text, changes) == expected

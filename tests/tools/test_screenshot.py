@@ -15,7 +15,7 @@ def row(*parts: tuple[str, dict[str, Any]]) -> list[Cell]:
     return [(char, look) for text, look in parts for char in text]
 
 
-def test_a_screen_becomes_text_where_it_stands_in_its_colours() -> None:
+def test_a_screen_becomes_text_where_it_renders_in_its_colours() -> None:
     rows = [row(("┃ ", {"foreground": 0xFFFF00}), ("  a<b ", {"bold": True}), ("&", {"reverse": True}))]
 
     picture = ElementTree.fromstring(svg(rows, DEFAULT, "A <screen>"))
@@ -34,5 +34,5 @@ def test_a_screen_becomes_text_where_it_stands_in_its_colours() -> None:
 def test_the_picture_in_the_docs_shows_a_change_and_a_question() -> None:
     words = " ".join(ElementTree.parse(PICTURE).getroot().itertext())
 
-    for text in ("agent 1/1", "Run this command?", "allow once", "waiting for you", "walkthrough"):
+    for text in ("agent 1 of 1", "Run this command?", "allow once", "waiting for you", "walkthrough"):
         assert text in words

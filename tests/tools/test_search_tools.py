@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,13 +9,13 @@ from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.base import Tool
 from agent_ls.tools.glob import GLOB
-from agent_ls.tools.grep import GREP, GrepModesArguments
+from agent_ls.tools.grep import GREP
 from agent_ls.tools.list_dir import LIST_DIR
 from tests.support.tool_calls import ToolCalls
 
 pytestmark = pytest.mark.anyio
 
-GREP_MODES: Tool[Any] = replace(GREP, arguments=GrepModesArguments)
+GREP_MODES: Tool[Any] = GREP
 FILES = {
     "src/a.py": "import os\n\ndef run():\n    TODO\n    return 1\n\nTODO\n",
     "src/b.py": "todo = 1\nTODO = 2\n",
@@ -73,7 +72,7 @@ async def test_grep_when_searching_content_then_lines_come_back(
     assert (await calls().call(GREP, **arguments)).text == expected
 
 
-async def test_grep_when_contexts_lie_apart_then_a_rule_stands_between() -> None:
+async def test_grep_when_contexts_lie_apart_then_a_rule_is_between() -> None:
     environment = MemoryEnvironment({"f": "x\n1\n2\n3\n4\nx\n"})
     output = await ToolCalls(environment).call(GREP, pattern="x", context_lines=1)
     assert output.text == "f:1:x\nf-2-1\n--\nf-5-4\nf:6:x"

@@ -19,7 +19,7 @@ TIMEOUT = (
 )
 
 
-@pytest.mark.spec("004 S6.4")
+@pytest.mark.spec("safety S6.4")
 @pytest.mark.req("T5", "R1", "O2")
 @pytest.mark.parametrize(
     ("answer", "text", "kind"),
@@ -63,7 +63,7 @@ async def test_shell_when_the_command_ends_then_output_comes_first_and_facts_las
     assert output.exit_code == answer.exit_code
 
 
-@pytest.mark.spec("000 9.4.2", "000 9.4.3")
+@pytest.mark.spec("loop 9.4.2", "loop 9.4.3")
 @pytest.mark.req("T5", "L2", "P3")
 @pytest.mark.parametrize(
     ("limits", "asked_ms", "expected_ms", "is_told"),
@@ -140,7 +140,7 @@ async def test_shell_when_the_folder_is_missing_then_the_environments_error_pass
     [
         ({"command": ""}, "at least 1 character"),
         ({"command": "x", "timeout_ms": 0}, "greater than or equal to 1"),
-        ({"command": "x", "env_vars": {"A=B": "1"}}, "'A=B' is no name of a variable"),
+        ({"command": "x", "env_vars": {"A=B": "1"}}, "'A=B' is not a variable name"),
         ({"command": "a\0b"}, "cannot hold a NUL"),
         ({"command": "x", "env_vars": {"A": "\0"}}, "cannot hold a NUL"),
     ],

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 from agent_ls.environments.effects import FetchEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.base import ToolError, ToolOutput
-from agent_ls.tools.page_text import page_text
-from agent_ls.tools.web_fetch import PAGE_CHARS, Page, WebFetchArguments, web_fetch
+from agent_ls.tools.html_text import html_to_text
+from agent_ls.tools.web_fetch import PAGE_CHARS, WebFetchArguments, WebPage, web_fetch
 from tests.support.tool_calls import ToolCalls
 
 pytestmark = pytest.mark.req("P4", "T13")
@@ -22,7 +22,7 @@ and <a href="#top">up</a>, &lt;b&gt; &amp; so on.</p>
 
 
 def test_text_of_a_page_is_what_a_reader_sees() -> None:
-    assert page_text(HTML, URL).split("\n\n") == [
+    assert html_to_text(HTML, URL).split("\n\n") == [
         "The guide",
         "# Begin",
         "Read more (https://docs.example/more.html#x) and up, <b> & so on.",
@@ -37,30 +37,44 @@ def test_text_of_a_page_is_what_a_reader_sees() -> None:
     "broken", ["<p", "</div></div>", "<script>x", "<a href='http://[x'>y</a>", "&#xZZ; <![CDATA[ x"]
 )
 def test_text_of_a_broken_page_is_what_can_be_read(broken: str) -> None:
-    assert page_text(f"<p>before</p>{broken}", URL).startswith("before")
+    assert html_to_text(f"<p>before</p>{broken}", URL).startswith("before")
+
+
+@pytest.mark.parametrize("part", ["<!--", "<a ", "<b>x", "</x", "<svg>", "&#1;<"])
+def test_text_of_a_page_that_takes_too_long_is_given_up(part: str) -> None:
+    calls = 0
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        html_to_text(part * 1_000, URL, check)
 
 
 class Pages:
     """ADAPTER WebPages: one page."""
 
-    def __init__(self, page: Page, private: str = "") -> None:
+    def __init__(self, page: WebPage, private: str = "") -> None:
         self.page, self.private = page, private
         self.asked: list[tuple[str, str]] = []
 
     def private_address(self, url: str) -> str:
         return self.private
 
-    async def fetch(self, url: str, private_address: str) -> Page:
+    async def fetch(self, url: str, private_address: str) -> WebPage:
         self.asked.append((url, private_address))
         return self.page
 
 
-async def fetched(page: Page, **arguments: object) -> ToolOutput:
+async def fetched(page: WebPage, **arguments: object) -> ToolOutput:
     return await ToolCalls(MemoryEnvironment()).call(web_fetch(Pages(page)), url=URL, **arguments)
 
 
 async def test_fetch_when_prepared_then_asks_nothing_and_names_its_effect() -> None:
-    pages = Pages(Page(URL, 200), private="10.0.0.1")
+    pages = Pages(WebPage(URL, 200), private="10.0.0.1")
     prepared = await ToolCalls(MemoryEnvironment()).prepare(web_fetch(pages), url=URL)
     assert prepared.effect == FetchEffect(URL, "10.0.0.1")
     assert pages.asked == []
@@ -68,15 +82,17 @@ async def test_fetch_when_prepared_then_asks_nothing_and_names_its_effect() -> N
     assert pages.asked == [(URL, "10.0.0.1")]
 
 
-async def test_fetch_when_it_is_html_then_text_is_told_and_source_on_request() -> None:
-    page = Page(URL, 200, "text/html", "<h1>Hello</h1>")
+async def test_fetch_when_it_is_html_then_text_is_reported_and_source_on_request() -> None:
+    page = WebPage(URL, 200, "text/html", "<h1>Hello</h1>")
     assert (await fetched(page)).text == f"{URL} (200, text/html)\n\n# Hello"
     assert (await fetched(page, raw=True)).text.endswith("\n\n<h1>Hello</h1>")
-    assert (await fetched(Page(URL, 200, "application/json", '{"a": "<b>"}'))).text.endswith('{"a": "<b>"}')
+    assert (await fetched(WebPage(URL, 200, "application/json", '{"a": "<b>"}'))).text.endswith(
+        '{"a": "<b>"}'
+    )
 
 
 async def test_fetch_when_the_page_is_long_then_it_can_be_read_on() -> None:
-    page = Page(URL, 200, "text/plain", "a" * PAGE_CHARS + "the rest", is_cut=True)
+    page = WebPage(URL, 200, "text/plain", "a" * PAGE_CHARS + "the rest", is_cut=True)
     first = await fetched(page)
     assert first.text.endswith(f"[8 more characters: go on with offset {PAGE_CHARS}.]")
     second = await fetched(page, offset=PAGE_CHARS)
@@ -85,10 +101,10 @@ async def test_fetch_when_the_page_is_long_then_it_can_be_read_on() -> None:
         await fetched(page, offset=PAGE_CHARS + 8)
 
 
-async def test_fetch_when_the_server_says_no_or_sends_on_then_that_is_told() -> None:
-    missing = await fetched(Page(URL, 404, "text/plain", "No such page."))
+async def test_fetch_when_the_server_refuses_or_redirects_then_that_is_reported() -> None:
+    missing = await fetched(WebPage(URL, 404, "text/plain", "No such page."))
     assert missing.is_error and "No such page." in missing.text and "404" in missing.summary
-    elsewhere = await fetched(Page(URL, 302, leads_to="https://other.example/"))
+    elsewhere = await fetched(WebPage(URL, 302, leads_to="https://other.example/"))
     assert "another host: https://other.example/" in elsewhere.text and not elsewhere.is_error
 
 
@@ -106,6 +122,6 @@ def test_fetch_when_the_address_is_none_then_is_refused(url: str) -> None:
 
 
 def test_tool_is_read_but_never_runs_early() -> None:
-    tool = web_fetch(Pages(Page(URL, 200)))
+    tool = web_fetch(Pages(WebPage(URL, 200)))
     assert (tool.category, tool.starts_early) == ("read", False)
     assert tool.summarize(WebFetchArguments(url=URL)) == URL

@@ -137,7 +137,7 @@ async def test_write_file_when_binary_content_is_replaced_then_the_key_names_bot
     keys = set()
     for old in (b"\0\xfe", b"\0\xff"):
         calls = ToolCalls(MemoryEnvironment({"f": old}))
-        calls.reads.show("/project/f", sha256(old), old)
+        calls.reads.record("/project/f", sha256(old), old)
         effect = (await calls.prepare(WRITE_FILE, file_path="f", content="text")).effect
         assert isinstance(effect, WriteEffect)
         assert "Binary files" in effect.files[0].diff
@@ -145,11 +145,11 @@ async def test_write_file_when_binary_content_is_replaced_then_the_key_names_bot
     assert len(keys) == 2
 
 
-async def test_write_file_when_the_user_typed_meanwhile_then_the_model_is_told() -> None:
+async def test_write_file_when_the_user_typed_at_the_same_time_then_the_model_is_reported() -> None:
     calls = ToolCalls(TypingEnvironment())
     output = await calls.call(WRITE_FILE, file_path="f", content="x\n")
-    assert "[f also holds changes that the user made meanwhile. Read it again" in output.text
-    assert calls.reads.remembered("/project/f") == b"x\n"
+    assert "[f also contains changes that the user made at the same time. Read it again" in output.text
+    assert calls.reads.content_of("/project/f") == b"x\n"
 
 
 async def test_write_file_when_the_path_is_a_folder_then_the_environments_error_passes_through() -> None:

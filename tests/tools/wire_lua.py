@@ -1,6 +1,6 @@
-"""The messages of the protocol as annotations of Lua (`---@class`, `---@field`), made from its schema.
+"""Generate Lua annotations (`---@class`, `---@field`) for the protocol's messages from its schema.
 
-Null is told as absent: the plugin takes it out of what it gets (protocol.without_null).
+Null is treated as absent, because the plugin removes it from messages (protocol.without_null).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fields = Mapping[str, tuple[str, bool]]
 
 
 def modules(schema: Schema) -> Iterator[tuple[str, str]]:
-    """The text of each file, by its name."""
+    """Yield the text of each file, with its name."""
     maker = _Maker(schema["$defs"])
     tables: dict[str, dict[str, Fields]] = {
         "requests": {"Params": _sides(schema["methods"], "params", maker)},
@@ -45,7 +45,7 @@ def modules(schema: Schema) -> Iterator[tuple[str, str]]:
     rest = {name: maker.fields(one, name) for name, one in schema["$defs"].items() if name not in apart}
     rest = dict(sorted((rest | maker.inner).items()))
     for name, classes in tables.items():
-        # What a table names stands in its file.
+        # Types that a table names are written into its file.
         named = {words.removeprefix(PREFIX) for fields in classes.values() for words, _ in fields.values()}
         own = {each: rest.pop(each) for each in sorted(named & rest.keys())}
         yield name, HEAD.format(about=ABOUT[name]) + "".join(_class(*one) for one in (classes | own).items())
@@ -94,12 +94,12 @@ def _camel(kind: str) -> str:
 
 
 class _Maker:
-    """Turns schemas into types. Objects without a name of their own get one from where they stand: `inner`."""
+    """Turns schemas into types. An object without a name gets one from its position: `inner`."""
 
     def __init__(self, defs: Schema) -> None:
         self._defs = defs
         self.inner: dict[str, Fields] = {}
-        # What may be one of several kinds of objects, and has a name for that in the code too.
+        # Unions of several kinds of objects that have a name in the code too.
         parts = defs["Submit"]["properties"]["input"]["items"]["anyOf"]
         self.aliases = {
             name: "|".join(self.type(choice, "") for choice in choices)
@@ -133,7 +133,7 @@ class _Maker:
         return "any"
 
     def fields(self, schema: Schema, place: str) -> Fields:
-        """Of an object, or of all that one may be."""
+        """Return the fields of an object, or of all alternatives of a union."""
         if "anyOf" in schema:
             return self.merged(schema["anyOf"], place)
         required = schema.get("required", ())

@@ -1,7 +1,8 @@
-"""Writes what the clients' tests hold their types against: python -m tests.tools.wire_types.
+"""Generate the types of the clients' messages: python -m tests.tools.wire_types.
 
-`tests/golden/protocol/schema.json` is the schema of all messages without its prose, one definition a line: what the
-types of the VS Code extension are held against. `editors/nvim/lua/agent_ls/wire` has them as annotations of Lua.
+`tests/golden/protocol/schema.json` is the schema of all messages without descriptions, one definition per
+line. `vscode-extension/src/wire` has them as TypeScript types, `editors/nvim/lua/agent_ls/wire` as Lua
+annotations.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_ls.server.schema import protocol_schema
-from tests.tools import wire_lua
+from agent_ls.server.schema.messages import protocol_schema
+from tests.tools import wire_lua, wire_ts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "tests/golden/protocol/schema.json"
 LUA = ROOT / "editors/nvim/lua/agent_ls/wire"
+TYPESCRIPT = ROOT / "vscode-extension/src/wire"
 COMMAND = "python -m tests.tools.wire_types"
 PROSE = {"title", "description", "default"}
 
 
 def bare(schema: Any) -> Any:
-    """Without what says nothing about which values fit."""
+    """Return the schema without members that do not restrict values."""
     if isinstance(schema, list):
         return [bare(item) for item in schema]
     if not isinstance(schema, dict):
@@ -37,7 +39,7 @@ def bare(schema: Any) -> Any:
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """One line for each method, each thing that is asked, and each definition, so that a change is seen as such."""
+    """Return one line per method, requested item and definition, so that differences are readable."""
     groups = [f" {json.dumps(group)}: {{\n{_lines(schema[group])}\n }}" for group in GROUPS]
     return "{\n" + ",\n".join(groups) + "\n}\n"
 
@@ -50,11 +52,13 @@ def _lines(group: Mapping[str, Any]) -> str:
 
 
 def files() -> Iterator[tuple[Path, str]]:
-    """What is to stand where."""
+    """Yield each generated file with its text."""
     schema = bare(protocol_schema())
     yield SCHEMA, schema_text(schema)
     for name, text in wire_lua.modules(schema):
         yield LUA / f"{name}.lua", text
+    for name, text in wire_ts.modules(schema):
+        yield TYPESCRIPT / f"{name}.ts", text
 
 
 def main() -> int:

@@ -1,11 +1,14 @@
-// When the user is told that he is waited for, or that the agent is done, and what the view's badge says. Pure.
+// When to notify the user that the agent waits for them or is done, and the text of the view's badge. Pure.
 import type { AgentEvent } from "./protocol";
 import type { Snapshot } from "./items";
 import { count } from "./review/words";
 import { pendingApprovals } from "./snapshot";
 
-/** off: only the panel, its badge and the status bar; away: while the window has no focus; unseen: also while the chat
- * is out of sight; system: as unseen here, where an extension has no bell and no desktop of its own. */
+/**
+ * The setting `agentLs.notify`. off: only panel, badge and status bar; away: notify while the window has no focus;
+ * unseen: also while the chat is not visible; system: like unseen, because an extension cannot ring a bell or
+ * notify the desktop.
+ */
 export type Notify = "off" | "away" | "unseen" | "system";
 
 export interface Sight {
@@ -15,18 +18,18 @@ export interface Sight {
 
 const VALUES: ReadonlySet<unknown> = new Set<Notify>(["off", "away", "unseen", "system"]);
 
-/** The setting as it was written; it was a boolean once. */
+/** Parses the setting; older versions stored a boolean. */
 export function notifyOf(value: unknown): Notify {
   if (value === false) return "off";
   return VALUES.has(value) ? (value as Notify) : "unseen";
 }
 
-export function isTold(how: Notify, { hasFocus, isChatVisible }: Sight): boolean {
+export function shouldNotify(how: Notify, { hasFocus, isChatVisible }: Sight): boolean {
   if (how === "off") return false;
   return !hasFocus || (how !== "away" && !isChatVisible);
 }
 
-/** How many answers of the user are waited for. */
+/** Number of pending requests to the user. */
 export function waiting(s: Snapshot, proposals: number): number {
   const questions = [...s.questions.values()].filter(({ status }) => status === "pending").length;
   return pendingApprovals(s).length + questions + (proposals > 0 ? 1 : 0);
@@ -37,7 +40,7 @@ export interface Badge {
   readonly tooltip: string;
 }
 
-/** What the view's badge tells: what waits, else that a turn ended while nobody looked. */
+/** The view's badge: the number of pending requests, else whether a turn has ended unseen. */
 export class Attention {
   private hasEndedUnseen = false;
 
@@ -47,7 +50,7 @@ export class Attention {
     else if (event === undefined) this.look(sight);
   }
 
-  /** The user may have looked. */
+  /** Updates what the user can see. */
   look({ hasFocus, isChatVisible }: Sight): void {
     if (hasFocus && isChatVisible) this.hasEndedUnseen = false;
   }

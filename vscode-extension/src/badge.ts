@@ -1,4 +1,4 @@
-// The number at the agent's icon: how many answers it waits for, or that it is done. It takes no focus and opens nothing.
+// The badge at the agent's icon: the number of pending requests, or that the agent is done. It takes no focus.
 import * as vscode from "vscode";
 import { Attention, type Sight, waiting } from "./attention";
 import type { ChatPanel } from "./chat/panel";

@@ -1,26 +1,25 @@
-// The connection: starts the server, syncs every file, sends requests. It does not know sessions.
+// The connection: starts the server, syncs all files, sends requests. Does not know sessions.
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature, TextDocumentContentRequest } from "vscode-languageclient/node";
 import type { Log } from "./logger";
-import { ABILITIES, type AgentEvent, EVENT_METHOD, type Notifications, type Problem } from "./protocol";
+import { ABILITIES, type AgentEvent, EVENT_METHOD, type FileHunks, MOVED_METHOD, type Method, type Notifications, type Problem, type Requests } from "./protocol";
 import { withoutSecrets } from "./redact";
-import type { Method, Requests } from "./requests";
 import type { Connection } from "./seams";
 import type { Command } from "./server/locate";
 import { SECTION, serverSettings, settingsNow } from "./settings";
 
-/** Asks a server that runs. */
+/** Sends a request to a running server. */
 export type Send = <M extends Method>(method: M, params: Requests[M]["params"]) => Promise<Requests[M]["result"]>;
 
-/** Tells the server that we speak agent/*, and in which version. */
+/** Announces `agent/*` support and its version to the server. */
 class AgentFeature implements StaticFeature {
   fillClientCapabilities(capabilities: { experimental?: unknown }): void {
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), [SECTION]: { ...ABILITIES, workspaceTrusted: vscode.workspace.isTrusted } };
   }
 
   initialize(): void {
-    // Nothing to register: whether the server speaks agent/* shows in its answers.
+    // Nothing to register: the server's answers show whether it supports agent/*.
   }
 
   getState(): FeatureState {
@@ -28,28 +27,32 @@ class AgentFeature implements StaticFeature {
   }
 
   clear(): void {
-    // Holds nothing.
+    // Nothing to release.
   }
 }
 
-/** A failure as problemOf reads it. */
+/** An error that problemOf understands. */
 class ProblemError extends Error {
-  readonly data: { readonly hint?: string };
+  readonly data: { readonly hint?: string; readonly kind?: string };
 
   constructor(problem: Problem) {
     super(problem.message);
-    this.data = { ...(problem.hint !== undefined && { hint: problem.hint }) };
+    this.data = { ...(problem.hint !== undefined && { hint: problem.hint }), ...(problem.kind !== undefined && { kind: problem.kind }) };
   }
 }
 
 export class Client implements Connection, vscode.Disposable {
-  /** A message of the server. */
+  /** Called for each event of the server. */
   onEvent: (event: AgentEvent) => void = () => undefined;
-  /** The server has ended; with a problem when nobody asked it to. */
+  /** Called with the current positions of a file's open hunks. */
+  onMoved: (file: FileHunks) => void = () => undefined;
+  /** Called when the server has ended, with a problem if the end was unexpected. */
   onExit: (problem?: Problem) => void = () => undefined;
-  /** What a server must be told before it is asked anything. */
+  /** Called before the first request, to send what the server needs first. */
   prepare: (send: Send) => Promise<void> = () => Promise.resolve();
-  /** The server was started and has answered. */
+  /** Called with the step of the start that is in progress; undefined at its end. */
+  onProgress: (words: string | undefined) => void = () => undefined;
+  /** Called when the server has started and answered. */
   onStart: () => void = () => undefined;
 
   private starting: Promise<LanguageClient> | undefined;
@@ -65,7 +68,7 @@ export class Client implements Connection, vscode.Disposable {
     return this.running !== undefined;
   }
 
-  /** The server makes use of agent/diagnostics. */
+  /** Whether the server uses agent/diagnostics. */
   get takesDiagnostics(): boolean {
     const { experimental } = (this.running?.initializeResult?.capabilities ?? {}) as { experimental?: { agentLs?: { diagnostics?: boolean } } };
     return experimental?.agentLs?.diagnostics === true;
@@ -75,19 +78,19 @@ export class Client implements Connection, vscode.Disposable {
     return sender(await this.start())(method, params);
   }
 
-  /** Undefined when none runs: none is started for it. */
+  /** Runs `ask` if the server is running, else returns undefined without starting one. */
   async whileRunning<Result>(ask: (send: Send) => Promise<Result>): Promise<Result | undefined> {
     return this.running && ask(sender(this.running));
   }
 
-  /** Sent only while the server runs: nothing is started for it. */
+  /** Sends a notification if the server is running; does not start it. */
   notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void {
     this.running?.sendNotification(method, params).catch((error: unknown) => {
       this.log.warn(`${method}: ${String(error)}`);
     });
   }
 
-  /** The text of a virtual document; undefined when the server has none, or does not run. */
+  /** The text of a virtual document; undefined if the server has none or is not running. */
   async textOf(uri: string): Promise<string | undefined> {
     if (this.running?.initializeResult?.capabilities.workspace?.textDocumentContent === undefined) return undefined;
     try {
@@ -98,7 +101,7 @@ export class Client implements Connection, vscode.Disposable {
     }
   }
 
-  /** Ends the server, as closing the window does. */
+  /** Stops the server, as closing the window does. */
   async stop(): Promise<void> {
     const client = this.running;
     if (!client) return;
@@ -124,17 +127,27 @@ export class Client implements Connection, vscode.Disposable {
   }
 
   private async launch(): Promise<LanguageClient> {
+    this.onProgress("Starting agent-ls");
+    try {
+      return await this.begin();
+    } finally {
+      this.onProgress(undefined);
+    }
+  }
+
+  private async begin(): Promise<LanguageClient> {
     const command = await this.find();
     if (!("program" in command)) throw new ProblemError(command);
     this.log.info(`starting ${[command.program, ...command.args].join(" ")}`);
     const client = this.make(command);
     client.registerFeature(new AgentFeature());
     client.onNotification(EVENT_METHOD, (event: AgentEvent) => { this.onEvent(event); });
+    client.onNotification(MOVED_METHOD, (file: FileHunks) => { this.onMoved(file); });
     try {
       await client.start();
     } catch (error) {
       this.log.error(String(error));
-      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "See agent-ls: Show Log." });
+      throw new ProblemError({ message: `The server ${command.program} did not start.`, hint: "Its log says why.", kind: "no_server" });
     }
     await this.prepare(sender(client));
     this.running = client;
@@ -146,10 +159,10 @@ export class Client implements Connection, vscode.Disposable {
     const cwd = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file")?.uri.fsPath ?? homedir();
     const server = { command: program, args: [...args], options: { cwd } };
     return new LanguageClient(SECTION, "agent-ls", server, {
-      // Every file, whatever its language: the agent reads and edits what is open, not what is saved.
+      // All files, whatever their language: the agent reads and edits the open text, not the saved one.
       documentSelector: [{ scheme: "file" }],
       initializationOptions: { [SECTION]: serverSettings() },
-      // Ours only, and of the user only: what the workspace says of them has no say.
+      // Only our section, and only user settings: workspace settings are ignored.
       middleware: { workspace: { configuration: ({ items }) => items.map(({ section }) => section === SECTION ? settingsNow() : null) } },
       outputChannel: this.log,
       traceOutputChannel: traceOf(this.log),
@@ -158,7 +171,7 @@ export class Client implements Connection, vscode.Disposable {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          // Starting again is the sessions' affair: they know whether there is something to go on with.
+          // The sessions decide about a restart, because they know whether there is something to continue.
           if (!this.stopping) this.ended({ message: "The server ended unexpectedly.", hint: "See agent-ls: Show Log." });
           return { action: CloseAction.DoNotRestart, handled: true };
         },
@@ -177,7 +190,7 @@ function sender(client: LanguageClient): Send {
   return (method, params) => client.sendRequest(method, params);
 }
 
-/** The log, but for what must not be in one, however much of the connection the user wants to see. */
+/** A log without secrets, even at the most detailed trace level. */
 function traceOf(log: Log): Log {
   const trace: Log["trace"] = (message, ...rest: unknown[]) => { log.trace(withoutSecrets(message), ...rest); };
   return Object.create(log, { trace: { value: trace } }) as Log;

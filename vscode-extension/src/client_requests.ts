@@ -1,31 +1,31 @@
-// What the server asks of this window by a `client_request` event, and the one answer that each gets.
+// Performs the server's `client_request` events; each gets exactly one answer.
 import * as vscode from "vscode";
 import type { Client } from "./client";
 import type { DiagnosticsReporter } from "./context/diagnostics";
 import { languageAnswerers } from "./context/language";
 import { editNotebook } from "./context/notebooks";
-import type { ClientRequest } from "./events";
+import { type AgentEvent, type Answerers, type ClientRequest, type ClientRequests, type NamedDocument, type Saved, problemOf } from "./protocol";
 import { type Log, inBackground } from "./logger";
-import { type AgentEvent, problemOf } from "./protocol";
-import type { Answerers, ClientRequests, NamedDocument, Saved } from "./protocol_asked";
 import type { HostTerminals } from "./terminals/host";
 
 const is = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
 
-/** A document is saved only while it has the version named, a notebook while it has the cells named: then its unsaved
- * changes are those that the server knows of. A notebook's own version is another one already when the server is told. */
+/**
+ * Whether a document still has the named version, or a notebook the named cells: only then are its unsaved changes
+ * the ones that the server knows. A notebook's own version has already changed when the server receives it.
+ */
 function isAsNamed(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
   if (!("notebookType" in document)) return version === document.version;
   const shown = document.getCells().map((cell) => cell.document);
   return shown.length === cells.length && cells.every((cell, i) => shown[i] !== undefined && is(shown[i], cell.uri) && shown[i].version === cell.version);
 }
 
-/** Why it could not be saved; undefined when it is. */
+/** Saves a document. Returns why it could not be saved, undefined on success. */
 async function saveOne(named: NamedDocument): Promise<string | undefined> {
   const { textDocuments, notebookDocuments } = vscode.workspace;
   const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => is(each, named.uri));
   if (!document) return "not open";
-  if (other) return "open as a notebook and as text"; // one would be saved over the other
+  if (other) return "open as a notebook and as text"; // saving one would overwrite the other
   if (!isAsNamed(document, named)) return "changed meanwhile";
   if (!document.isDirty || (await document.save())) return undefined;
   return "the editor did not save it";
@@ -42,7 +42,7 @@ async function save({ documents }: ClientRequests["save"]["params"]): Promise<Sa
   return { saved, failed };
 }
 
-/** What answers besides the editor itself. */
+/** Services that answer requests. */
 export interface Faces {
   readonly terminals: HostTerminals;
   readonly problems: DiagnosticsReporter;
@@ -53,7 +53,7 @@ function answerersOf({ terminals, problems }: Faces): Answerers {
     ...languageAnswerers,
     diagnostics: async ({ uri }) => ({ files: await problems.reports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) }),
     save,
-    checkTime: () => ({}), // the workbench watches the files that it shows and reads them anew by itself
+    checkTime: () => ({}), // VS Code watches displayed files and reloads them by itself
     editNotebook,
     terminalOpen: (opening) => terminals.open(opening),
     terminalRuns: (running) => terminals.runs(running),
@@ -83,6 +83,6 @@ async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<
 }
 
 export function answerClientRequest(client: Client, log: Log, event: AgentEvent, faces: Faces): void {
-  // Late and second answers are refused by the server: that is for the log, not for the user.
+  // The server refuses late and second answers; that is logged and not shown to the user.
   inBackground(log, answer(client, event, faces));
 }

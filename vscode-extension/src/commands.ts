@@ -1,5 +1,6 @@
-// The commands: names and what each does, in one table.
+// The commands, in one table of names and handlers.
 import * as vscode from "vscode";
+import { openMemory } from "./chat/memory";
 import { selectionOf } from "./chat/offers";
 import type { ApprovalPicker } from "./approvals/picker";
 import type { ChatPanel } from "./chat/panel";
@@ -12,6 +13,7 @@ import { chooseFolder, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
 import { chooseRollBack, compact, showRules } from "./sessions/rollback";
+import { showServers } from "./sessions/servers";
 import { pendingApprovals } from "./snapshot";
 import type { Terminals } from "./terminals/terminals";
 
@@ -35,7 +37,7 @@ function addSelection({ panel }: Parts): Promise<void> | undefined {
   return panel.focus();
 }
 
-/** Files and folders chosen in the explorer, else the file in front. */
+/** Adds the files and folders selected in the explorer, else the active file. */
 async function addToChat({ panel }: Parts, first: unknown, all: unknown): Promise<void> {
   const chosen = (Array.isArray(all) && all.length > 0 ? all : [first ?? vscode.window.activeTextEditor?.document.uri]) as unknown[];
   for (const uri of chosen) {
@@ -47,7 +49,7 @@ async function addToChat({ panel }: Parts, first: unknown, all: unknown): Promis
   await panel.focus();
 }
 
-/** What was asked first, of what waits. */
+/** Answers the oldest pending approval. */
 async function answer({ ctx }: Parts, how: (item: ApprovalItem) => Promise<void>): Promise<void> {
   const [asked] = pendingApprovals(ctx.sessions.snapshot);
   if (asked) await how(asked);
@@ -62,10 +64,11 @@ async function restart({ ctx }: Parts): Promise<void> {
 async function newSession({ ctx, panel }: Parts, provider?: string): Promise<void> {
   const folder = await chooseFolder();
   if (folder === undefined) return;
-  // The prompt has the keyboard before there is a session: a server takes a moment to start, and who asked for a
-  // session writes on. The chat also says why there is none.
+  // Focus the prompt before there is a session, because the server takes a moment to start and the user types on. The
+  // chat also shows why creating a session failed.
   panel.expect();
-  // Begun before the focus is there: what is sent in that moment is for this session, and makes none of its own.
+  // Start creating the session before the focus moves: a message sent in that moment is for this session and creates
+  // no other.
   const making = ctx.sessions.create(provider === undefined ? {} : { provider }, folder ?? undefined);
   await Promise.all([panel.focus(), making]);
 }
@@ -83,11 +86,13 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     demo: () => newSession(parts, "walkthrough"),
     sessions: () => otherSession(parts),
     stop: () => sessions.interrupt(),
-    closeSession: () => sessions.abort(),
+    endSession: () => sessions.abort(),
     unsteer: () => sessions.unsteer(),
     configure: () => configure(sessions),
+    memory: () => openMemory(),
     compact: () => compact(sessions),
     rules: () => showRules(sessions),
+    mcp: () => showServers(sessions),
     rollBack: () => chooseRollBack(sessions),
     addSelection: () => addSelection(parts),
     addToChat: (uri, uris) => addToChat(parts, uri, uris),

@@ -1,4 +1,4 @@
-// Context keys, so that commands and keys are there when they mean something.
+// Context keys that enable commands and keybindings when they apply.
 import * as vscode from "vscode";
 import { all, ofFile } from "./review/model";
 import type { ReviewStore } from "./review/store";
@@ -7,7 +7,7 @@ import type { Sessions } from "./session";
 import { activity } from "./snapshot";
 
 export class Contexts implements vscode.Disposable {
-  private readonly told = new Map<string, boolean>();
+  private readonly values = new Map<string, boolean>();
   private readonly subscriptions: { dispose(): void }[];
 
   constructor(
@@ -30,12 +30,12 @@ export class Contexts implements vscode.Disposable {
     this.set("agentLs.waiting", doing === "waiting");
     this.set("agentLs.hasHunks", this.store.hunks.size > 0);
     this.set("agentLs.hasOnlyOthersHunks", this.store.areOthers(all(this.store.hunks)));
-    // A comment that is written is a document of its own: the file below it is still in front.
+    // A comment being written is a document too; the file below it stays active.
     if (editor?.document.uri.scheme === "comment") return;
     const file = editor && this.store.fileOf(editor.document);
     const hunks = file === undefined ? [] : ofFile(this.store.hunks, file);
     const proposals = hunks.filter(({ state }) => state === "proposed");
-    // Buttons of a file speak of what is in it when there are both.
+    // If a file has both, its buttons refer to the changes in it.
     this.set("agentLs.fileHasHunks", hunks.length > 0);
     this.set("agentLs.fileHasProposals", proposals.length > 0 && proposals.length === hunks.length);
     this.set("agentLs.fileHasOnlyOthersHunks", this.store.areOthers(hunks));
@@ -44,8 +44,8 @@ export class Contexts implements vscode.Disposable {
   }
 
   private set(key: string, value: boolean): void {
-    if (this.told.get(key) === value) return;
-    this.told.set(key, value);
+    if (this.values.get(key) === value) return;
+    this.values.set(key, value);
     void vscode.commands.executeCommand("setContext", key, value);
   }
 }

@@ -1,4 +1,4 @@
-// What the parts of the extension share.
+// Services that the parts of the extension share.
 import type * as vscode from "vscode";
 import type { Client } from "./client";
 import type { Log } from "./logger";

@@ -1,10 +1,11 @@
-// Activation: puts the parts together. Nothing is shown and no server started before the user asks for it, but for a
-// session that this window was working on when it was closed or reloaded.
+// Activation: creates the parts. Nothing is displayed and no server is started before the user asks for it, except for
+// a session that this window was working on when it was closed or reloaded.
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Catalog } from "./chat/catalog";
 import { ChatBadge } from "./badge";
 import { ApprovalPicker } from "./approvals/picker";
+import { HomePage } from "./chat/home";
 import { Inbox } from "./chat/inbox";
 import { Offers } from "./chat/offers";
 import { ChatPanel } from "./chat/panel";
@@ -31,7 +32,7 @@ import { Status } from "./status";
 import { HostTerminals } from "./terminals/host";
 import { type CommandWire, Terminals } from "./terminals/terminals";
 
-/** The folder that a new session works in: of the file in front, else the first. */
+/** The folder of a new session: that of the active file, else the first. */
 function folder(): string | undefined {
   const active = vscode.window.activeTextEditor?.document.uri;
   const own = active && vscode.workspace.getWorkspaceFolder(active);
@@ -40,7 +41,7 @@ function folder(): string | undefined {
   return chosen?.uri.toString();
 }
 
-/** Commands as the server keeps them; one that keeps none, or does not know how to give it, is done without. */
+/** Commands of the server; undefined results from a server that does not support the request. */
 function commandsOf(client: Client): CommandWire {
   const isDone = (request: Promise<unknown>) => request.then(() => true, () => false);
   return {
@@ -90,7 +91,7 @@ function connect(
   };
 }
 
-/** Kept for deactivate(), which the editor calls without arguments. */
+/** For deactivate(), which VS Code calls without arguments. */
 let running: { readonly client: Client; readonly panel: ChatPanel } | undefined;
 
 export function activate(extension: vscode.ExtensionContext): void {
@@ -104,15 +105,19 @@ export function activate(extension: vscode.ExtensionContext): void {
   const keys = new Keys(extension, client, log);
   const hosts = new HostTerminals();
   connect(ctx, [state, problems], keys, { terminals: hosts, problems }, () => status);
-  locator.onReady = () => { sessions.say("info", "The server is set up. Send your message again."); };
+  client.onProgress = locator.onProgress = (words) => { sessions.progress(words); };
+  if (!vscode.workspace.isTrusted) sessions.say("warn", "This folder is not trusted, so the agent does not start in it.", "It reads, edits and runs what is in the folder.", ["manageTrust"]);
 
   const store = new ReviewStore(sessions);
+  client.onMoved = (file) => { store.placed(file); };
   const status = new Status(sessions, store);
   const review = new ReviewFace(ctx, store);
   const terminals = new Terminals(sessions, hosts, extension.workspaceState, commandsOf(client));
   const catalog = new Catalog(sessions);
   const offers = new Offers(sessions, catalog, folder);
-  const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers));
+  const home = new HomePage(ctx, catalog, () => keys.hasAny);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers, home, (isShared) => { state.share(isShared); }), () => state.along);
+  state.onChange = () => { panel.showAlong(); };
   const picker = new ApprovalPicker(sessions);
   const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
@@ -121,7 +126,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, problems, keys, store, review, terminals, hosts, panel, library, actions, remembered,
+    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, actions, remembered,
     new Contexts(sessions, store),
     status,
     new ChatBadge(sessions, store, panel),
@@ -133,6 +138,6 @@ export function activate(extension: vscode.ExtensionContext): void {
 }
 
 export function deactivate(): Thenable<void> | undefined {
-  running?.panel.flush(); // what is written but not sent goes to the server before it ends
+  running?.panel.flush(); // save the unsent prompt before the server ends
   return running?.client.stop();
 }

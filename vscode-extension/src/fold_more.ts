@@ -1,10 +1,9 @@
-// What events of questions, subagents, compactions and roll backs do to a snapshot. Pure.
-import type { EventData } from "./events";
+// Applies events of questions, subagents, compactions and roll backs to a snapshot. Pure.
+import type { EventData, QuestionAsked } from "./protocol";
 import type { Item, Snapshot } from "./items";
 import { add, touch } from "./parts";
-import type { QuestionData } from "./protocol_approvals";
 
-export function askQuestion(s: Snapshot, data: QuestionData): void {
+export function askQuestion(s: Snapshot, data: QuestionAsked): void {
   if (s.questions.has(data.questionId)) return;
   const { questionId: id, question: text, choices, multiple } = data;
   const item = add(s, (index) => ({
@@ -17,7 +16,7 @@ function fields({ status, task, reason, output, turnsUsed: turns }: EventData["s
   return { status, task, reason, output, turns };
 }
 
-/** What was rolled back stays readable, but the model knows nothing of it. */
+/** Marks rolled back items: they stay readable, but the model no longer has them. */
 export function rollBack(s: Snapshot, items: readonly Item[], { conversation, turns, restoredTurns }: EventData["reverted"]): void {
   if (!conversation) return;
   for (const item of items) {
@@ -29,6 +28,7 @@ export function rollBack(s: Snapshot, items: readonly Item[], { conversation, tu
 }
 
 export const moreFolds = {
+  missing: () => undefined,
   question_asked: (s: Snapshot, data: EventData["question_asked"]) => { askQuestion(s, data); },
   question_answered(s: Snapshot, data: EventData["question_answered"]) {
     const item = s.questions.get(data.questionId);
@@ -51,7 +51,7 @@ export const moreFolds = {
   },
   rule_removed: () => undefined,
   cache_lost: () => undefined,
-  /** What was found stands in the output of the call. */
+  /** Ignored: the diagnostics are in the output of the call. */
   diagnostics: () => undefined,
-  save_requested: () => undefined, // the files themselves show whether they are saved
+  save_requested: () => undefined, // the editors show whether they are saved
 };

@@ -1,15 +1,24 @@
-// What each kind of event does to a snapshot. Pure; the rules of order (seq, offsets) are snapshot.ts's.
-import type { EventData, EventHunk, EventKind, UsageData } from "./events";
+// Reducers: apply each kind of event to a snapshot. Pure; snapshot.ts checks the order (seq, offsets).
+import type { AgentEvent, ApprovalRequested, EventData, EventHunk, EventKind, FileSum, UsageReport } from "./protocol";
 import { moreFolds } from "./fold_more";
-import type { Level, Snapshot, Usage } from "./items";
+import type { Level, NoticeItem, Snapshot, Usage } from "./items";
+import { joinMove } from "./moves";
 import { add, call, endPart, replaceText, textPart, touch } from "./parts";
-import type { AgentEvent } from "./protocol";
-import type { ApprovalRequest } from "./protocol_approvals";
-import type { TurnFile } from "./protocol_chat";
+import { isProposal, propose } from "./proposals";
 import { hunkOf } from "./review/model";
+import { type Action, actionsOf } from "./trouble";
 
-export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string): void {
-  add(s, (index) => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }) }));
+export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
+  const item = add(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
+  if (actions.length > 0) s.troubles.push(item);
+}
+
+/** Removes the actions of earlier failures, because the user has continued. */
+export function forgetTroubles(s: Snapshot): void {
+  for (const item of s.troubles.splice(0)) {
+    delete item.actions;
+    touch(s, item);
+  }
 }
 
 function setHunk(s: Snapshot, raw: EventHunk): void {
@@ -17,7 +26,7 @@ function setHunk(s: Snapshot, raw: EventHunk): void {
   touch(s, s.hunkItem.get(raw.id));
 }
 
-export function askFor(s: Snapshot, request: ApprovalRequest): void {
+export function askFor(s: Snapshot, request: ApprovalRequested): void {
   if (s.requests.has(request.requestId)) return;
   const item = add(s, (index) => ({
     kind: "approval" as const, id: request.requestId, index, request, summary: request.summary, status: "pending" as const,
@@ -42,33 +51,32 @@ function countOpen(s: Snapshot, raw: EventHunk): void {
   if (before?.state !== raw.state) touch(s, s.ends.get(raw.turnId));
 }
 
-/** Sums up what a turn did to a file. */
-export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added, removed }: TurnFile): void {
-  const files = s.turnFiles.get(turnId) ?? new Map<string, TurnFile>();
+/** Adds a file change to the summary of its turn. */
+export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added, removed }: FileSum): void {
+  const files = s.turnFiles.get(turnId) ?? new Map<string, FileSum>();
   const before = files.get(uri);
   const first = before?.action === "create" && action === "modify" ? "create" : action;
   files.set(uri, { path, uri, action: first, added: added + (before?.added ?? 0), removed: removed + (before?.removed ?? 0) });
   s.turnFiles.set(turnId, files);
 }
 
-export function usageOf({ total, context, contextTokens, contextWindowTokens, totalCostUsd }: UsageData): Usage {
+export function usageOf({ total, context, contextTokens, contextWindowTokens, totalCostUsd }: UsageReport): Usage {
   const { inputTokens, outputTokens, cacheReadTokens } = total;
   return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd, parts: context };
 }
 
-/** Ends that are said even when nothing was changed. */
+/** Texts for ends that are shown even if no file was changed. */
 export const END_WORDS: Partial<Record<string, string>> = {
   interrupted: "Stopped.",
   aborted: "The session was ended.",
-  error: "Ended by an error.",
 };
 
-/** How a turn ended is worth a line when it changed files, or did not end by itself. */
-export function isWorthALine(reason: string, files: readonly TurnFile[]): boolean {
+/** Whether to show the end of a turn: it changed files, or did not end by itself. */
+export function isWorthALine(reason: string, files: readonly FileSum[]): boolean {
   return files.length > 0 || END_WORDS[reason] !== undefined;
 }
 
-/** As the server names an item: the same after a reload, whether it comes as an event or from the history. */
+/** The server's id of an item, the same for an event and for the history. */
 function itemId(seq: number): string {
   return `i${seq}`;
 }
@@ -76,18 +84,16 @@ function itemId(seq: number): string {
 type Folds = { readonly [K in EventKind]: (s: Snapshot, data: EventData[K], seq: number, event: AgentEvent) => void };
 
 export const folds: Folds = {
-  session_start(s, data, seq, event) {
+  session_start(s, data, _seq, event) {
     const { provider, model, isWalkthrough } = data;
     s.session = { id: event.sessionId, title: "", ...s.session, provider, model, isWalkthrough };
     s.state = "IDLE";
-    // After a suspended turn its question stands there as before: that says it.
-    if (data.resumed && !s.suspended) notice(s, "info", "Session resumed.", "", `resumed:${seq}`);
     s.suspended = false;
   },
-  session_end(s, data, seq) {
+  session_end(s, data) {
     s.state = data.state;
     s.suspended = data.reason === "suspended";
-    if (!s.suspended && s.session.access !== "readOnly") notice(s, "info", "Session closed.", "Send a message to go on with it.", `end:${seq}`);
+    s.hasFailed = data.reason === "error";
   },
   state(s, data) {
     s.state = data.state;
@@ -96,6 +102,9 @@ export const folds: Folds = {
     s.session = { ...s.session, title: data.title };
   },
   user_input(s, data, seq) {
+    forgetTroubles(s);
+    touch(s, s.items.at(-1)); // its end may have offered to continue
+    delete s.sending;
     add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
   },
   processing_end(s, data, seq, { turnId = "" }) {
@@ -137,8 +146,8 @@ export const folds: Folds = {
   turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
   loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
   ...moreFolds,
-  warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
-  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq)); },
+  warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq), actionsOf("", false, data.action)); },
+  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq), actionsOf(data.errorKind, data.retryable, data.action)); },
   retry(s, data, seq) {
     const last = s.items.at(-1);
     const fields = { attempt: data.attempt, delayMs: data.delayMs, text: data.message };
@@ -147,7 +156,7 @@ export const folds: Folds = {
   },
   usage(s, data, _seq, { agentId = "" }) {
     const usage = usageOf(data);
-    // Of a subagent the context is its own; what was spent is the whole session's.
+    // A subagent has its own context; the costs are those of the whole session.
     const { contextTokens, contextWindowTokens, parts } = agentId === "" || !s.usage ? usage : s.usage;
     s.usage = { ...usage, contextTokens, contextWindowTokens, ...(parts && { parts }) };
   },
@@ -157,17 +166,21 @@ export const folds: Folds = {
   file_change(s, data, seq, { turnId = "" }) {
     const { path, action, added, removed, diff, hunks, uri } = data;
     const hunkIds = hunks.map((hunk) => hunk.id);
-    const item = add(s, (index) => ({
-      kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds,
-    }));
-    noteFile(s, turnId, item);
-    for (const hunk of hunks) {
-      setHunk(s, hunk);
-      s.hunkItem.set(hunk.id, item);
+    if (hunks.length === 0 && isProposal(s, data.callId, uri)) {
+      noteFile(s, turnId, { path, uri, action, added, removed });
+      return; // the proposal is displayed already, with its decision
     }
+    for (const hunk of hunks) setHunk(s, hunk);
+    noteFile(s, turnId, { path, uri, action, added, removed });
+    if (joinMove(s, { path, uri, action, hunkIds, callId: data.callId })) return;
+    const item = add(s, (index) => ({
+      kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds, callId: data.callId,
+    }));
+    for (const hunk of hunks) s.hunkItem.set(hunk.id, item);
   },
   hunk_state(s, data) {
     for (const hunk of data.hunks) countOpen(s, hunk);
+    propose(s, data.hunks.map((hunk) => ({ ...hunkOf(hunk), path: hunk.path })));
   },
   approval_requested: (s, data) => { askFor(s, data); },
   approval_resolved(s, data) {
@@ -176,10 +189,16 @@ export const folds: Folds = {
     item.status = data.decision;
     item.scope = data.scope;
     if (data.reason !== "") item.reason = data.reason;
+    const asker = s.calls.get(item.request.callId);
+    if (data.command !== "") {
+      item.command = data.command;
+      if (asker) asker.summary = data.command;
+    }
+    touch(s, asker);
     touch(s, item);
   },
   terminal_open(s, data) {
-    s.terminals.set(data.terminalId, { ...data, id: data.terminalId, running: true });
+    s.terminals.set(data.terminalId, { ...data, id: data.terminalId, running: true, sinceMs: Date.now() });
     const item = s.calls.get(data.callId);
     if (item) Object.assign(item, { terminalId: data.terminalId, background: data.background });
     touch(s, item);
@@ -199,7 +218,7 @@ export const folds: Folds = {
   },
 };
 
-/** The one place where the data of an event is taken for what its kind says: the wire is the server's contract. */
+/** Applies an event. The only place where event data is cast to the type of its kind, which the server guarantees. */
 export function foldEvent(s: Snapshot, kind: EventKind, event: AgentEvent): void {
   const fold = folds[kind] as (s: Snapshot, data: unknown, seq: number, event: AgentEvent) => void;
   fold(s, event.data ?? {}, event.seq ?? 0, event);

@@ -1,10 +1,13 @@
-// Turns items that the server has folded (agent/history, the snapshot of agent/subscribe) into ours. Pure.
+// Converts the server's stored items (agent/history, the snapshot of agent/subscribe) into ours. Pure.
 import { rollBack } from "./fold_more";
 import { isWorthALine, noteFile, usageOf } from "./folds";
-import type { Entry, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
+import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
+import { type StoredMove, storedMoves } from "./moves";
 import { newPart } from "./parts";
-import type { SubscribeResult } from "./protocol";
-import type { StoredItem, StoredSnapshot } from "./protocol_chat";
+import { propose } from "./proposals";
+import { type Action, actionsOf } from "./trouble";
+import { pathOf } from "./uris";
+import type { StoredItem, StoredSnapshot, SubscribeResult } from "./protocol";
 import { hunkOf, hunkOfInfo, isOpen } from "./review/model";
 import { newSnapshot } from "./snapshot";
 
@@ -41,11 +44,16 @@ function toolItem(s: Snapshot, raw: Stored<"tool">, entry: Entry): ToolItem {
   return item;
 }
 
-function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry): Item {
-  const { path, uri, action, added, removed, diff, hunks } = raw;
-  const item = { ...entry, kind: "file" as const, path, uri, action, added, removed, diff, hunkIds: hunks.map((hunk) => hunk.id) };
+function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry, move: StoredMove | null | undefined): FileItem {
+  const { path, uri, action, added, removed, diff } = move ? { ...move.made, action: "modify" as const, added: 0, removed: 0, diff: "" } : raw;
+  const hunks = move ? [...move.gone.hunks, ...move.made.hunks] : raw.hunks;
+  const item: FileItem = { ...entry, kind: "file", path, uri, action, added, removed, diff, hunkIds: hunks.map((hunk) => hunk.id), callId: raw.callId };
+  if (move) {
+    item.movedFrom = move.gone.path;
+    s.moves.set(uri, { path: move.gone.path, uri: move.gone.uri });
+  }
   for (const hunk of hunks) {
-    // What became of it since is said by the open hunks that come with a subscription: others are closed.
+    // The open hunks of a subscription have the current states; hunks not among them are closed.
     const known = s.hunks.get(hunk.id) ?? hunkOf(hunk);
     s.hunks.set(hunk.id, isOpen(hunk.state) && !s.hunks.has(hunk.id) ? { ...known, state: "gone" } : known);
     s.hunkItem.set(hunk.id, item);
@@ -53,7 +61,29 @@ function fileItem(s: Snapshot, raw: Stored<"file">, entry: Entry): Item {
   return item;
 }
 
-function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<string>): Item {
+/** The actions of a stored failure, if the server stores them. */
+function storedActions(raw: Stored<"notice">): { readonly actions?: readonly Action[] } {
+  const actions = actionsOf("", false, raw.action);
+  return actions.length > 0 ? { actions } : {};
+}
+
+/** Removes the actions of failures before the user's last message. */
+function keepTroubles(s: Snapshot): void {
+  const last = s.items.findLastIndex(({ kind }) => kind === "user");
+  s.items.forEach((item, i) => {
+    if (item.kind !== "notice" || item.actions === undefined) return;
+    if (i > last) s.troubles.push(item);
+    else delete item.actions;
+  });
+}
+
+/** Data that the conversion of items needs: open parts, and moved files. */
+interface Known {
+  readonly open: ReadonlySet<string>;
+  readonly moves: ReadonlyMap<StoredItem, StoredMove | null>;
+}
+
+function itemOf(s: Snapshot, raw: StoredItem, index: number, { open, moves }: Known): Item {
   const agentId = raw.agentId ?? "";
   const entry: Entry = { id: raw.id, index, ...(raw.turnId !== "" && { turnId: raw.turnId }), ...(agentId !== "" && { agentId }) };
   switch (raw.kind) {
@@ -70,12 +100,13 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
     case "tool":
       return toolItem(s, raw, entry);
     case "file":
-      return fileItem(s, raw, entry);
+      return fileItem(s, raw, entry, moves.get(raw));
     case "approval": {
-      const { request, status, reason, scope } = raw;
+      const { request, status, reason, scope, command } = raw;
       const item = {
         ...entry, id: request.requestId, kind: "approval" as const, request, summary: request.summary, status,
         ...(typeof reason === "string" && reason !== "" && { reason }), ...(scope && { scope }),
+        ...(typeof command === "string" && command !== "" && { command }),
       };
       s.requests.set(item.id, item);
       return item;
@@ -83,7 +114,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
     case "retry":
       return { ...entry, kind: "retry", attempt: raw.attempt, delayMs: raw.delayMs, text: raw.text };
     case "notice":
-      return { ...entry, kind: "notice", level: raw.level, text: raw.text, ...(typeof raw.hint === "string" && raw.hint !== "" && { hint: raw.hint }) };
+      return { ...entry, kind: "notice", level: raw.level, text: raw.text, ...(typeof raw.hint === "string" && raw.hint !== "" && { hint: raw.hint }), ...storedActions(raw) };
     case "question": {
       const { asked, status, answers } = raw;
       const item: QuestionItem = { ...entry, id: asked.questionId, kind: "question", text: asked.question, choices: asked.choices, multiple: asked.multiple, status, answers: answers ?? [] };
@@ -93,7 +124,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
     case "subagent": {
       const { status, task, reason, output, turnsUsed: turns } = raw;
       const item: SubagentItem = { ...entry, id: raw.agentId, kind: "subagent", status, task, reason, output, turns };
-      delete item.agentId; // it is its parent's
+      delete item.agentId; // it belongs to its parent agent
       s.agents.set(item.id, item);
       return item;
     }
@@ -107,7 +138,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, open: ReadonlySet<s
   }
 }
 
-/** The files of the turn that has not ended: its end will sum them up. */
+/** Collects the files of the running turn for the summary at its end. */
 function noteOpenTurn(s: Snapshot, oldestFirst: readonly StoredItem[]): void {
   const ended = new Set(oldestFirst.flatMap((raw) => (raw.kind === "end" ? [raw.turnId] : [])));
   for (const raw of oldestFirst) if (raw.kind === "file" && !ended.has(raw.turnId)) noteFile(s, raw.turnId, raw);
@@ -119,21 +150,24 @@ function isShown(raw: StoredItem): boolean {
   return !(raw.kind === "text" || raw.kind === "reasoning") || raw.text !== "";
 }
 
-/** Of each roll back what it took out, oldest first. */
+/** Applies all roll backs, oldest first. */
 function rollBackAll(s: Snapshot): void {
   s.items.forEach((item, i) => { if (item.kind === "reverted") rollBack(s, s.items.slice(0, i), item.data); });
 }
 
-/** A snapshot that begins with what the server has folded: what `subscribed` does comes after. */
+/** Creates a snapshot from the server's stored items; call `subscribed` afterwards. */
 export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Snapshot {
   const s = newSnapshot();
   s.lastSeq = result.lastSeq;
   for (const file of result.pending.hunks) for (const hunk of file.hunks) s.hunks.set(hunk.id, hunkOfInfo(hunk, file.uri));
   const open = new Set(result.openParts.map(({ partId }) => partId));
   const oldestFirst = [...stored.items].reverse();
-  s.items = oldestFirst.filter(isShown).map((raw, index) => itemOf(s, raw, index, open));
+  const moves = storedMoves(oldestFirst);
+  s.items = oldestFirst.filter((raw) => isShown(raw) && moves.get(raw) !== null).map((raw, index) => itemOf(s, raw, index, { open, moves }));
   rollBackAll(s);
+  keepTroubles(s);
   noteOpenTurn(s, oldestFirst);
+  propose(s, result.pending.hunks.flatMap(({ uri, hunks }) => hunks.map((hunk) => ({ ...hunkOfInfo(hunk, uri), path: pathOf(uri) }))));
   s.more = stored.more;
   s.oldestSeq = oldestFirst[0]?.seq ?? 0;
   if (stored.usage) s.usage = usageOf(stored.usage);
@@ -142,11 +176,12 @@ export function fromStored(stored: StoredSnapshot, result: SubscribeResult): Sna
   return s;
 }
 
-/** Puts a page of the history before what is there. */
+/** Inserts a page of the history before the first item. */
 export function prepend(s: Snapshot, { items, more }: { readonly items: readonly StoredItem[]; readonly more: boolean }): void {
-  const shown = items.filter((raw) => raw.seq < s.oldestSeq && isShown(raw));
-  const none: ReadonlySet<string> = new Set();
-  const oldestFirst = shown.map((raw, i) => itemOf(s, raw, s.first - 1 - i, none)).reverse();
+  const moves = storedMoves([...items].reverse());
+  const shown = items.filter((raw) => raw.seq < s.oldestSeq && isShown(raw) && moves.get(raw) !== null);
+  const known: Known = { open: new Set(), moves };
+  const oldestFirst = shown.map((raw, i) => itemOf(s, raw, s.first - 1 - i, known)).reverse();
   s.items = [...oldestFirst, ...s.items];
   s.first -= oldestFirst.length;
   rollBackAll(s);

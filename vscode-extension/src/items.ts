@@ -1,10 +1,8 @@
-// The entries of a transcript and what else a snapshot holds: shapes only, shared with the webview.
-import type { ContextParts, FileAction, PlanData, RevertedData, ToolCallResult } from "./events";
-import type { Decision, HunkState, SessionInfo, State } from "./protocol";
-import type { ApprovalRequest } from "./protocol_approvals";
-import type { Draft, TurnFile } from "./protocol_chat";
+// Types of a snapshot and of the items of a transcript, shared with the webview.
+import type { ApprovalRequested, ContextParts, Decision, DraftInfo, FileAction, FileSum, HunkState, InputPart, PlanChanged, Reverted, SessionInfo, State, ToolCallEnd } from "./protocol";
+import type { Action } from "./trouble";
 
-/** Text that grows. `length` counts code points, as offsets do; `revision` changes when text was replaced. */
+/** A streamed text. `length` counts code points, as offsets do; `revision` changes when the text was replaced. */
 export interface Part {
   text: string;
   length: number;
@@ -14,20 +12,23 @@ export interface Part {
 }
 
 export interface Entry {
-  /** Stable over a reload. */
+  /** The same after a reload. */
   readonly id: string;
-  /** Its place in the transcript: Snapshot.items[index - Snapshot.first]. Below 0: it came from the history later. */
+  /** Index in the transcript: Snapshot.items[index - Snapshot.first]. Negative for items added from the history. */
   readonly index: number;
   turnId?: string;
-  /** It is about what this subagent does. */
+  /** The subagent that it belongs to. */
   agentId?: string;
-  /** It was rolled back: the model knows nothing of it. */
+  /** It was rolled back: the model no longer has it. */
   isOut?: boolean;
 }
 
 export interface UserItem extends Entry {
   readonly kind: "user";
+  /** The text for the model. */
   readonly text: string;
+  /** Its parts, if this window sent it. */
+  parts?: readonly InputPart[];
 }
 
 export interface TextItem extends Entry {
@@ -43,34 +44,42 @@ export interface ToolItem extends Entry {
   readonly arguments: Part;
   /** Its output. */
   readonly part: Part;
-  result?: ToolCallResult;
+  result?: ToolCallEnd;
   terminalId?: string;
   background?: boolean;
 }
 
 export interface FileItem extends Entry {
   readonly kind: "file";
-  readonly path: string;
-  readonly uri: string;
-  readonly action: FileAction;
-  readonly added: number;
-  readonly removed: number;
-  readonly diff: string;
-  readonly hunkIds: readonly string[];
+  path: string;
+  uri: string;
+  action: FileAction;
+  added: number;
+  removed: number;
+  diff: string;
+  hunkIds: readonly string[];
+  readonly callId: string;
+  /** The earlier path, if the call moved the file unchanged. */
+  movedFrom?: string;
+  /** A proposal: not in the file until it is accepted. */
+  readonly isProposal?: boolean;
 }
 
 export interface ApprovalItem extends Entry {
   readonly kind: "approval";
-  readonly request: ApprovalRequest;
+  readonly request: ApprovalRequested;
   readonly summary: string;
   status: "pending" | Decision;
   reason?: string;
   scope?: string;
+  /** The command that the user ran instead of the requested one. */
+  command?: string;
 }
 
 export interface SteerItem extends Entry {
   readonly kind: "steer";
   readonly text: string;
+  parts?: readonly InputPart[];
   status: "waiting" | "injected" | "removed";
 }
 
@@ -86,6 +95,8 @@ export interface NoticeItem extends Entry {
   readonly level: Level;
   readonly text: string;
   readonly hint?: string;
+  /** Actions for the user, until a message was sent after it. */
+  actions?: readonly Action[];
 }
 
 /** The end of a turn, and the files that it changed. */
@@ -93,7 +104,7 @@ export interface EndItem extends Entry {
   readonly kind: "end";
   turnId: string;
   readonly reason: string;
-  readonly files: readonly TurnFile[];
+  readonly files: readonly FileSum[];
 }
 
 export interface QuestionItem extends Entry {
@@ -105,7 +116,7 @@ export interface QuestionItem extends Entry {
   answers: readonly string[];
 }
 
-/** A helper of the agent: its id is the item's. */
+/** A subagent; its id is the item's id. */
 export interface SubagentItem extends Entry {
   readonly kind: "subagent";
   status: "running" | "completed" | "failed";
@@ -115,7 +126,7 @@ export interface SubagentItem extends Entry {
   turns: number;
 }
 
-/** The conversation is summed up, to make room. */
+/** A compaction: the conversation is summarised to free context. */
 export interface CompactionItem extends Entry {
   readonly kind: "compaction";
   status: "started" | "done" | "failed" | "interrupted";
@@ -125,13 +136,13 @@ export interface CompactionItem extends Entry {
 
 export interface RevertedItem extends Entry {
   readonly kind: "reverted";
-  readonly data: RevertedData;
+  readonly data: Reverted;
 }
 
 export type Level = "info" | "warn" | "error";
 export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem | EndItem | QuestionItem | SubagentItem | CompactionItem | RevertedItem;
 
-/** A hunk in one shape, whichever message brought it. Lines from 0, [first, last), texts without line ends. */
+/** A hunk, converted from either wire format. Lines from 0, [first, last), texts without line ends. */
 export interface Hunk {
   readonly id: string;
   readonly uri: string;
@@ -152,7 +163,9 @@ export interface Terminal {
   readonly title: string;
   readonly background: boolean;
   running: boolean;
-  /** For somebody to type. */
+  /** Start time by this machine's clock; undefined if it started before this window knew of it. */
+  readonly sinceMs?: number;
+  /** Whether it waits for input. */
   waiting?: boolean;
   exitCode?: number | null;
 }
@@ -163,23 +176,23 @@ export interface Usage {
   readonly cacheReadTokens: number;
   readonly contextTokens: number;
   readonly contextWindowTokens: number;
-  /** In USD; null when a price is not known. */
+  /** In USD; null if a price is unknown. */
   readonly totalCostUsd: number | null;
-  /** What fills the context, in tokens; undefined: the server does not tell. */
+  /** Use of the context in tokens; undefined if the server does not report it. */
   readonly parts?: ContextParts;
 }
 
 export type Activity = "working" | "waiting" | "idle" | "closed";
 
-/** One session as its events tell it. Made and changed by snapshot.ts and folds.ts only. */
+/** A session, reduced from its events. Created and changed by snapshot.ts and folds.ts only. */
 export interface Snapshot {
   session: Partial<SessionInfo>;
   state: State;
-  /** Its last process ended while the turn waited for the user; the next one goes on with it. */
+  /** Its last process ended while the turn waited for the user; the next process continues the turn. */
   suspended: boolean;
   lastSeq: number;
   items: Item[];
-  /** The index of items[0]: 0, or less when older ones were fetched. */
+  /** The index of items[0]: 0, or negative if older ones were fetched. */
   first: number;
   /** The server has items before items[0]: those with a seq below `oldestSeq`. */
   more: boolean;
@@ -192,19 +205,29 @@ export interface Snapshot {
   questions: Map<string, QuestionItem>;
   agents: Map<string, SubagentItem>;
   compactions: Map<string, CompactionItem>;
-  /** What the entries that an event makes belong to. */
+  /** Turn and agent to which the items of the current event belong. */
   now: { readonly turnId?: string; readonly agentId?: string };
   queue: SessionInfo["queue"];
   hunks: Map<string, Hunk>;
   hunkItem: Map<string, FileItem>;
+  /** Earlier paths of files that were moved unchanged, by current URI. */
+  moves: Map<string, { readonly path: string; readonly uri: string }>;
   terminals: Map<string, Terminal>;
   /** Files that each turn changed, by turn and uri. */
-  turnFiles: Map<string, Map<string, TurnFile>>;
+  turnFiles: Map<string, Map<string, FileSum>>;
   ends: Map<string, EndItem>;
   usage?: Usage;
-  plan?: PlanData;
-  /** What the prompt holds, as the server kept it or the page told last. */
-  draft?: Draft;
+  plan?: PlanChanged;
+  /** The draft of the prompt, as stored by the server or last sent by the page. */
+  draft?: DraftInfo;
+  /** The message being sent. */
+  sending?: readonly InputPart[];
+  /** The step that must end before the agent can begin. */
+  progress?: string;
+  /** The turn failed, and the session was closed; the next message opens it again. */
+  hasFailed: boolean;
+  /** Failures that the user can still act on. */
+  troubles: NoticeItem[];
   /** Indexes of items that changed since the last drain. */
   touched: Set<number>;
 }

@@ -1,5 +1,5 @@
-// API keys: in the editor's secret storage, handed to the server over the connection. Never in a file, an argument, a
-// variable or the log.
+// API keys: stored in VS Code's secret storage and sent to the server over the connection. Never in a file, an
+// argument, an environment variable or the log.
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import type { Client, Send } from "./client";
@@ -13,14 +13,15 @@ interface Provider {
   readonly keyVariable?: string;
 }
 
-/** Until a server says which it knows (agent/models). */
+/** Used until a server lists its providers (agent/models). */
 const KNOWN: readonly Provider[] = [
   { id: "anthropic", name: "Anthropic", keyVariable: "ANTHROPIC_API_KEY" },
   { id: "openai", name: "OpenAI", keyVariable: "OPENAI_API_KEY" },
+  { id: "gemini", name: "Google Gemini", keyVariable: "GEMINI_API_KEY" },
 ];
 const NEEDS_NONE = "walkthrough";
 const PREFIX = "agentLs.key.";
-/** Which providers have a key here: the storage lists none. Names only. */
+/** Names of the providers with a stored key, because the secret storage cannot list its keys. */
 const LIST = "agentLs.keys";
 
 export class Keys implements vscode.Disposable {
@@ -32,13 +33,13 @@ export class Keys implements vscode.Disposable {
     private readonly client: Client,
     private readonly log: Log,
   ) {
-    // Fires in every window, also for what another one stored.
+    // Fires in every window, also for keys stored in another one.
     this.subscription = extension.secrets.onDidChange(({ key }) => {
       if (key.startsWith(PREFIX)) inBackground(log, this.changed(key.slice(PREFIX.length)));
     });
   }
 
-  /** To a server that has just started, before anything is asked of it. */
+  /** Sends the keys to a server that has just started, before any other request. */
   async handOver(send: Send): Promise<void> {
     for (const provider of this.stored) {
       const secret = await this.extension.secrets.get(PREFIX + provider);
@@ -46,7 +47,7 @@ export class Keys implements vscode.Disposable {
     }
   }
 
-  /** Asks for a key; true when one was stored. */
+  /** Asks for a key. Returns true if one was stored. */
   async set(): Promise<boolean> {
     const provider = await choose(await this.providers(), "Whose API key?", (each) => (this.stored.includes(each.id) ? "replaces the key that is stored" : ""));
     if (!provider) return false;
@@ -77,7 +78,7 @@ export class Keys implements vscode.Disposable {
     void vscode.window.showInformationMessage(`The key of ${provider.name} is removed.`);
   }
 
-  /** Once a window: what there is to choose from when the provider of a session needs a key and has none. */
+  /** Once per window: offers what to do if the session's provider needs a key and has none. */
   async explain(providerId: string): Promise<void> {
     if (this.hasExplained) return;
     this.hasExplained = true;
@@ -95,6 +96,11 @@ export class Keys implements vscode.Disposable {
 
   dispose(): void {
     this.subscription.dispose();
+  }
+
+  /** Whether any provider has a stored key. */
+  get hasAny(): boolean {
+    return this.stored.length > 0;
   }
 
   private get stored(): readonly string[] {
@@ -118,7 +124,7 @@ export class Keys implements vscode.Disposable {
     }
   }
 
-  /** Those of the server, when it runs. */
+  /** The server's providers, if it is running. */
   private async providers(): Promise<readonly Provider[]> {
     return (await this.asked())?.filter(({ id }) => id !== NEEDS_NONE) ?? KNOWN;
   }

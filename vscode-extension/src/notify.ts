@@ -1,9 +1,9 @@
-// Tells by a notification what the user would miss while he looks elsewhere. It never takes the focus.
+// Notifies a user who looks elsewhere. Never takes the focus.
 import * as vscode from "vscode";
 import { question } from "./approvals/choices";
 import type { ApprovalPicker } from "./approvals/picker";
-import { isTold } from "./attention";
-import type { EventData } from "./events";
+import { shouldNotify } from "./attention";
+import type { EventData } from "./protocol";
 import { count } from "./review/words";
 import type { ReviewStore } from "./review/store";
 import { all } from "./review/model";
@@ -21,8 +21,8 @@ const TERMINAL = "Show Terminal";
 
 export class Notifier implements vscode.Disposable {
   private readonly subscription: { dispose(): void };
-  /** Requests that were told of. */
-  private readonly told = new Set<string>();
+  /** Requests that were reported. */
+  private readonly notified = new Set<string>();
 
   constructor(
     private readonly sessions: Sessions,
@@ -39,10 +39,10 @@ export class Notifier implements vscode.Disposable {
   }
 
   private take({ event, switched }: Change): void {
-    // Also beside the chat: it is answered in a terminal that may be out of sight.
+    // Also if the chat is visible, because the terminal that needs the answer may be hidden.
     if (event?.kind === "terminal_waiting" && this.tells(false)) void this.waits(event.data as EventData["terminal_waiting"]);
     if (!this.tells(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
-    // What waited when the window was reloaded is told of as well.
+    // Requests that were pending when the window was reloaded are reported as well.
     if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
     if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
     else if (event?.kind === "question_asked") void this.asksYou(event.data as EventData["question_asked"]);
@@ -52,29 +52,29 @@ export class Notifier implements vscode.Disposable {
   }
 
   private tells(isChatVisible: boolean): boolean {
-    return isTold(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
+    return shouldNotify(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
   }
 
   private async asksYou({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
-    if (this.told.has(questionId)) return;
-    this.told.add(questionId);
+    if (this.notified.has(questionId)) return;
+    this.notified.add(questionId);
     const answer = await vscode.window.showInformationMessage(`agent-ls asks: ${text.split("\n")[0] ?? ""}`, SHOW);
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
   }
 
   private async waits({ callId, terminalId, waiting }: EventData["terminal_waiting"]): Promise<void> {
-    if (!waiting || this.told.has(terminalId)) return; // a program that asks often is told of once
-    this.told.add(terminalId);
+    if (!waiting || this.notified.has(terminalId)) return; // a program that asks repeatedly is reported once
+    this.notified.add(terminalId);
     const title = this.sessions.snapshot.terminals.get(terminalId)?.title.split("\n")[0] ?? "A command";
     const answer = await vscode.window.showInformationMessage(`agent-ls: a command waits for your input: ${title}`, TERMINAL);
     if (answer === TERMINAL) this.terminals.show(callId);
   }
 
   private async ask(request: EventData["approval_requested"]): Promise<void> {
-    if (this.told.has(request.requestId)) return;
-    this.told.add(request.requestId);
+    if (this.notified.has(request.requestId)) return;
+    this.notified.add(request.requestId);
     const { text, isWhole } = question(request);
-    // Only what the line tells in whole may be allowed from it.
+    // Allow only if the line shows the complete request.
     const answers = isWhole ? [ALLOW, MORE, DENY] : [SHOW, MORE, DENY];
     const answer = await vscode.window.showInformationMessage(text, ...answers);
     const item = this.sessions.snapshot.requests.get(request.requestId);
@@ -83,11 +83,11 @@ export class Notifier implements vscode.Disposable {
     else if (item && answer !== undefined) await this.picker.send(item, { decision: answer === ALLOW ? "allow" : "deny" });
   }
 
-  /** A turn that waits for a verdict on what it proposes. */
+  /** Reports a turn that waits for a decision about its proposals. */
   private async proposed({ hunks }: EventData["hunk_state"]): Promise<void> {
     const [first] = hunks.filter(({ state }) => state === "proposed");
-    if (!first || this.told.has(first.callId)) return;
-    this.told.add(first.callId);
+    if (!first || this.notified.has(first.callId)) return;
+    this.notified.add(first.callId);
     const name = vscode.workspace.asRelativePath(first.path);
     const answer = await vscode.window.showInformationMessage(`agent-ls proposes a change to ${name}`, REVIEW);
     if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.compareHunk", first.id);

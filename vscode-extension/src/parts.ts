@@ -1,8 +1,8 @@
-// Texts that grow (parts), and the items they belong to. Pure; folds.ts says which event does what to them.
-import type { EventData } from "./events";
+// Streamed texts (parts) and the items they belong to. Pure; folds.ts applies events to them.
+import type { EventData } from "./protocol";
 import type { Item, Part, Snapshot, TextItem, ToolItem } from "./items";
 
-/** Offsets count code points, as Python's strings do; ours count half of some. */
+/** Number of code points. Offsets count these, like Python; JavaScript strings count UTF-16 units. */
 export function codePoints(text: string): number {
   return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }
@@ -12,7 +12,7 @@ export function newPart(text = ""): Part {
 }
 
 export function replaceText(part: Part, text: string): void {
-  // What streamed is kept where it is equal, so that a view has nothing to redo.
+  // An equal streamed text is kept, so that views need no redraw.
   if (part.text === text) return;
   part.text = text;
   part.length = codePoints(text);
@@ -32,7 +32,7 @@ export function add<T extends Item>(s: Snapshot, make: (index: number) => T): T 
   return item;
 }
 
-/** The item of a call, made when it is first heard of: arguments stream before the call itself starts. */
+/** The item of a call, created when it is first mentioned: arguments stream before the call starts. */
 export function call(s: Snapshot, callId: string, name = ""): ToolItem {
   const known = s.calls.get(callId);
   if (known) {
@@ -51,7 +51,7 @@ export function call(s: Snapshot, callId: string, name = ""): ToolItem {
 export function textPart(s: Snapshot, partId: string, kind: "text" | "reasoning"): Part {
   const part = s.parts.get(partId) ?? newPart();
   s.parts.set(partId, part);
-  // The item comes with the first text, so that an empty part leaves no empty place in the transcript.
+  // The item is added with the first text, so that an empty part leaves no empty item.
   if (part.length > 0 && !s.partItem.has(partId)) {
     s.partItem.set(partId, add<TextItem>(s, (index) => ({ kind, id: partId, index, part })));
   }
@@ -59,7 +59,7 @@ export function textPart(s: Snapshot, partId: string, kind: "text" | "reasoning"
   return part;
 }
 
-/** How the part of each kind (of delta, or open part) is found or made. */
+/** Finds or creates the part for each kind of delta or open part. */
 const partOf = {
   assistant_text: (s: Snapshot, id: string) => textPart(s, id, "text"),
   reasoning: (s: Snapshot, id: string) => textPart(s, id, "reasoning"),
@@ -83,18 +83,18 @@ interface Piece {
   readonly name?: string;
 }
 
-/** Text at the end of a part. */
+/** Appends text to a part. */
 export function extend(s: Snapshot, kind: PartKind, piece: Piece): void {
-  // The output's `name` is the stream it came from, not the tool's.
+  // For outputs, `name` is the stream that it came from, not the tool.
   const name = kind === "tool_call_args" ? piece.name : undefined;
   const part = partOf[kind](s, piece.partId, name);
   part.text += piece.text;
   part.length += codePoints(piece.text);
-  partOf[kind](s, piece.partId, name); // now that it has text, it has an item
+  partOf[kind](s, piece.partId, name); // creates the item, now that there is text
   touch(s, s.partItem.get(piece.partId));
 }
 
-/** The whole text so far of an open part, in place of what was here. */
+/** Replaces the text of an open part by its whole text so far. */
 export function reopen(s: Snapshot, kind: PartKind, piece: Piece): void {
   const part = partOf[kind](s, piece.partId, kind === "tool_call_args" ? piece.name : undefined);
   if (!part.open) return;

@@ -1,4 +1,4 @@
-// What is chosen from lists: a session, and the model, effort and mode of the one that is shown.
+// Lists to choose from: sessions, and the model, effort and mode of the current session.
 import * as vscode from "vscode";
 import type { Mode, ReviewMode, SessionInfo } from "./protocol";
 import type { Sessions } from "./session";
@@ -36,8 +36,10 @@ export async function chooseSession(sessions: Sessions): Promise<boolean> {
   return chosen !== undefined && sessions.open(chosen.info.id);
 }
 
-/** Of several folders, the one that a session is to work in: that of the file in front first. Null: there is no choice to
- * make; undefined: the user made none. */
+/**
+ * Lets the user choose the folder of a new session, that of the active file first. Null: there is only one folder;
+ * undefined: the user cancelled.
+ */
 export async function chooseFolder(): Promise<string | null | undefined> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
   if (folders.length < 2) return null;
@@ -72,7 +74,7 @@ export async function configure(sessions: Sessions): Promise<void> {
       { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "low, medium, high, or what the provider adds") },
       { label: "Mode", description: session.mode ?? "", run: () => chooseMode(sessions) },
       { label: "Review", description: session.review ?? "after", run: () => chooseReview(sessions) },
-      { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, or walkthrough") },
+      { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, gemini, ollama, or another that the server knows") },
     ],
     { placeHolder: "Change for this session" },
   );

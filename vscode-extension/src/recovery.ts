@@ -1,31 +1,34 @@
-// When to start a server again that ended by itself. Pure: times are given.
+// Decides when to restart a server that ended unexpectedly. Pure: times are parameters.
 
 const DELAYS_MS = [1_000, 4_000, 15_000] as const;
-const WINDOW_MS = 3 * 60_000; // an end that long ago says nothing of the next
+const WINDOW_MS = 3 * 60_000; // older ends are ignored
 
-/** How long to wait after an end at `nowMs`, the `endsMs` before it known; undefined: leave it to the user. */
+/**
+ * The delay before a restart after an end at `nowMs`, given the earlier ends `endsMs`; undefined: the user
+ * decides.
+ */
 export function restartDelayMs(endsMs: readonly number[], nowMs: number): number | undefined {
   const recent = endsMs.filter((end) => nowMs - end < WINDOW_MS);
   return DELAYS_MS[recent.length];
 }
 
-/** The ends of one server, as a window sees them. */
+/** Unexpected ends of the server in this window. */
 export class Ends {
   private endsMs: readonly number[] = [];
 
-  /** It ended by itself: how long to wait, or undefined when the user is to decide. */
+  /** Adds an unexpected end. Returns the delay before a restart, undefined if the user has to decide. */
   add(nowMs: number): number | undefined {
     const delayMs = restartDelayMs(this.endsMs, nowMs);
     this.endsMs = [...this.endsMs, nowMs];
     return delayMs;
   }
 
-  /** The user started it anew: what was before does not count. */
+  /** Forgets earlier ends, because the user has restarted the server. */
   forget(): void {
     this.endsMs = [];
   }
 
-  /** For the user. */
+  /** Description for the user. */
   get words(): string {
     return `The server ended ${this.endsMs.length} times within a few minutes, and is not started again by itself.`;
   }

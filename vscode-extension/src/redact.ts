@@ -1,8 +1,8 @@
-// What a trace of the connection may show. Pure.
+// Removes secrets from traces of the connection. Pure.
 
 const SECRET = /("secret"\s*:\s*)"(?:[^"\\]|\\.)*"/g;
 
-/** The text of a message without the keys that it hands over (agent/setCredential). */
+/** The text of a message without API keys (agent/setCredential). */
 export function withoutSecrets(text: string): string {
   return text.replace(SECRET, '$1"…"');
 }

@@ -1,4 +1,4 @@
-// Which session this window works on, over reloads: it is opened again with the chat, or at once when it is unfinished.
+// Remembers the session of this window over reloads: it is opened again with the chat, or at once if it is unfinished.
 import type * as vscode from "vscode";
 import type { Ctx } from "./ctx";
 import { inBackground } from "./logger";
@@ -10,14 +10,14 @@ const KEY = "agentLs.session";
 
 interface Memory {
   readonly id: string;
-  /** It works, asks, or has changes to review. */
+  /** It is running, waits for an answer, or has changes to review. */
   readonly isUnfinished: boolean;
 }
 
 export class Remembered implements vscode.Disposable {
   private readonly subscriptions: { dispose(): void }[];
   private wasReopened = false;
-  private told = "";
+  private saved = "";
 
   constructor(
     private readonly ctx: Ctx,
@@ -30,7 +30,7 @@ export class Remembered implements vscode.Disposable {
     return this.memory?.isUnfinished ?? false;
   }
 
-  /** Once: what the user opens later is the user's choice. */
+  /** Runs once; later the user decides what to open. */
   reopen(): void {
     const id = this.memory?.id;
     const { sessions, log } = this.ctx;
@@ -49,19 +49,19 @@ export class Remembered implements vscode.Disposable {
 
   private async open(id: string): Promise<void> {
     const { sessions, client, extension } = this.ctx;
-    // A session that is gone is told of once.
+    // A deleted session is reported only once.
     if (!(await sessions.open(id)) && client.isRunning) await extension.workspaceState.update(KEY, undefined);
   }
 
   private remember(): void {
     const { sessions, client, extension, log } = this.ctx;
-    // What a dead server leaves is not what the session is like.
+    // The state after the end of the server is not the state of the session.
     if (sessions.currentId === undefined || !client.isRunning) return;
     const doing = activity(sessions.snapshot);
     const memory: Memory = { id: sessions.currentId, isUnfinished: doing === "working" || doing === "waiting" || this.store.hunks.size > 0 };
-    const told = JSON.stringify(memory);
-    if (told === this.told) return;
-    this.told = told;
+    const encoded = JSON.stringify(memory);
+    if (encoded === this.saved) return;
+    this.saved = encoded;
     inBackground(log, extension.workspaceState.update(KEY, memory));
   }
 }

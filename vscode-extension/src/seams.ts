@@ -1,41 +1,40 @@
-// What sessions need from outside, and what they tell. Shapes, and one question about them.
-import type { AgentEvent, Configuration, FileHunks, Notifications } from "./protocol";
-import type { Method, Requests } from "./requests";
+// Interfaces that sessions need, and the changes that they report.
+import type { AgentEvent, Configuration, FileHunks, Method, Notifications, Requests } from "./protocol";
 
-/** The wire, as sessions need it. `request` starts the server when need be, and rejects with what problemOf reads. */
+/** The connection. `request` starts the server if necessary, and rejects with an error for problemOf. */
 export interface Connection {
   readonly isRunning: boolean;
   request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]>;
-  /** Sent only while the server runs: nothing is started for it. */
+  /** Sends a notification if the server is running; does not start it. */
   notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void;
 }
 
-/** What the editor knows and sessions need. */
-export interface Surroundings {
+/** Information of the editor that sessions need. */
+export interface EditorContext {
   newKey(): string;
-  /** The uri of the folder that a new session works in. */
+  /** The URI of the folder for a new session. */
   folder(): string | undefined;
   configuration(): Configuration;
-  /** For the log: the user is not told. */
+  /** Writes to the log only. */
   log(text: string): void;
 }
 
 export interface Change {
   readonly sessionId?: string;
-  /** The message that was applied; absent after a subscription or a notice. */
+  /** The applied event; absent after a subscription or a notice. */
   readonly event?: AgentEvent;
   /** The open hunks that a subscription listed. */
   readonly files?: readonly FileHunks[];
-  /** The snapshot that is shown is another one now. */
+  /** The displayed snapshot is another one. */
   readonly switched?: boolean;
-  /** The server has gone, and with it what it held. */
+  /** The server has ended, and its state is gone. */
   readonly forgotten?: boolean;
 }
 
-/** A piece of text: views of anything but the text need not look. */
+/** Whether the change is only a delta of a text, which most views can ignore. */
 export function isDelta({ event }: Change): boolean {
   return event !== undefined && event.seq === undefined;
 }
 
-/** How a message is sent while the agent works: at its next step, after its turn, or instead of it. */
+/** When a message sent during a turn takes effect: at the next step, after the turn, or instead of it. */
 export type Ask = "send" | "queue" | "stopFirst";

@@ -1,40 +1,44 @@
-// The sessions of this window: subscribes, feeds their events to snapshots, and asks for what the user wants.
-// It draws nothing and knows no editor: who shows a session listens.
-import type { ApprovalItem, Level, Snapshot } from "./items";
-import { type AgentEvent, type Configuration, type InputPart, type Problem, type SessionInfo, type SubscribeResult, isMethodNotFound, problemOf } from "./protocol";
-import type { Draft } from "./protocol_chat";
-import type { ApproveAnswer, Method, Requests, Review, ReviewResult } from "./requests";
-import type { Ask, Change, Connection, Surroundings } from "./seams";
-import { fromStored, prepend } from "./history";
+// The sessions of this window: subscribes to them, applies their events to snapshots, and sends the user's requests.
+// Does not draw and does not depend on the editor: views register a listener.
+import type { Level, Snapshot } from "./items";
+import { type AgentEvent, type Configuration, type DraftInfo, type InputPart, type Method, type Problem, type Requests, type SubscribeResult, isMethodNotFound, problemOf } from "./protocol";
+import type { Ask, Change, Connection, EditorContext } from "./seams";
+import { fromStored } from "./history";
 import { isReadOnly, isRefused } from "./owners";
-import { addNotice, apply, newSnapshot, subscribed } from "./snapshot";
+import { addNotice, apply, describe, newSnapshot, subscribed } from "./snapshot";
+import { SessionVerbs } from "./session_verbs";
+import { type Action, actionsOf, hintForPeople } from "./trouble";
 
 interface Live {
   snapshot: Snapshot;
   subscribing: boolean;
-  early: AgentEvent[]; // those that came before the answer to agent/subscribe
-  gaps: number; // subscriptions in a row that led to a gap again
+  early: AgentEvent[]; // events before the answer to agent/subscribe
+  gaps: number; // consecutive subscriptions after which there was a gap again
 }
 
-const MAX_EVENTS = 2_000; // of a session that is opened; a longer one comes as its newest items, the others when asked for
-const HISTORY_PAGE = 200; // items
-const MAX_GAPS = 3; // a server that never closes a gap must not be asked for ever
+// events of an opened session; of a longer one the newest items are sent, the others on request
+const MAX_EVENTS = 2_000;
+const MAX_GAPS = 3; // no endless subscriptions if a gap never closes
 const APPLIES = { now: "now", nextCall: "the next model call", nextTurn: "the next message" } as const;
 
-export class Sessions {
+export class Sessions extends SessionVerbs {
   private readonly live = new Map<string, Live>();
   private readonly listeners = new Set<(change: Change) => void>();
-  /** What is shown, and said, before there is a session. */
+  /** The snapshot before there is a session. */
   private readonly nowhere = newSnapshot();
   private current: string | undefined;
   private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
-  /** Chosen before there is a session: what the next one begins with. */
+  /** Messages sent from here that have not come back as events, by client key. */
+  private readonly sent = new Map<string, readonly InputPart[]>();
+  /** Settings chosen before there is a session, for the next one. */
   private chosen: Configuration = {};
 
   constructor(
     private readonly connection: Connection,
-    private readonly around: Surroundings,
-  ) {}
+    around: EditorContext,
+  ) {
+    super(around);
+  }
 
   get currentId(): string | undefined {
     return this.current;
@@ -49,19 +53,28 @@ export class Sessions {
     return { dispose: () => void this.listeners.delete(listener) };
   }
 
-  /** Says something in the transcript. */
-  say(level: Level, text: string, hint?: string): void {
-    addNotice(this.snapshot, level, text, hint);
+  /** Adds a notice to the transcript, with actions for the user. */
+  say(level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
+    addNotice(this.snapshot, level, text, hint, actions);
     this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
   }
 
-  /** What was said before there was a session holds no more. */
+  /** Shows the step that must end before the agent can begin; undefined removes it. */
+  progress(words: string | undefined): void {
+    const { snapshot } = this;
+    if (words === undefined) delete snapshot.progress;
+    else snapshot.progress = words;
+    this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+  }
+
+  /** Removes the notices from before there was a session. */
   forgetNotices(): void {
     this.nowhere.items = [];
+    this.nowhere.troubles = [];
     this.tell({ switched: true });
   }
 
-  /** A message of the server. */
+  /** Handles an event of the server. */
   onEvent(event: AgentEvent): void {
     const live = this.live.get(event.sessionId);
     if (!live) return;
@@ -69,17 +82,17 @@ export class Sessions {
     else this.take(event.sessionId, live, event);
   }
 
-  /** The server has ended. `problem`: not as it should. */
+  /** Handles the end of the server. `problem`: the end was unexpected. */
   onExit(problem?: Problem): void {
     for (const live of this.live.values()) {
       if (live.snapshot.state !== "CLOSED") live.snapshot.state = "IDLE";
       Object.assign(live, { gaps: 0, early: [], subscribing: false });
     }
     this.tell({ forgotten: true });
-    if (problem) this.say("error", problem.message, problem.hint);
+    if (problem) this.say("error", problem.message, problem.hint, problem.kind === undefined ? [] : actionsOf(problem.kind, false));
   }
 
-  /** Opens a session, live or stored, and shows it. */
+  /** Opens a live or stored session and displays it. */
   async open(id: string): Promise<boolean> {
     try {
       await this.subscribe(id);
@@ -89,21 +102,28 @@ export class Sessions {
       return false;
     }
     const before = this.current;
+    const { sending } = this.snapshot;
     this.current = id;
+    // A message that was waiting for a session to be created is being sent to this one.
+    if (sending && before === undefined) this.snapshot.sending = sending;
+    if (before === undefined) delete this.nowhere.sending;
     this.tell({ sessionId: id, switched: true });
     if (before !== undefined && before !== id) await this.leave(before);
     return true;
   }
 
-  /** A session that is no more. */
+  /** Removes a deleted session. */
   forget(id: string): void {
     this.live.delete(id);
     if (this.current === id) this.current = undefined;
-    // What waited in it waits no longer.
+    // Nothing of it is pending any more.
     this.tell({ sessionId: id, files: [], switched: true });
   }
 
-  /** A new session, shown. One that is asked for while the same is being made is that one: it may have a message already. */
+  /**
+   * Creates and displays a session. If the same one is being created already, waits for that one, which may have a
+   * message.
+   */
   async create(configuration: Configuration = {}, folder = this.around.folder()): Promise<boolean> {
     const wanted = JSON.stringify([configuration, folder]);
     if (this.making?.wanted === wanted) return this.making.done;
@@ -127,37 +147,33 @@ export class Sessions {
     return true;
   }
 
-  /** Subscribes anew, after the server went away. */
+  /** Subscribes again after the server has ended. */
   async resume(): Promise<boolean> {
     return this.current !== undefined && this.open(this.current);
   }
 
-  /** Sends a message: starts a turn, or does as `how` says when one runs. False: it did not arrive. */
+  /** Sends a message: starts a turn, or acts according to `how` while one runs. Returns false if it did not arrive. */
   async submit(input: readonly InputPart[], how: Ask = "send"): Promise<boolean> {
     if (isRefused(this, "agent/submit", "sent")) return false;
+    this.snapshot.sending = input;
+    this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+    try {
+      return await this.deliver(input, how);
+    } finally {
+      delete this.snapshot.sending;
+      delete this.nowhere.sending;
+      this.tell({ ...(this.current !== undefined && { sessionId: this.current }) });
+    }
+  }
+
+  private async deliver(input: readonly InputPart[], how: Ask): Promise<boolean> {
     const sessionId = await this.ready();
     if (sessionId === undefined) return false;
     const change = { sessionId, clientKey: this.around.newKey() };
+    this.sent.set(change.clientKey, input);
     if (how === "queue") return (await this.ask("agent/followUp", { ...change, input })) !== undefined;
     if (how === "stopFirst") return (await this.ask("agent/interrupt", { ...change, thenSubmit: input })) !== undefined;
     return (await this.ask("agent/submit", { ...change, input, whenBusy: "steer" })) !== undefined;
-  }
-
-  async unsteer(steerId?: string): Promise<void> {
-    const waiting = [...this.snapshot.steers.values()].filter((item) => item.status === "waiting");
-    const id = steerId ?? waiting.at(-1)?.id;
-    if (id === undefined) this.say("info", "No steering message is waiting.");
-    else await this.ofCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
-  }
-
-  /** Ends the turn; the session lives. */
-  async interrupt(): Promise<void> {
-    await this.ofCurrent("agent/interrupt", (change) => change);
-  }
-
-  /** Ends the session. */
-  async abort(): Promise<void> {
-    await this.ofCurrent("agent/abort", (change) => change);
   }
 
   async configure(configuration: Configuration): Promise<void> {
@@ -170,37 +186,11 @@ export class Sessions {
     const answer = await this.ofCurrent("agent/configure", (change) => ({ ...change, ...configuration, ...(configuration.model !== undefined && { remember: true }) }));
     if (!answer) return;
     this.snapshot.session = { ...this.snapshot.session, ...answer.session };
-    const what = Object.entries(configuration).map(([name, value]) => `${name} is ${String(value)}`).join(", ");
+    const what = Object.entries(configuration).map(([name, value]) => `${name} is ${value}`).join(", ");
     this.say("info", `From ${APPLIES[answer.appliesFrom]} on, ${what}.`);
   }
 
-  /** Answers what was asked; the first answer of all clients wins, and comes as an event. */
-  async approve(item: ApprovalItem, answer: ApproveAnswer): Promise<void> {
-    await this.ofCurrent("agent/approve", (change) => ({ ...change, requestId: item.id, scope: "once", ...answer }));
-  }
-
-  /** A verdict on hunks. What changed comes as hunk_state events, to all who look at them. */
-  async review(review: Review): Promise<ReviewResult | undefined> {
-    const answer = await this.ask("agent/review", { clientKey: this.around.newKey(), ...review });
-    for (const refused of answer?.refused ?? []) this.say("warn", refused.reason || "A change was left as it is.");
-    return answer;
-  }
-
-  /** Sessions of this folder, newest first. */
-  async list(): Promise<readonly SessionInfo[] | undefined> {
-    const folder = this.around.folder();
-    return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
-  }
-
-  /** Fetches the items before those that are here. */
-  async earlier(): Promise<void> {
-    const { snapshot, current } = this;
-    if (current === undefined || !snapshot.more) return;
-    const answer = await this.ask("agent/history", { sessionId: current, before: snapshot.oldestSeq, limit: HISTORY_PAGE });
-    if (answer) prepend(snapshot, answer);
-  }
-
-  /** The result; undefined when the server is too old for it or fails: for what is offered, not needed. */
+  /** Sends an optional request. Returns undefined if the server fails or is too old for it. */
   async offered<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
     try {
       return await this.connection.request(method, params);
@@ -210,8 +200,8 @@ export class Sessions {
     }
   }
 
-  /** Remembers what the prompt of a session holds; without an id, of the one that is still to come. */
-  keepDraft(draft: Draft, id: string | undefined): void {
+  /** Stores the draft of a session; without an id, that of the session yet to be created. */
+  keepDraft(draft: DraftInfo, id: string | undefined): void {
     const snapshot = id === undefined ? this.nowhere : this.live.get(id)?.snapshot;
     if (snapshot && isReadOnly(snapshot)) return;
     if (snapshot) snapshot.draft = draft;
@@ -223,12 +213,11 @@ export class Sessions {
   }
 
   private report(error: unknown): void {
-    const problem = problemOf(error);
-    this.say("error", problem.message, problem.hint);
+    const { message, hint, kind = "" } = problemOf(error);
+    this.say("error", message, hintForPeople(hint), actionsOf(kind, false));
   }
 
-  /** The result, or undefined after the problem was said. */
-  private async ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
+  protected async ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined> {
     try {
       return await this.connection.request(method, params);
     } catch (error) {
@@ -237,7 +226,6 @@ export class Sessions {
     }
   }
 
-  /** A request about the session that is shown: undefined when there is none, or after the problem was said. */
   async ofCurrent<M extends Method>(
     method: M,
     params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
@@ -251,12 +239,12 @@ export class Sessions {
     return sessionId === undefined ? undefined : this.ask(method, params({ sessionId, clientKey: this.around.newKey() }));
   }
 
-  /** The session to speak to: made when there is none, told of again to a server that is new. */
+  /** Returns the session for requests: creates it if there is none, subscribes again after a restart of the server. */
   private async ready(): Promise<string | undefined> {
-    // What is said while one is being made is meant for it.
+    // Messages sent while a session is being created are for that one.
     await this.making?.done;
     if (this.current === undefined) await this.create();
-    else if (!this.connection.isRunning && !(await this.resume())) return undefined;
+    else if ((!this.connection.isRunning || this.snapshot.state === "CLOSED") && !(await this.resume())) return undefined;
     return this.current;
   }
 
@@ -287,10 +275,20 @@ export class Sessions {
     for (const event of live.early.splice(0)) this.onEvent(event);
   }
 
+  /** Adds the parts of a message to its event, which has only the text for the model. */
+  private describe(snapshot: Snapshot, { kind, data }: AgentEvent): void {
+    if (kind !== "user_input" && kind !== "steering_queued") return;
+    const { clientKey } = data as { readonly clientKey: string };
+    const parts = this.sent.get(clientKey);
+    if (parts) describe(snapshot, parts);
+    this.sent.delete(clientKey);
+  }
+
   private take(id: string, live: Live, event: AgentEvent): void {
     const outcome = apply(live.snapshot, event);
     if (outcome === "applied") {
       live.gaps = 0;
+      this.describe(live.snapshot, event);
       this.tell({ sessionId: id, event });
     } else if (outcome === "gap" && live.gaps < MAX_GAPS) {
       live.gaps += 1;

@@ -1,29 +1,34 @@
-// The settings section `agentLs`: what new sessions start with, and what the server is given.
+// The settings section `agentLs`: defaults of new sessions, and the settings of the server.
 import * as vscode from "vscode";
 import { type Notify, notifyOf } from "./attention";
 import type { Configuration, Mode, ReviewMode } from "./protocol";
 
 export const SECTION = "agentLs";
 
-/** The server's own (docs/configuration.md). Given to it as it starts, where the user has set them, and whole when it asks. */
+/**
+ * Settings of the server (docs/configuration.md). It gets those that the user has set at the start, and all when
+ * it asks.
+ */
 export const SERVER_SETTINGS = [
   "provider", "model", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",
-  "maxCommandTimeoutMs", "terminal", "approvalTimeoutMs", "save", "diagnosticsWaitMs", "edits", "limits", "sessions", "record", "logLevel",
-  "nativeToolNames", "thinkTool", "submitTool", "webFetch", "webSearch", "context", "commandEnvironment", "sandbox", "providers",
+  "maxCommandTimeoutMs", "maxBackgroundProcesses", "maxReadMebibytes", "toolOutputLimits", "toolLineLimits", "loopDetection",
+  "subagents", "retry", "skills", "hooks", "terminal", "approvalTimeoutMs", "save", "diagnosticsWaitMs", "edits", "limits", "sessions", "record", "logLevel",
+  "nativeToolNames", "thinkTool", "submitTool", "webFetch", "webSearch", "toolPacks", "context", "commandEnvironment", "sandbox", "paths",
+  "unconfinedCommands", "providers", "mcp",
 ] as const;
 
 function section(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration(SECTION);
 }
 
-/** What the user set; undefined: left alone. */
+/** The value that the user has set; undefined if none. */
 export function chosen(name: string): unknown {
-  // All of them have machine scope: a workspace cannot set them, whatever its settings say.
+  // All have machine scope, so a workspace cannot set them.
   const value = section().inspect(name)?.globalValue;
   return value === "" ? undefined : value;
 }
 
-/** What new sessions are made with; what the user left alone is the server's choice. */
+/** The configuration of new sessions; for settings without a user value the server chooses. */
 export function configuration(): Configuration {
   const [provider, model, effort, mode, review] = ["provider", "model", "effort", "mode", "review"].map(chosen);
   return {
@@ -40,7 +45,10 @@ export function serverSettings(): Record<string, unknown> {
   return Object.fromEntries(set.filter(([, value]) => value !== undefined));
 }
 
-/** As they are now, defaults too: one that the user has taken back must not go on as it was when the server started. */
+/**
+ * All current values, with defaults, so that a setting that the user removed does not keep its value from the
+ * start.
+ */
 export function settingsNow(): Record<string, unknown> {
   const all = section();
   return Object.fromEntries(SERVER_SETTINGS.map((name) => {

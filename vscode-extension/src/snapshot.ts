@@ -1,13 +1,13 @@
-// Folds events into one session snapshot. Pure: no editor, no view, no clock, no connection.
-// Rules (protocol, Events): a recorded event is applied when its seq is the last one plus 1, a delta when its offset
-// is the length of its part; smaller ones are dropped; a gap of either asks for a new subscription.
-import type { AccessData, EventKind } from "./events";
+// Applies events to a session snapshot. Pure: no editor, view, clock or connection. Rules (docs/protocol/events.md): a
+// recorded event is applied if its seq is the last one plus 1, a delta if its offset is the length of its part;
+// smaller ones are dropped; a gap requires a new subscription.
+import type { AccessData, AgentEvent, EventKind, InputPart, SubscribeResult } from "./protocol";
 import { askQuestion } from "./fold_more";
 import { askFor, foldEvent, folds, notice } from "./folds";
 import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
 import { foldAccess, isReadOnly } from "./owners";
-import { extend, isPartKind, partKind, reopen } from "./parts";
-import type { AgentEvent, SubscribeResult } from "./protocol";
+import { extend, isPartKind, partKind, reopen, touch } from "./parts";
+import type { Action } from "./trouble";
 
 export type Outcome = "applied" | "dropped" | "gap" | "skipped";
 
@@ -16,6 +16,8 @@ export function newSnapshot(): Snapshot {
     session: {},
     state: "IDLE",
     suspended: false,
+    hasFailed: false,
+    troubles: [],
     lastSeq: 0,
     items: [],
     first: 0,
@@ -33,6 +35,7 @@ export function newSnapshot(): Snapshot {
     queue: [],
     hunks: new Map(),
     hunkItem: new Map(),
+    moves: new Map(),
     terminals: new Map(),
     turnFiles: new Map(),
     ends: new Map(),
@@ -58,7 +61,7 @@ function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
   return "applied";
 }
 
-/** Applies one message. On "gap" nothing was changed: subscribe again from `lastSeq`. */
+/** Applies one event. On "gap" nothing has changed: subscribe again from `lastSeq`. */
 export function apply(s: Snapshot, event: AgentEvent): Outcome {
   if (event.kind === "access") {
     foldAccess(s, event.data as AccessData);
@@ -74,7 +77,7 @@ export function apply(s: Snapshot, event: AgentEvent): Outcome {
   return "applied";
 }
 
-/** Takes in the answer of agent/subscribe. "gap": its events do not follow on what is here, begin anew from 0. */
+/** Applies the answer of agent/subscribe. "gap": its events do not continue this snapshot; subscribe from 0. */
 export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
   if (result.lastSeq < s.lastSeq) return "gap";
   for (const event of result.events) if (apply(s, event) === "gap") return "gap";
@@ -93,18 +96,28 @@ export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
   return "applied";
 }
 
-/** A sentence of our own (not of the session's log) at the end of the transcript. */
-export function addNotice(s: Snapshot, level: Level, text: string, hint?: string): void {
-  notice(s, level, text, hint ?? "", `local:${s.items.length + 1}`);
+/** Adds a notice of the extension (not of the session's log) at the end of the transcript. */
+export function addNotice(s: Snapshot, level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
+  // A failure that is displayed with its buttons is not repeated.
+  if (s.troubles.some((item) => item.text === text)) return;
+  notice(s, level, text, hint ?? "", `local:${s.items.length + 1}`, actions);
 }
 
-/** The approvals that wait, oldest first; of another process's session they are not for this user to answer. */
+/** Sets the parts of a message that this window sent; its event has only the text for the model. */
+export function describe(s: Snapshot, parts: readonly InputPart[]): void {
+  const item = s.items.findLast(({ kind }) => kind === "user" || kind === "steer");
+  if (item?.kind !== "user" && item?.kind !== "steer") return;
+  item.parts = parts;
+  touch(s, item);
+}
+
+/** Pending approvals, oldest first; none for a session of another process, whose user answers them. */
 export function pendingApprovals(s: Snapshot): ApprovalItem[] {
   if (isReadOnly(s)) return [];
   return [...s.requests.values()].filter((item) => item.status === "pending").sort((a, b) => a.index - b.index);
 }
 
-/** The question that was asked first, of those that wait. */
+/** The oldest pending question. */
 export function openQuestion(s: Snapshot): QuestionItem | undefined {
   if (isReadOnly(s)) return undefined;
   return [...s.questions.values()].find(({ status }) => status === "pending");
@@ -117,9 +130,11 @@ export function drain(s: Snapshot): Item[] {
   return indexes.flatMap((index) => s.items[index - s.first] ?? []);
 }
 
-/** What the session does, in the words that panel and status bar share. */
+/** The session's activity, as the panel and the status bar name it. */
 export function activity(s: Snapshot): Activity {
-  if (s.state === "CLOSED") return "closed";
+  if (s.state === "CLOSED") return s.hasFailed ? "idle" : "closed";
   if (s.state === "AWAITING_INPUT" || pendingApprovals(s).length > 0 || openQuestion(s)) return "waiting";
+  // A turn with proposals continues after the user's decision.
+  if (s.state === "PROCESSING" && !isReadOnly(s) && [...s.hunks.values()].some(({ state }) => state === "proposed")) return "waiting";
   return s.state === "PROCESSING" ? "working" : "idle";
 }

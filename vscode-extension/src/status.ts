@@ -1,4 +1,4 @@
-// The status bar item: what the agent does, its model and cost, and the way to the chat.
+// The status bar item: activity, model and cost; a click opens the chat.
 import * as vscode from "vscode";
 import { all } from "./review/model";
 import type { ReviewStore } from "./review/store";
@@ -32,7 +32,7 @@ export class Status implements vscode.Disposable {
     this.item.show();
   }
 
-  /** The server ended by itself and is not started again by itself either. */
+  /** Shows that the server ended unexpectedly and is not restarted automatically. */
   serverGone(): void {
     this.isServerGone = true;
     this.draw();

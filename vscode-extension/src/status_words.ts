@@ -1,11 +1,12 @@
-// What the status bar says: what the agent does, what waits, what it cost. Pure.
+// Text of the status bar: activity, pending requests, cost. Pure.
 import type { Activity, Snapshot } from "./items";
+import { money } from "./money";
 import { count } from "./review/words";
 import { activity, pendingApprovals } from "./snapshot";
 
 export interface StatusLine {
   readonly text: string;
-  /** For those who hear it. */
+  /** Label for screen readers. */
   readonly label: string;
   readonly isUrgent: boolean;
   /** The lines of its tooltip. */
@@ -15,12 +16,6 @@ export interface StatusLine {
 const ICONS: Record<Activity, string> = {
   working: "$(sync~spin)", waiting: "$(bell-dot)", idle: "$(comment-discussion)", closed: "$(comment-discussion)",
 };
-
-/** As people read money: cents, and less when there is less. */
-export function money(usd: number): string {
-  if (usd > 0 && usd < 0.01) return "<$0.01";
-  return `$${usd.toFixed(2)}`;
-}
 
 export function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
@@ -36,7 +31,7 @@ function words(s: Snapshot, doing: Activity, { files, proposals }: Waiting): str
   const asked = pendingApprovals(s).length;
   const what = proposals > 0 ? `proposes ${count(proposals, "change")}` : asked > 1 ? `asks you (${asked})` : "asks you";
   const state: Record<Activity, string> = { working: "working", waiting: what, idle: "", closed: "" };
-  // A turn that waits for a verdict waits for the user, whatever its state is called.
+  // A turn with proposals waits for the user, whatever its state.
   const first = proposals > 0 ? what : state[doing];
   return [s.session.access === "readOnly" ? "read only" : "", first, files > 0 ? `${count(files, "file")} to review` : ""].filter((each) => each !== "");
 }
@@ -57,7 +52,7 @@ function details(s: Snapshot): string[] {
   return lines.filter((line) => line !== "");
 }
 
-/** In USD; undefined when the price is not known, or nothing was asked yet. */
+/** In USD; undefined if the price is unknown, or nothing was spent yet. */
 function costOf(s: Snapshot): number | undefined {
   return s.usage?.totalCostUsd ?? undefined;
 }

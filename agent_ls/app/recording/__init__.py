@@ -1,1 +1,1 @@
-"""A session recorded so that it can be replayed without network, and compared: its model, its place, its events."""
+"""Recordings of sessions: the model's answers, the environment and the events, for replay without network."""

@@ -1,4 +1,7 @@
-"""Values of a recording as JSON and back: dataclasses by the name of their class, bytes as text or base64. Pure."""
+"""Pure: convert values of a recording to JSON and back.
+
+Dataclasses have their class name; bytes are text or base64.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any, get_args
 from agent_ls.environments import base, errors as env_errors, language_host
 from agent_ls.llm import errors as llm_errors, messages, requests
 from agent_ls.llm.stream import StreamEvent
-from agent_ls.loop import editor_events
+from agent_ls.loop.events import editor as editor_events
 from agent_ls.tools import web_fetch
 
 _TYPE, _TEXT, _BYTES = "__type", "__text", "__bytes"
@@ -25,9 +28,11 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
     }
 
 
-# The stream's classes last: some share their name with nothing here, and theirs counts.
-CLASSES = _classes(base, messages, requests, web_fetch, language_host, editor_events) | {
-    cls.__name__: cls for cls in get_args(StreamEvent)
+# `Page` is WebPage in older recordings. The stream's classes come last, so that they win over equal names.
+CLASSES: dict[str, type[Any]] = {
+    "Page": web_fetch.WebPage,
+    **_classes(base, messages, requests, web_fetch, language_host, editor_events),
+    **{cls.__name__: cls for cls in get_args(StreamEvent)},
 }
 ERRORS = {
     name: cls
@@ -38,8 +43,9 @@ ERRORS = {
 
 
 def plain(value: Any) -> Any:
+    """Convert a value to JSON."""
     if isinstance(value, bytes):
-        try:  # text stays text, so that what is secret in it is seen
+        try:  # text stays text, so that secrets in it are found and removed
             return {_TEXT: value.decode("utf-8")}
         except UnicodeDecodeError:
             return {_BYTES: base64.b64encode(value).decode("ascii")}
@@ -57,7 +63,8 @@ def plain(value: Any) -> Any:
 
 
 def value_of(raw: Any) -> Any:
-    """
+    """Convert JSON to a value.
+
     Raises:
         ValueError: a class that this version does not know.
     """
@@ -73,7 +80,7 @@ def value_of(raw: Any) -> Any:
     if name is None:
         return {key: value_of(it) for key, it in raw.items()}
     if cls := ERRORS.get(name):
-        # Not by its own __init__, which makes the sentence of facts: the sentence is here.
+        # Without the error's own __init__, which would build the message again: the message is stored.
         error = cls.__new__(cls)
         error.args = (raw["message"],)
         vars(error).update({key: value_of(it) for key, it in raw["told"].items()})

@@ -1,13 +1,13 @@
-"""What a session is told by the editor around it, written to its tape: what its user sees, and its language tools."""
+"""Record a session's information from the editor: its state, diagnostics and language tools."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+from agent_ls.app.context.editor import EditorStatus
 from agent_ls.app.recording.codec import plain
 from agent_ls.app.recording.tape import Tape
-from agent_ls.app.surroundings import EditorEyes
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.language_host import (
     FileChanges,
@@ -18,15 +18,15 @@ from agent_ls.environments.language_host import (
     LanguageQuery,
     Spot,
 )
-from agent_ls.loop.editor_events import EditNews
+from agent_ls.loop.events.editor import EditNews
 
 T = TypeVar("T")
 
 
-class RecordingEyes:
-    """ADAPTER EditorEyes: passes on what they see, and writes it down."""
+class RecordingEditorStatus:
+    """Implements EditorStatus: forwards to another one and records the results."""
 
-    def __init__(self, inner: EditorEyes, tape: Tape) -> None:
+    def __init__(self, inner: EditorStatus, tape: Tape) -> None:
         self._inner = inner
         self._tape = tape
 
@@ -45,7 +45,7 @@ class RecordingEyes:
 
 
 class RecordingLanguage:
-    """ADAPTER LanguageHost: passes on what the editor tells, and writes it down, failures too."""
+    """Implements LanguageHost: forwards to another one and records results and errors."""
 
     def __init__(self, inner: LanguageHost, tape: Tape) -> None:
         self._inner = inner

@@ -1,15 +1,18 @@
-"""A recording that may be shown to others: keys, addresses and names of the machine taken out, alike everywhere. Pure.
+"""Make recordings and transcripts shareable by replacing keys, addresses, and names of the machine.
 
-What looks like a secret is replaced by what does not; the same word by the same, so that a replay is still one. It is
-no promise that nothing private is left: code and words of a project are what a recording is about.
+Each secret is replaced by a placeholder, equal ones by the same, so that a replay still works. Private
+information may remain: the recording contains code and text of the project.
 """
 
 from __future__ import annotations
 
+import getpass
+import os
 import re
+import socket
 from collections.abc import Collection
 
-from agent_ls.loop.redaction import without_known
+from agent_ls.loop.calls.redaction import redacted, without_known
 
 _SECRETS = re.compile(
     r"""\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}
@@ -24,19 +27,71 @@ _SECRETS = re.compile(
 _MAIL = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b")
 
 
-def shareable(text: str, *, home: str, user: str, host: str, known: Collection[str] = ()) -> str:
-    """`known` are keys of the user's, of whatever form. `home`, `user` and `host` are those of this machine.
+_HOMES = re.compile(
+    r"""(?:(?<![\w.~])|(?<=-[A-Z]))(?:/home|/Users|/export/home)/[^/\s:;,'"`<>()\[\]{}|\\]+
+      | \b[A-Za-z]:(?:\\+|/)Users(?:\\+|/)[^\\/\s:;,'"`<>()\[\]{}|]+""",
+    re.VERBOSE,
+)
+_SHORT_NAME = 3  # names of at most so many characters occur in other words
 
-    A short name is left: it would be found in any word.
+
+class Redaction:
+    """Removes private data from the texts of one document; equal secrets get the same placeholder in all of them.
+
+    `known` are the user's keys. `home`, `user` and `host` are this machine's. Short names are not replaced.
     """
-    names: dict[str, str] = {}
-    text = without_known(text, known)
-    text = _SECRETS.sub(lambda found: names.setdefault(found[0], f"[secret-{len(names) + 1}]"), text)
-    mails: dict[str, str] = {}
-    text = _MAIL.sub(lambda found: mails.setdefault(found[0], f"person{len(mails) + 1}@example.org"), text)
-    if len(home) > 1:
-        text = text.replace(home, "/home/ada")
-    for word, instead in ((user, "user"), (host, "machine")):
-        if len(word) > 3:
-            text = re.sub(rf"\b{re.escape(word)}\b", instead, text)
-    return text
+
+    def __init__(self, *, home: str, user: str, host: str, known: Collection[str] = ()) -> None:
+        self._known = known
+        self._home = home
+        self._words = tuple(
+            (re.compile(rf"\b{re.escape(word)}\b"), instead)
+            for word, instead in ((user, "user"), (host, "machine"))
+            if len(word) > _SHORT_NAME
+        )
+        self._secrets: dict[str, str] = {}
+        self._mails: dict[str, str] = {}
+
+    def recording(self, text: str) -> str:
+        """Return a recording that replays: the home folder stays an absolute path, `/home/ada`."""
+        text = self._without_secrets(text)
+        if len(self._home) > 1:
+            text = text.replace(self._home, "/home/ada")
+        return self._without_names(text)
+
+    def text(self, text: str) -> str:
+        """Return a text for readers: the home folder of any user is `~`."""
+        text = redacted(self._without_secrets(text), self._known)
+        if len(self._home) > 1:
+            text = re.sub(rf"{re.escape(self._home)}(?![\w.-])", "~", text)
+        return self._without_names(_HOMES.sub("~", text))
+
+    def _without_secrets(self, text: str) -> str:
+        text = without_known(text, self._known)
+        secrets, mails = self._secrets, self._mails
+        text = _SECRETS.sub(lambda found: secrets.setdefault(found[0], f"[secret-{len(secrets) + 1}]"), text)
+        return _MAIL.sub(
+            lambda found: mails.setdefault(found[0], f"person{len(mails) + 1}@example.org"), text
+        )
+
+    def _without_names(self, text: str) -> str:
+        for pattern, instead in self._words:
+            text = pattern.sub(instead, text)
+        return text
+
+
+def redaction_of_this_machine(known: Collection[str]) -> Redaction:
+    """Return a redaction of the names of this user and machine, and of the keys in `known`."""
+    return Redaction(home=os.path.expanduser("~"), user=_user_name(), host=socket.gethostname(), known=known)
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def shareable(text: str, *, home: str, user: str, host: str, known: Collection[str] = ()) -> str:
+    """Return the text of a recording without secrets, for replay. Parameters as those of `Redaction`."""
+    return Redaction(home=home, user=user, host=host, known=known).recording(text)

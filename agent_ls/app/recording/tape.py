@@ -1,7 +1,7 @@
-"""What a session is told by its model and its place, written beside it as it comes (a file of its own, mode 0600).
+"""Record what a session receives from its model and environment in a file (mode 0600), in order.
 
-Keys that this process knows are taken out as the last step before a line is written. A disk that fails ends the
-recording and not the session.
+Known keys are removed as the last step before a line is written. If the disk fails, the recording ends, and
+the session goes on.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
-from agent_ls.loop.redaction import MARK
+from agent_ls.loop.calls.redaction import MARK
 from agent_ls.loop.seams import ModelClient
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, Header, make_private_folder
-from agent_ls.tools.web_fetch import Page, WebPages
+from agent_ls.tools.web_fetch import WebFetcher, WebPage
 
 T = TypeVar("T")
 
@@ -48,13 +48,16 @@ log = logging.getLogger(__name__)
 
 
 class Tape:
-    """`secrets` are asked for each line, longest first."""
+    """A recording being written.
+
+    `secrets` returns the keys to remove, longest first; it is called for each line.
+    """
 
     def __init__(self, path: Path, header: Mapping[str, Any], secrets: Callable[[], Sequence[str]]) -> None:
-        """Blocks.
+        """Create the file. Blocks.
 
         Raises:
-            OSError: the file exists, or cannot be made.
+            OSError: the file exists, or cannot be created.
         """
         self._secrets = secrets
         make_private_folder(path.parent)
@@ -75,11 +78,11 @@ class Tape:
             self.close()
 
     def event(self, encoded: bytes) -> None:
-        """A recorded event, in the codec's bytes."""
+        """Write a recorded event, given as the codec's bytes."""
         self.write({"event": json.loads(encoded)})
 
     def close(self) -> None:
-        """May be called again."""
+        """Close the file. May be called again."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -88,10 +91,10 @@ class Tape:
 def begun(
     path: Path, header: Header, settings: Mapping[str, Any], secrets: Callable[[], Iterable[str]]
 ) -> Tape:
-    """A tape for a new session. Blocks.
+    """Create a recording for a new session. Blocks.
 
     Raises:
-        OSError: the file exists, or cannot be made.
+        OSError: the file exists, or cannot be created.
     """
     facts = {
         "created": header.created,
@@ -103,7 +106,7 @@ def begun(
 
 
 class RecordingClient:
-    """ADAPTER ModelClient: passes on what the model says, and writes it down."""
+    """Implements ModelClient: forwards to another one and records requests and answers."""
 
     def __init__(self, inner: ModelClient, tape: Tape) -> None:
         self._inner = inner
@@ -141,7 +144,7 @@ class RecordingClient:
 
 
 def told_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """What the model is told, without the system prompt, which knows the date."""
+    """Return the messages without the system prompt, which contains the date."""
     return [plain(message) for message in messages if message.role is not Role.SYSTEM]
 
 
@@ -156,7 +159,7 @@ class _Recording(ForwardingEnvironment):
 
 
 class RecordingCommands(_Recording):
-    """Writes down what commands gave. It goes around all that adds a word to their results."""
+    """Records results of commands, before other wrappers add text to them."""
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
@@ -167,7 +170,7 @@ class RecordingCommands(_Recording):
 
 
 class RecordingFiles(_Recording):
-    """Writes down what the place answers to all but commands, failures too."""
+    """Records results and errors of all operations except commands."""
 
     def platform(self) -> str:
         return self._noted("platform", (), self.inner.platform())
@@ -227,16 +230,16 @@ class RecordingFiles(_Recording):
 
 
 class RecordingPages:
-    """Writes down what the web gave."""
+    """Records fetched web pages."""
 
-    def __init__(self, inner: WebPages, tape: Tape) -> None:
+    def __init__(self, inner: WebFetcher, tape: Tape) -> None:
         self.inner = inner
         self._tape = tape
 
     def private_address(self, url: str) -> str:
         return self._noted("private_address", (url,), self.inner.private_address(url))
 
-    async def fetch(self, url: str, private_address: str) -> Page:
+    async def fetch(self, url: str, private_address: str) -> WebPage:
         try:
             page = await self.inner.fetch(url, private_address)
         except EnvError as error:
@@ -249,8 +252,8 @@ class RecordingPages:
         return answer
 
 
-class _failing:  # used as a block, like contextlib's own
-    """Writes down how a call of the place failed."""
+class _failing:  # lower case, because it is used as a context manager
+    """Context manager that records the error of an environment call."""
 
     def __init__(self, environment: _Recording, what: str, *given: Any) -> None:
         self._environment, self._what, self._given = environment, what, given

@@ -1,17 +1,17 @@
-"""Which sessions of a workbench are recorded, and where to."""
+"""The recordings of this process's sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.settings import Settings
-from agent_ls.app.trust import Standing
-from agent_ls.loop.redaction import Known
+from agent_ls.app.permissions.trust import Standing
+from agent_ls.app.settings.model import Settings
+from agent_ls.loop.calls.redaction import Known
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.log import Header
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Tapes:
-    """`first` is a new file for a recording of the first new session, whatever the settings say."""
+    """Starts and closes recordings.
+
+    `first` is a new file for the first new session, independent of the settings.
+    """
 
     def __init__(self, folder: Path, secrets: Known, first: Path | None) -> None:
         self._folder = folder
@@ -36,19 +39,20 @@ class Tapes:
         settings: Settings,
         trust: Callable[[], Standing],
         folders: Sequence[str],
-        notebooks: bool,
+        tools: Mapping[str, object],
     ) -> None:
-        """When it is wanted, all that this session is told is recorded, from its beginning on.
+        """Start the session's recording, if it is wanted. `tools` are facts of the folder and the machine that decided
+        which tools the session has.
 
         Raises:
-            OSError: the file is there already, or cannot be made.
+            OSError: the file exists, or cannot be created.
         """
         path, self._first = self._first, None
         if path is None and settings.record:
             path = self._folder / f"{header.session_id}.jsonl"
         if path is None:
             return
-        from agent_ls.app.recording.tape import begun  # seldom wanted
+        from agent_ls.app.recording.tape import begun  # rarely needed
 
         kept = settings.model_dump(mode="json", by_alias=True, exclude={"providers", "record"})
         facts = {
@@ -57,7 +61,7 @@ class Tapes:
             "settings": kept,
             "trust": await anyio.to_thread.run_sync(trust),
             "folders": list(folders),
-            "notebooks": notebooks,
+            **tools,
         }
         tape = partial(begun, path, header, facts, self._secrets)
         self._running[header.session_id] = await anyio.to_thread.run_sync(tape)

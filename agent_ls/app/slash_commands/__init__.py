@@ -1,7 +1,7 @@
-"""The commands that a user may begin a message with (`/tests`): a description for people, and words for the model.
+"""Built-in commands at the start of a message (`/tests`): a description for users, and instructions for the model.
 
-Each is a Markdown file of this folder; its name is the command's. What the user writes behind the name stands in the
-first line that the model reads, so that a transcript shows what was typed.
+Each command is a Markdown file in this folder, named like the command. The arguments that the user typed are
+the first line of the prompt, so that the transcript shows them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-NAMES = ("explain", "fix", "tests", "review", "document", "commit-message")
+NAMES = ("explain", "fix", "tests", "review", "document", "commit-message", "remember")
 
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """`argument_hint` says what may follow the name; `text` is told to the model."""
+    """`argument_hint` describes the arguments; `text` is sent to the model."""
 
     name: str
     description: str
     argument_hint: str
     text: str
 
-    def told(self, arguments: str) -> str:
-        """What the model reads when the user sends it."""
+    def prompt_text(self, arguments: str) -> str:
+        """Return the prompt that the model gets for this command."""
         typed = f"/{self.name} {arguments.strip()}".rstrip()
         return f"{typed}\n\n{self.text}"
 
@@ -39,7 +39,7 @@ def maybe_command(name: str) -> SlashCommand | None:
 
 
 def _parsed(name: str, page: str) -> SlashCommand:
-    """A page begins with rows `key: value` between two lines of three dashes."""
+    """Parse a page that begins with `key: value` rows between two lines of three dashes."""
     _, head, text = page.split("---\n", 2)
     rows = dict(line.split(": ", 1) for line in head.splitlines())
     return SlashCommand(name, rows["description"], rows["argument-hint"], text.strip())

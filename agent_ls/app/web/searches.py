@@ -1,4 +1,4 @@
-"""ADAPTER WebSearches: the provider's own search, by a call of its model that has no other tool."""
+"""Implement WebSearcher with the provider's own search: one call of its model, with no other tool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.llm.requests import Request, Response
 from agent_ls.loop.seams import ModelClient
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import ToolError
-from agent_ls.tools.web_search import Found
+from agent_ls.tools.web_search import WebSearchResult
 
 INSTRUCTIONS = (
     "Search the web for what the user looks for, and answer from what you find: facts, versions, exact names and "
@@ -36,7 +36,7 @@ class ProviderSearches:
     client: ModelClient
     profile: ProviderProfile
 
-    async def search(self, query: str) -> Found:
+    async def search(self, query: str) -> WebSearchResult:
         provider = self.profile.id
         request = Request(
             model=self.profile.model,
@@ -52,7 +52,7 @@ class ProviderSearches:
             response = folded.response()
         except LlmError as error:
             raise ToolError(f"The search could not be made: {error}", kind="search") from error
-        return Found(response.text, tuple(_sources(response)), response.usage)
+        return WebSearchResult(response.text, tuple(_sources(response)), response.usage)
 
 
 def _sources(response: Response) -> dict[tuple[str, str], None]:

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent_ls.app.settings import Settings
+from agent_ls.app.settings.model import Settings
 from agent_ls.app.web.searches import BUILT_IN, ProviderSearches
 from agent_ls.loop.seams import ModelClient
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.native import native_tool
+from agent_ls.profiles.create import family_tools
 from agent_ls.tools.base import Tool
-from agent_ls.tools.web_fetch import WebPages, web_fetch
+from agent_ls.tools.web_fetch import WebFetcher, web_fetch
 from agent_ls.tools.web_search import web_search
 
 
 def with_web_tools(
-    profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebPages | None
+    profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebFetcher | None
 ) -> ProviderProfile:
     """The same profile; a tool that is there under such a name stays."""
     known = profile.registry.names()
     for tool in _web_tools(profile, settings, client, pages):
-        named = native_tool(tool, profile.id) if settings.native_tool_names else tool
-        if named.name not in known:
-            profile.registry.register(named)
+        for named in family_tools(tool, profile.id, native_names=settings.native_tool_names):
+            if named.name not in known:
+                profile.registry.register(named)
     return profile
 
 
 def _web_tools(
-    profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebPages | None
+    profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebFetcher | None
 ) -> Iterator[Tool[Any]]:
     if settings.web_fetch and pages:
         yield web_fetch(pages)

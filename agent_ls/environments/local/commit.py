@@ -1,12 +1,14 @@
-"""Writes several files or none (SEMANTICS 8.2 to 8.5). It blocks: called in a thread, and never abandoned there.
+"""Write several files or none (docs/editing.md, All or nothing). Blocks: call it in a thread and wait for it.
 
-New contents are first written beside their targets; then each target is looked at once more and replaced by a
-rename. Deletions come last. Every step that did something leaves its undoing on a stack; what somebody else made of a
-file meanwhile is not undone. The files that are deleted go last of all, when nothing else can fail any more.
+New contents are first written to temporary files next to their targets; then each target is checked again
+and replaced by a rename. Deletions come last. Each completed step pushes its undo action on a stack;
+changes that others made to a file in between are not undone. Files to delete are first renamed, and removed
+at the very end, when nothing else can fail any more.
 
-Who writes may lose the right to at any point, and may be standing still there. So it is asked before each step, and who
-takes the right away then removes what is staged (`sweep`): a rename after that finds nothing to rename. What was done
-until then stands, and nothing more is, no undoing either.
+The writing process may lose its right to write at any point, for example while it is suspended. So the
+right is checked before each step, and the process that takes the right away removes the temporary files
+(`sweep`): a rename after that finds no file. The steps completed before that remain, and no more follow,
+not even undo actions.
 """
 
 from __future__ import annotations
@@ -50,16 +52,16 @@ from agent_ls.system import is_alive
 
 _UNLIMITED_BYTES = 1 << 62
 
-# Two sessions of one server must not both find a file unchanged and then both write it.
+# Guards against two sessions of one server that both find a file unchanged and then both write it.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """One write and the file that it means.
+    """One write and its file.
 
-    `real` is `path` without links, but for the last one of a deletion. `facts` None: there is no such file.
-    `mode` None: what the system gives a new file.
+    `real` is `path` with symbolic links resolved, except for the last component of a deletion. `facts` None:
+    the file does not exist. `mode` None: the system's default for a new file.
     """
 
     write: FileWrite
@@ -82,7 +84,7 @@ class _Target:
 
 
 class DeletedModes:
-    """Permission bits of deleted files: one that comes back as it was, a deletion undone, has them again."""
+    """Permission bits of deleted files, so that undoing a deletion restores them."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, int]] = {}
@@ -101,7 +103,7 @@ def _digest(content: bytes | None) -> bytes:
 
 
 def is_written_in_place(path: str) -> bool:
-    """Whether new contents of this file are not put there by a rename. Does not raise."""
+    """Return whether the file is overwritten in place, not replaced by a rename. Does not raise."""
     try:
         real = os.path.realpath(path)
         return _is_in_place(real, os.stat(real))
@@ -110,12 +112,12 @@ def is_written_in_place(path: str) -> bool:
 
 
 def _is_in_place(real: str, facts: os.stat_result) -> bool:
-    """A rename would part the file from its other names, or needs a folder that we may not write."""
+    """Return whether a rename would break hard links, or needs a folder that is not writable."""
     return facts.st_nlink > 1 or not os.access(os.path.dirname(real), os.W_OK)
 
 
 def anybody() -> None:
-    """Nobody takes away the right to write."""
+    """Allow writing; the default for `demand_right`."""
 
 
 def commit(
@@ -124,8 +126,9 @@ def commit(
     deleted: DeletedModes,
     demand_right: Callable[[], None] = anybody,
 ) -> list[FileState]:
-    """As ExecutionEnvironment.commit; `resolve` makes a path absolute. `demand_right` raises where nothing may be
-    written any more, an error that is none of ours.
+    """Implement ExecutionEnvironment.commit; `resolve` makes a path absolute.
+
+    `demand_right` raises an error of the caller's own when writing is no longer allowed.
     """
     with _ONE_AT_A_TIME:
         targets = [_look(write, resolve, deleted) for write in writes]
@@ -137,10 +140,10 @@ def commit(
 
 
 def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> None:
-    """Removes what a process that was killed in a commit left beside the files of these folders. Does not raise.
+    """Remove temporary files that a process killed during a commit left in these folders. Does not raise.
 
-    `is_put_out`: it may live, and has lost its right to write. What it has staged there for another session is removed
-    too, and fails: it was standing still.
+    `is_put_out`: the process may be alive, but has lost its right to write. Its temporary files for other
+    sessions are removed too, so that those commits fail; it was suspended anyway.
     """
     if is_alive(pid) and not is_put_out:
         return
@@ -151,7 +154,7 @@ def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> No
                     unlink_if_there(os.path.join(folder, name))
 
 
-# --- looking --------------------------------------------------------------------------------------------------
+# --- checking -------------------------------------------------------------------------------------------------
 
 
 def _look(write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes) -> _Target:
@@ -172,7 +175,7 @@ def _look(write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes
 
 
 def _real(path: str, write: FileWrite) -> str:
-    if write.content is None:  # deleting a link leaves what it names
+    if write.content is None:  # deleting a symbolic link keeps its target
         return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     return os.path.realpath(path)
 
@@ -204,7 +207,7 @@ def _demand_base(target: _Target) -> None:
 
 
 def _demand_writable(target: _Target, facts: os.stat_result) -> None:
-    """A rename would get past a file's own permissions, which are somebody's will."""
+    """Check the file's own permission bits, which a rename would bypass."""
     if not _permissions(facts) & 0o222:
         raise AccessDeniedError(target.write.path, "the file is read-only")
     if not os.access(target.real, os.W_OK):
@@ -245,26 +248,26 @@ class _Transaction:
             for target in some:
                 self._try(step, target)
         for target, aside in self._set_aside:
-            self._try(partial(_remove, aside), target)  # brought back, where even that fails
+            self._try(partial(_remove, aside), target)  # brought back if even that fails
         for folder in {os.path.dirname(self._at(target)) for target in targets}:
             sync_folder(folder)
 
     def _at(self, target: _Target) -> str:
-        """The file by a name that leads where it was looked at, whatever becomes of the folders around it meanwhile."""
+        """Return a name of the file that stays valid if the folders above it are replaced."""
         folder, name = os.path.split(target.real)
         if folder not in self._held:
             self._held[folder] = self._hold(folder, target.write.path)
         return os.path.join(self._held[folder], name)
 
     def _hold(self, folder: str, asked: str) -> str:
-        """The folder held open, and its name by that; its own name where the system has no such names."""
+        """Open the folder and return a name based on its descriptor; its own name if the system has no such names."""
         if not hasattr(os, "O_DIRECTORY"):
             return folder
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         self._open.callback(os.close, descriptor)
         real = real_path(descriptor)
         if real and real != folder:
-            raise StaleFileError(asked, "its folder has become another")
+            raise StaleFileError(asked, "its folder was replaced by another one")
         demand_opened(descriptor, os.fstat(descriptor))
         return f"/proc/self/fd/{descriptor}" if real else folder
 
@@ -273,7 +276,8 @@ class _Transaction:
         try:
             step(target)
         except (OSError, ValueError, EnvError) as error:
-            self._go_on()  # it may have failed because another has the right now, who found the files as they are
+            # it may have failed because another process took the right to write and restored files
+            self._go_on()
             unrestored = self._roll_back()
             if unrestored:
                 raise CommitError(target.write.path, _reason(error), unrestored) from error
@@ -289,7 +293,7 @@ class _Transaction:
             raise
 
     def _roll_back(self) -> tuple[str, ...]:
-        """Undoes everything, newest first; the paths for which that failed."""
+        """Undo everything, newest first; return the paths for which that failed."""
         unrestored: list[str] = []
         for path, undo in reversed(self._undo):
             try:
@@ -299,7 +303,7 @@ class _Transaction:
         return tuple(dict.fromkeys(unrestored))
 
     def _stage(self, target: _Target) -> None:
-        """Makes the folders, and the new content under another name in the same folder."""
+        """Create missing folders, and write the new content to a temporary file in the same folder."""
         self._make_folders(os.path.dirname(target.real))
         if target.is_in_place:
             return
@@ -338,7 +342,7 @@ class _Transaction:
             self._undo.append((target.path, undo))
 
     def _name_new(self, temporary: str, target: _Target) -> None:
-        """Gives the temporary file its name, unless somebody took the name just now."""
+        """Give the temporary file its name, unless another program has just created a file with that name."""
         at = self._at(target)
         undo = (target.path, partial(unlink_own, at, _content(target)))
         try:
@@ -353,7 +357,7 @@ class _Transaction:
             unlink_if_there(temporary)
 
     def _take_away(self, target: _Target) -> None:
-        """Renames it first, so that a later failure can bring back the very same file."""
+        """Rename the file first, so that a later failure can restore the same file."""
         _demand_base(target)
         at = self._at(target)
         aside = name_beside(at)
@@ -365,13 +369,14 @@ class _Transaction:
         try:
             self._demand_right()
         except BaseException:
-            # Nothing was staged that could have been taken away. Who swept it aside has seen the file deleted.
+            # Nothing was staged that could have been removed. A process that swept it has seen the file as
+            # deleted.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)
             raise
         if not link and content_of(aside) != target.write.base:
-            raise StaleFileError(target.write.path)  # somebody wrote to it just now: it is brought back
+            raise StaleFileError(target.write.path)  # changed by another program just now: it is restored
 
 
 def _remove(path: str, target: _Target) -> None:
@@ -383,7 +388,7 @@ def _content(target: _Target) -> bytes:
     return target.write.content
 
 
-# --- saying what went wrong -----------------------------------------------------------------------------------
+# --- error messages -------------------------------------------------------------------------------------------
 
 
 def _as_env_error(asked: str, error: OSError | ValueError | EnvError) -> EnvError:

@@ -1,15 +1,23 @@
-"""Which environment variables a command gets (000 section 4.2, REQUIREMENTS X5)."""
+"""Choose the environment variables that a command gets."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core", "minimal"]
-"""`filtered`: all but the denied (the default); `core`: only the names always kept; `minimal`: only the nine of 004
-section 6.4; `all`: secrets included."""
+"""`filtered` (default): all except denied names. `core`: only KEPT_NAMES. `minimal`: only MINIMAL_NAMES.
+
+`none`: none. `all`: all, including secrets.
+"""
+
+PROXIES = ("*_PROXY",)
+"""Addresses in these variables keep their passwords; without them a command would have no network at all."""
+
+_ADDRESS_WITH_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
 
 DENIED_PATTERNS = ("*_API_KEY", "*_SECRET", "*_TOKEN", "*_PASSWORD", "*_CREDENTIAL")
 
@@ -21,7 +29,7 @@ KEPT_NAMES = frozenset(
     PNPM_HOME BUN_INSTALL DENO_DIR DOTNET_ROOT SDKMAN_DIR ASDF_DIR MISE_DATA_DIR
     """.split()
 )
-"""Always given. From the second line on: where a language's tools and packages are; builds find nothing without."""
+"""Always passed on. From the second line on: locations of languages' tools and packages, needed by builds."""
 
 WINDOWS_NAMES = frozenset(
     """
@@ -29,16 +37,19 @@ WINDOWS_NAMES = frozenset(
     PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS
     """.split()
 )
-"""Without these hardly any program starts on Windows; other systems have none of them."""
+"""Needed by almost every program on Windows; other systems do not have them."""
 
-MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())  # 004 section 6.4
+MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())
 
 MIN_SECRET_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class EnvRules:
-    """`denied` are patterns of names beside DENIED_PATTERNS, `kept` names that are always given; both in any case."""
+    """Rules for variables. `denied` are name patterns in addition to DENIED_PATTERNS; `kept` names are always passed.
+
+    Case is ignored in both.
+    """
 
     policy: EnvPolicy = "filtered"
     denied: tuple[str, ...] = ()
@@ -63,20 +74,28 @@ def child_environ(
     rules: EnvRules | EnvPolicy = "filtered",
     added: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The variables of a child process: those of `environ` that `rules` let through, then `added` as given."""
+    """Return the variables of a child process: those of `environ` that `rules` allow, and `added` unchanged."""
     rules = rules if isinstance(rules, EnvRules) else EnvRules(rules)
-    return {name: value for name, value in environ.items() if rules.passes(name)} | dict(added or {})
+    kept = {name: value for name, value in environ.items() if rules.passes(name)}
+    if rules.policy != "all":
+        kept = {name: value for name, value in kept.items() if not _tells_password(name, value, rules)}
+    return kept | dict(added or {})
+
+
+def _tells_password(name: str, value: str, rules: EnvRules) -> bool:
+    """Return whether an unlisted variable contains an address with a password, as DATABASE_URL often does."""
+    return not _fits(name, (*rules.kept, *PROXIES)) and _ADDRESS_WITH_PASSWORD.search(value) is not None
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
-    """The variables that hold none of these secrets, whatever their names are."""
+    """Return the variables that contain none of these secrets, whatever their names are."""
     return {
         name: value for name, value in environ.items() if not any(_holds(value, secret) for secret in secrets)
     }
 
 
 def _holds(value: str, secret: str) -> bool:
-    # A short one is a local server's dummy: as a part of other values it means nothing.
+    # A short key is a local server's placeholder, which may occur in other values by chance.
     return secret in value if len(secret) >= MIN_SECRET_CHARS else secret == value
 
 

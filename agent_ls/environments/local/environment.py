@@ -1,4 +1,4 @@
-"""This machine as an ExecutionEnvironment: puts files, commits, processes and search together."""
+"""This machine as an ExecutionEnvironment: combines files, commits, processes and search."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.local.background import MAX_RUNNING
 from agent_ls.environments.local.commit import DeletedModes, anybody, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
-from agent_ls.environments.local.processes import TERMINATE_GRACE_MS, LocalProcesses
-from agent_ls.environments.local.relays import Relays
+from agent_ls.environments.local.processes.background import MAX_RUNNING
+from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
 from agent_ls.environments.local.search import LocalSearch
-from agent_ls.environments.local.shown import PATIENCE_MS
+from agent_ls.environments.local.terminals.relays import Relays
+from agent_ls.environments.local.terminals.shown import PATIENCE_MS
 from agent_ls.environments.terminal_host import TerminalHost
 
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
 
 
 class LocalEnvironment:
-    """Direct access to this machine (000 section 4.2).
+    """Direct access to this machine.
 
-    `environ` is what commands inherit from, as far as `env_policy` lets it (X5), which is asked for each command where
-    it can change; by default our own variables. It is not copied: no command that starts later gets what its owner
-    takes out of it.
+    `environ` is what commands inherit, filtered by `env_policy` (a function is called for each command); the
+    default is this process's environment. It is not copied, so that variables removed from it later are not
+    passed to later commands.
     """
 
     def __init__(
@@ -55,24 +55,43 @@ class LocalEnvironment:
         terminals: TerminalHost | None = None,
         input_patience_ms: int = PATIENCE_MS,
         demand_right: Callable[[], None] = anybody,
-        max_background: int = MAX_RUNNING,
+        max_background: Callable[[], int] = lambda: MAX_RUNNING,
+        read_limit_bytes: Callable[[], int] = lambda: READ_LIMIT_BYTES,
+        processes_before: int = 0,
     ) -> None:
-        """`ripgrep` is the program to search with, "" to search without one, None to look for it.
+        """Create the environment.
 
-        `terminals` are where commands are shown and can be typed into; without, they run with pipes and no input.
-        `input_patience_ms` is how long a command in one waits for somebody to type, beside its own time.
-        `max_background` is how many background processes may run at once.
-        `demand_right` is asked in a commit's thread before each of its steps (commit.py).
+        - `ripgrep`: the program to search with, "" to search without one, None to find one.
+        - `terminals`: displays commands and lets the user type into them; without it they run with pipes and no
+          input.
+        - `input_patience_ms`: how long a command waits for the user to type, in addition to its own time limit.
+        - `max_background`: how many background processes may run at once.
+        - `read_limit_bytes`: maximum size of a file read without a limit of the caller's own
+          (READ_LIMIT_BYTES).
+        - `processes_before`: how many ids of background processes are in use already (p1, p2, …).
+        - `demand_right`: called in a commit's thread before each of its steps (commit.py).
         """
         self._root = os.path.abspath(working_directory)
         inherited = dict(os.environ) if environ is None else environ
         relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
         self._processes = LocalProcesses(
-            inherited, env_policy, terminate_grace_ms, relays, input_patience_ms, max_background
+            inherited,
+            env_policy,
+            terminate_grace_ms,
+            relays,
+            input_patience_ms,
+            max_background,
+            processes_before,
         )
         self._search = LocalSearch(self._root, ripgrep)
         self._deleted_modes = DeletedModes()
         self._demand_right = demand_right
+        self._read_limit_bytes = read_limit_bytes
+
+    @property
+    def mark(self) -> str:
+        """Value in the environment of all commands, by which `end_marked` finds them after this process was killed."""
+        return self._processes.mark
 
     async def initialize(self) -> None:
         await self._processes.initialize()
@@ -90,6 +109,8 @@ class LocalEnvironment:
         return f"{platform.system()} {platform.release()}"
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        if max_bytes == READ_LIMIT_BYTES:
+            max_bytes = self._read_limit_bytes()
         return await to_thread.run_sync(
             read_file, self._resolve(path), path, max_bytes, abandon_on_cancel=True
         )
@@ -101,8 +122,8 @@ class LocalEnvironment:
         return await to_thread.run_sync(list_folder, self._resolve(path), path, depth, abandon_on_cancel=True)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        # Not abandoned: a cancelled commit is done or not begun, never half. And a limiter of its own: reads that
-        # hang in a dead network folder must not make it wait.
+        # Not abandoned on cancellation: a commit is completed or not begun, never half done. It has its own
+        # limiter, so that reads that hang in an unreachable network folder do not delay it.
         return await to_thread.run_sync(
             commit,
             writes,
@@ -139,10 +160,10 @@ class LocalEnvironment:
         return await self._search.grep(pattern, self._resolve(path), path, options)
 
     async def list_files(self, limit: int) -> Sequence[str]:
-        """At most `limit` files of the working directory, relative to it, in no order; ignored ones are left out.
+        """Return at most `limit` files of the working directory, relative to it, unordered, without ignored ones.
 
         Raises:
-            PathNotFoundError, NotAFolderError: the working directory is gone.
+            PathNotFoundError, NotAFolderError: the working directory was deleted.
         """
         return await self._search.files(limit)
 
@@ -150,5 +171,5 @@ class LocalEnvironment:
         return await self._search.glob(pattern, self._resolve(path), path)
 
     def _resolve(self, path: str) -> str:
-        """Absolute, `..` resolved by name, before links are: as a policy sees it that judged the path."""
+        """Return the absolute path, with `..` resolved before symbolic links, as the policy judged it."""
         return os.path.normpath(os.path.join(self._root, path))

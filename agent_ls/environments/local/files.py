@@ -1,4 +1,4 @@
-"""Reads and lists files of this machine. Functions here block: they are called in a thread."""
+"""Read and list files of this machine. The functions block: call them in a thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.opened import demand_opened, real_path
 
 CHUNK_BYTES = 1 << 20
-# O_NONBLOCK: should the path turn into a pipe after the check, opening it must not wait for a writer.
+# O_NONBLOCK: if the path becomes a pipe after the check, opening it must not wait for a writer.
 _OPEN_FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -34,9 +34,9 @@ _KINDS = (
 
 
 def read_file(path: str, asked: str, max_bytes: int) -> bytes:
-    """The content of the regular file at `path`; errors name it as it was `asked` for."""
+    """Return the content of a regular file; errors name it as `asked`, the caller's spelling."""
     try:
-        demand_regular(os.stat(path), asked)  # before opening: opening a device can already act on it
+        demand_regular(os.stat(path), asked)  # before opening: opening a device can already have an effect
         descriptor = os.open(path, _OPEN_FLAGS)
         try:
             facts = os.fstat(descriptor)
@@ -52,7 +52,8 @@ def read_file(path: str, asked: str, max_bytes: int) -> bytes:
 def _read(descriptor: int, asked: str, size_bytes: int, max_bytes: int) -> bytes:
     if size_bytes > max_bytes:
         raise FileTooLargeError(asked, size_bytes, max_bytes)
-    # The size is a hint only: a file may grow, and those of /proc say 0. Where it is right, nothing is copied.
+    # The size is only a hint: a file may grow, and files in /proc have size 0. If it is right, nothing is
+    # copied.
     chunks = []
     length = 0
     wanted = size_bytes or CHUNK_BYTES
@@ -86,7 +87,7 @@ def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
 
 @contextmanager
 def _opened_folder(path: str) -> Iterator[str]:
-    """A name for the folder that is checked and held open: one that takes its place is not looked into."""
+    """Yield a name for the checked, open folder, so that a folder that replaces it is not listed."""
     if not hasattr(os, "O_DIRECTORY"):
         yield path
         return
@@ -109,7 +110,7 @@ def _listed(folder: str, prefix: str, depth: int) -> list[DirEntry]:
             try:
                 found += _listed(entry.path, f"{prefix}{entry.name}/", depth - 1)
             except OSError:
-                continue  # a lower folder that is closed to us, or just removed: its name is all we know
+                continue  # this subfolder cannot be read, or was just removed: only its name is known
     return found
 
 
@@ -117,11 +118,11 @@ def _size(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat(follow_symlinks=False).st_size
     except OSError:
-        return 0  # removed since
+        return 0  # removed since it was listed
 
 
 def env_error(asked: str, error: OSError | ValueError) -> EnvError:
-    """Our error for what the system said about a path. ValueError: no file can have such a name (NUL)."""
+    """Convert a system error about a path to an EnvError. ValueError: an impossible file name (NUL)."""
     match error:
         case ValueError() | FileNotFoundError() | NotADirectoryError():
             return PathNotFoundError(asked)

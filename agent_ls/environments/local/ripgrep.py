@@ -1,4 +1,4 @@
-"""The ripgrep program: where it is, how it is called, what its JSON says."""
+"""The ripgrep program: where it is, its arguments, and its JSON output."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import anyio
 from anyio.abc import ByteReceiveStream, Process
 
 from agent_ls.environments import search
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.text import decode
 
-# Hidden files are searched (a project's CI lives in some), .git is not; ignore files count outside git, too.
+# Hidden files are searched (CI configuration is in some), .git is not; ignore files count outside git, too.
 WALK_OPTIONS = (
     "--no-config",
     "--hidden",
@@ -30,12 +30,17 @@ WALK_OPTIONS = (
     "--no-messages",
     "--path-separator=/",
 )
+# A line end in a pattern over several lines: files may have either kind. Group 1 matches text that is not
+# one.
+_LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
+_VERSION_S = 10
+"""Seconds after which a program that does not print its version counts as broken."""
 _PLAIN_NAME_GLOB = re.compile(r"[\w.*?{},-]+")
 
 
 def candidates() -> list[str]:
-    """Where the `ripgrep` wheel may have put its program, then the one on PATH. Blocks."""
+    """Return where the `ripgrep` wheel may have put its program, then the one on PATH. Blocks."""
     name = "rg.exe" if os.name == "nt" else "rg"
     folders = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
     places = [os.path.join(folder, name) for folder in folders]
@@ -46,8 +51,8 @@ def candidates() -> list[str]:
 
 
 def _installed_elsewhere(name: str) -> list[str]:
-    """Where the wheel's metadata say, for `pip install --user` and the like."""
-    import importlib.metadata  # heavy: it knows of mail headers
+    """Return the locations in the wheel's metadata, for `pip install --user` and similar."""
+    import importlib.metadata  # slow: it imports the email package
 
     try:
         files = importlib.metadata.files("ripgrep") or []
@@ -56,17 +61,37 @@ def _installed_elsewhere(name: str) -> list[str]:
     return [str(file.locate()) for file in files if file.name == name]
 
 
-async def newest(programs: Sequence[str]) -> str:
-    """The first of those with the highest version; "" when none runs."""
-    versions = [(await _version(program), program) for program in programs]
-    working = [(version, program) for version, program in versions if version]
-    return max(working, key=lambda pair: pair[0])[1] if working else ""
+def newest(programs: Sequence[str]) -> str:
+    """Return the first program with the highest version; "" if none runs. Blocks.
+
+    Each process runs the candidates once: later calls, and calls in other threads, get the same answer.
+    """
+    wanted = tuple(programs)
+    with _asking:
+        if wanted not in _newest:
+            versions = [(_version(program), program) for program in wanted]
+            working = [(version, program) for version, program in versions if version]
+            best = max(working, key=lambda pair: pair[0])[1] if working else ""
+            if not best:
+                return ""  # it may be installed later
+            _newest[wanted] = best
+        return _newest[wanted]
 
 
-async def _version(program: str) -> tuple[int, ...]:
+_asking = threading.Lock()
+_newest: dict[tuple[str, ...], str] = {}
+
+
+def _version(program: str) -> tuple[int, ...]:
     try:
-        answer = await anyio.run_process([program, "--version"], check=False, stdin=subprocess.DEVNULL)
-    except OSError:
+        answer = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_VERSION_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
         return ()
     match = _VERSION.match(answer.stdout.decode("utf-8", "replace"))
     return tuple(map(int, match.groups())) if match else ()
@@ -82,27 +107,19 @@ def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[st
         yield "--ignore-case"
     if options.literal:
         yield "--fixed-strings"
-    if _PLAIN_NAME_GLOB.fullmatch(options.glob_filter):
-        # Spares ripgrep files that are filtered out later. Not by --glob, which un-ignores what it matches.
-        yield from (f"--type-add=wanted:{options.glob_filter}", "--type=wanted")
+    if options.multiline:
+        yield from ("--multiline", "--multiline-dotall")
+    plain = filter(_PLAIN_NAME_GLOB.fullmatch, (options.glob_filter, options.names))
+    if glob := next(plain, ""):
+        # Spare ripgrep files that are filtered out later. Not with --glob, which un-ignores what it matches.
+        yield from (f"--type-add=wanted:{glob}", "--type=wanted")
+    if options.multiline and not options.literal:
+        pattern = _LINE_END.sub(lambda found: found[1] or r"\r?\n", pattern)
     yield from (f"--regexp={pattern}", "--", path)
 
 
-@asynccontextmanager
-async def running(arguments: Sequence[str], folder: str) -> AsyncIterator[Process]:
-    """Runs ripgrep in `folder`; leaving the block ends it."""
-    with anyio.CancelScope(shield=True):  # a start that is cancelled would leave the process to nobody
-        process = await anyio.open_process(arguments, stdin=subprocess.DEVNULL, cwd=folder)
-    async with process:
-        try:
-            yield process
-        finally:
-            if process.returncode is None:
-                process.kill()
-
-
 async def demand_good_pattern(process: Process, pattern: str) -> None:
-    """To be asked at the end of its output: with --no-messages it complains of nothing but the pattern.
+    """Check the error output at its end: with --no-messages it contains only complaints about the pattern.
 
     Raises:
         InvalidPatternError
@@ -118,7 +135,7 @@ async def whole(stream: ByteReceiveStream | None) -> bytes:
 
 
 class JsonParser:
-    """Reads ripgrep's JSON in whatever pieces it comes; `root` is what paths are shown relative to."""
+    """Parses ripgrep's JSON in chunks of any size; displayed paths are relative to `root`."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -126,7 +143,7 @@ class JsonParser:
         self._found: list[GrepLine] = []
 
     def feed(self, chunk: bytes) -> Iterator[list[GrepLine]]:
-        """For each file that ends in this piece and has matches: its lines. None of a binary file."""
+        """Yield the lines of each file with matches that ends in this chunk; none of a binary file."""
         *ended, rest = chunk.split(b"\n")
         for line in ended:
             message = json.loads(b"".join([*self._rest, line]))
@@ -136,21 +153,25 @@ class JsonParser:
 
     def _take(self, kind: str, data: dict[str, Any]) -> Iterator[list[GrepLine]]:
         if kind in ("match", "context"):
-            self._found.append(self._line(data, is_match=kind == "match"))
+            self._found += self._lines(data, is_match=kind == "match")
         elif kind == "end":
             found, self._found = self._found, []
             if found and data["binary_offset"] is None:
                 yield found
 
-    def _line(self, data: dict[str, Any], *, is_match: bool) -> GrepLine:
+    def _lines(self, data: dict[str, Any], *, is_match: bool) -> Iterator[GrepLine]:
+        """Yield one line, or all lines of a match that spans several."""
         shown = search.shown_path(os.fsdecode(_bytes(data["path"])), self._root)
         raw = _bytes(data["lines"])
         start_byte = data["submatches"][0]["start"] if data["submatches"] else 0
-        start = len(raw[:start_byte].decode("utf-8", "replace"))
-        text = raw.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
-        return GrepLine(shown, data["line_number"], search.clip(text, start), is_match)
+        encoding = decode(raw).encoding
+        start = len(raw[:start_byte].decode(encoding, "replace"))
+        lines = raw.decode(encoding, "replace").removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, data["line_number"]):
+            yield GrepLine(shown, number, search.clip(line.removesuffix("\r"), start), is_match)
+            start = max(0, start - len(line) - 1)
 
 
 def _bytes(value: dict[str, str]) -> bytes:
-    """ripgrep gives text where it is UTF-8, else base64."""
+    """Decode a value: ripgrep writes text if it is UTF-8, else base64."""
     return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])

@@ -1,92 +1,162 @@
-"""Finds out what this machine can confine commands with, by trying: a sandbox that half works is none (X4)."""
+"""Find out by trying how this machine can confine commands. A sandbox that only half works is not used."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-import anyio
 from anyio import to_thread
 
-from agent_ls.environments.local import landlock
-from agent_ls.environments.local.session_trees import default_shell
-from agent_ls.environments.walls import Kind, Sandbox, Walls, confined_argv
+from agent_ls.confinement.wanted import Confinement
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.local.processes.starting import run_confined
+from agent_ls.environments.local.trees.session_trees import default_shell
+from agent_ls.environments.walls import Kind, Sandbox, Walls, within
 
 TRIAL_S = 10.0
+TOO_SLOW = "its trial took too long"
+"""Part of the reason if a busy machine was too slow for a trial, which may succeed later."""
 INSTALL = "install bubblewrap (for example: apt install bubblewrap)"
 
-# What is written to the first must not come to be, what is written to the second must; prints how many
-# devices the network has, and whether there are sockets.
 _TRIAL = """
-echo x 2>/dev/null > {outside}
-[ -w {root} ] && echo x > "$TMPDIR/trial"
-grep -c : /proc/net/dev 2>/dev/null
-{python} -I -S -c 'import socket; socket.socket(); print("socket")' 2>/dev/null; true
+import os, signal, socket, sys
+outside, shared, parent = sys.argv[1:]
+def attempt(name, act):
+    try:
+        act()
+    except OSError:
+        return
+    print(name)
+print("started")
+attempt("outside", lambda: open(outside, "w"))
+attempt("inside", lambda: open(os.path.join(os.environ["TMPDIR"], os.path.basename(shared)), "w"))
+attempt("shared", lambda: open(shared, "w"))
+attempt("modes", lambda: os.utime(os.path.dirname(outside)))
+attempt("signals", lambda: os.kill(int(parent), 0))
+attempt("sockets", lambda: socket.socket().connect(("127.0.0.1", 9)) if sys.platform == "darwin" else socket.socket())
 """
+"""Prints what it could do. It writes to its temporary folder, and where writing is not allowed."""
+
+_WORDS = {
+    "outside": "it lets commands write outside",
+    "inside": "it lets commands write",
+    "shared": "it lets commands write to shared memory",
+    "modes": "it lets commands change times of files",
+    "signals": "it lets commands send signals to other processes",
+    "sockets": "it does not keep commands from the network",
+}
 
 
-async def find_sandbox(walls: Walls, use: str = "auto") -> tuple[Sandbox | None, str]:
-    """The first that holds what `walls` say, or the one to `use`; else None and why not. Never raises."""
+async def find_sandbox(walls: Walls, filters: str, use: str = "auto") -> tuple[Sandbox | None, str]:
+    """Return the first sandbox that enforces `walls`, or the one in `use`; else None and the reason. Never raises.
+
+    `filters` is a private folder for the system call filters that a confining program reads.
+    """
+    return await to_thread.run_sync(_found, walls, filters, use)
+
+
+def _found(walls: Walls, filters: str, use: str) -> tuple[Sandbox | None, str]:
     reasons: list[str] = []
-    for kind in _KINDS.get(sys.platform, ()):
+    kinds = _LOOKING if walls.only_looks else _KINDS
+    for kind in kinds.get(sys.platform, ()):
         if use not in ("auto", kind):
             continue
-        sandbox, why = await _candidate(kind)
-        failure = await _failure(sandbox, walls) if sandbox else why
+        try:
+            sandbox, why = _candidate(kind, filters)
+        except OSError as error:
+            sandbox, why = None, f"{filters} cannot be written: {error.strerror or error}"
+        failure = _failure(sandbox, walls) if sandbox else why
         if not failure:
             return sandbox, ""
         reasons.append(f"{kind}: {failure}")
-    return None, "; ".join(reasons) or "this system has none that agent-ls knows"
+    return None, "; ".join(reasons) or "this system has no sandbox that agent-ls supports"
 
 
-_KINDS: dict[str, tuple[Kind, ...]] = {"linux": ("bubblewrap", "landlock"), "darwin": ("seatbelt",)}
+_KINDS: Mapping[str, tuple[Kind, ...]] = {"linux": ("bubblewrap", "landlock"), "darwin": ("seatbelt",)}
+_LOOKING: Mapping[str, tuple[Kind, ...]] = {"linux": ("landlock", "bubblewrap"), "darwin": ("seatbelt",)}
+"""For read-only commands, which are many and short: each program started before them costs time."""
 
 
-async def _candidate(kind: Kind) -> tuple[Sandbox | None, str]:
+def _candidate(kind: Kind, filters: str) -> tuple[Sandbox | None, str]:
+    shell = default_shell()
     match kind:
         case "bubblewrap":
             if program := shutil.which("bwrap"):
-                return Sandbox(kind, program, default_shell(), await _env()), ""
+                is_root = os.geteuid() == 0
+                return Sandbox(kind, shell, program, _env(), _filters(filters), is_root), ""
             return None, f"there is no bwrap on PATH; {INSTALL}"
         case "landlock":
-            return Sandbox(kind, sys.executable, default_shell(), script=landlock.__file__), ""
+            from agent_ls.confinement.confine import unavailable  # Linux only
+
+            why = unavailable()
+            return (None, why) if why else (Sandbox(kind, shell), "")
         case "seatbelt":
-            return Sandbox(kind, shutil.which("sandbox-exec") or "/usr/bin/sandbox-exec", default_shell()), ""
+            return Sandbox(kind, shell, shutil.which("sandbox-exec") or "/usr/bin/sandbox-exec"), ""
 
 
-async def _env() -> str:
-    """Coreutils from 8.31 on; others do not know how to ignore a signal."""
+def _filters(folder: str) -> tuple[str, str]:
+    """Return files with the system calls to refuse: without network, and for read-only commands.
+
+    Both are "" on an unknown machine type.
+    """
+    from agent_ls.confinement.calls import MACHINE
+    from agent_ls.confinement.seccomp import program
+
+    if MACHINE is None:
+        return "", ""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    found = []
+    for name, only_looks in (("network", False), ("looking", True)):
+        path = os.path.join(folder, f"{name}.bpf")
+        code = program(network=False, only_looks=only_looks, scopes_signals=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(code)
+        os.replace(file.name, path)
+        found.append(path)
+    return found[0], found[1]
+
+
+def _env() -> str:
+    """Return `env` of coreutils 8.31 or newer, which can ignore a signal; "" without one."""
     program = shutil.which("env") or ""
     if not program:
         return ""
-    code, _ = await _run([program, "--ignore-signal=TERM", program, "--default-signal=TERM", "true"])
+    code, _ = _run([program, "--ignore-signal=TERM", program, "--default-signal=TERM", "true"])
     return program if code == 0 else ""
 
 
-async def _failure(sandbox: Sandbox, walls: Walls) -> str:
-    """What does not hold, "" when all does."""
-    outside = await to_thread.run_sync(_outside, walls)
+def _failure(sandbox: Sandbox, walls: Walls) -> str:
+    """Return which limit is not enforced, or ""."""
+    folder = walls.writable[0] if walls.writable else os.path.abspath(os.sep)
+    outside = _outside(walls)
+    shared = f"/dev/shm/agent-ls-trial-{uuid.uuid4().hex}"
+    inside = os.path.join(walls.temporary or tempfile.gettempdir(), os.path.basename(shared))
     try:
-        trial = _TRIAL.format(
-            outside=shlex.quote(outside or os.devnull),
-            root=shlex.quote(walls.writable[0]),
-            python=shlex.quote(sys.executable),
-        )
-        code, said = await _run(confined_argv(trial, sandbox, walls, walls.writable[0]))
-        return await to_thread.run_sync(_judged, code, said, outside, walls)
+        words = (outside or os.devnull, shared, str(os.getpid()))
+        command = shlex.join((sys.executable, "-I", "-S", "-c", _TRIAL, *words))
+        given = CommandOptions(env_vars={"TMPDIR": tempfile.gettempdir()})
+        command, options = within(f"exec {command}", given, sandbox, walls, folder)
+        code, said = _run([sandbox.shell, "-c", command], options.confinement, options.env_vars)
+        could = set(said.split()) - ({"outside"} if not outside else set())
+        return _judged(code, said, could, walls)
     finally:
         if outside:
-            await to_thread.run_sync(shutil.rmtree, os.path.dirname(outside), True)
+            shutil.rmtree(os.path.dirname(outside), ignore_errors=True)
+        for path in (inside, shared):
+            with suppress(OSError):
+                os.unlink(path)
 
 
 def _outside(walls: Walls) -> str:
-    """A file that could be written but for the walls, in a folder of its own; "" where there is no place for it."""
-    for place in (os.path.expanduser("~"), os.path.dirname(walls.writable[0])):
+    """Return a path that is writable without the sandbox, in a new folder; "" if there is no place for it."""
+    for place in (os.path.expanduser("~"), *(os.path.dirname(place) for place in walls.writable[:1])):
         if any(os.path.commonpath((place, writable)) == writable for writable in walls.writable):
             continue
         with suppress(OSError):
@@ -94,23 +164,24 @@ def _outside(walls: Walls) -> str:
     return ""
 
 
-def _judged(code: int, said: str, outside: str, walls: Walls) -> str:
-    inside = os.path.join(walls.temporary, "trial")
-    if code != 0 or not os.path.exists(inside):
+def _judged(code: int, said: str, could: set[str], walls: Walls) -> str:
+    wanted = {"started"} if walls.only_looks else {"started", "inside"}
+    if code != 0 or not wanted <= could:
         return f"it does not start here ({' '.join(said.split())[:200] or f'exit code {code}'})"
-    os.unlink(inside)
-    if outside and os.path.exists(outside):
-        return "it lets commands write outside"
-    devices, _, socket = said.strip().partition("\n")
-    if sys.platform == "linux" and not walls.network and devices not in ("0", "1") and socket:
-        return "it does not keep commands from the network"
-    return ""
+    refused = {"outside"}
+    if walls.only_looks:
+        refused |= {"inside", "modes", "signals"} | ({"shared"} if sys.platform == "linux" else set())
+    if not walls.network:
+        refused.add("sockets")
+    return next((_WORDS[name] for name in _WORDS if name in refused & could), "")
 
 
-async def _run(argv: Sequence[str]) -> tuple[int, str]:
+def _run(
+    argv: Sequence[str], confinement: Confinement | None = None, added: Mapping[str, str] | None = None
+) -> tuple[int, str]:
     try:
-        with anyio.fail_after(TRIAL_S):
-            done = await anyio.run_process([*argv], check=False)
-    except (OSError, TimeoutError) as error:
-        return 127, str(error) or "it took too long"
-    return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
+        return run_confined(argv, {**os.environ, **(added or {})}, confinement, TRIAL_S)
+    except subprocess.TimeoutExpired:
+        return 127, TOO_SLOW
+    except (OSError, subprocess.SubprocessError) as error:
+        return 127, str(error) or type(error).__name__

@@ -1,10 +1,11 @@
-"""Greps and globs on this machine: with ripgrep, or without it by the rules of `environments.search`."""
+"""Grep and glob on this machine, with ripgrep, or without it by the rules of `environments.search`."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar, TypeVarTuple
@@ -16,33 +17,39 @@ from agent_ls.environments.base import GrepOptions, GrepResult
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import demand_regular, read_file
+from agent_ls.environments.local.processes.ending import running
+from agent_ls.environments.timed_search import run_timed
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
 class LocalSearch:
-    """Searches on this machine; paths are absolute, `asked` is how the caller spelled them."""
+    """Searches on this machine; paths are absolute, `asked` is the caller's spelling."""
 
     def __init__(self, root: str, program: str | None = None) -> None:
-        """`root` is the working directory. `program` is the ripgrep to use, "" for none; None looks for one."""
+        """Create the search. `root` is the working directory.
+
+        `program` is the ripgrep to use, "" to search without it; None finds one.
+        """
         self._root = slashed(root)
         self._program = program
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.demand_passable(pattern)
         path = slashed(path)
-        passes = search.path_filter(options.glob_filter)
+        passes = search.file_filter(options)
         await _in_thread(_demand_path, path, asked)
         program = await self._ripgrep()
         if not program:
             regex = search.compile_pattern(pattern, options)
-            return await _in_thread(self._grep_without, regex, path, options, passes)
+            where = (self._root, path, options)
+            return await run_timed(pattern, options, _grep_without, regex, *where)
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
         findings = await self._grep(arguments, pattern, path, options, passes)
         if findings.is_full:
-            # Which matches come first is chance unless ripgrep sorts, for which it gives up its threads. So it is
-            # asked to only where it will be stopped soon.
+            # The order of matches is random unless ripgrep sorts, which makes it single-threaded. So it sorts
+            # only if it will be stopped soon.
             arguments.insert(1, "--sort=path")
             return (await self._grep(arguments, pattern, path, options, passes)).result()
         findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))
@@ -58,7 +65,7 @@ class LocalSearch:
     ) -> search.Findings:
         findings = search.Findings(options)
         parser = ripgrep.JsonParser(self._root)
-        async with ripgrep.running(arguments, self._root) as process:
+        async with running(arguments, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
                 for lines in parser.feed(chunk):
@@ -68,20 +75,6 @@ class LocalSearch:
                         return findings
             await ripgrep.demand_good_pattern(process, pattern)
         return findings
-
-    def _grep_without(
-        self, regex: re.Pattern[str], path: str, options: GrepOptions, passes: Callable[[str, str], bool]
-    ) -> GrepResult:
-        findings = search.Findings(options)
-        disk = _DiskTree()
-        for file in _files_below(path, self._root):
-            from_thread.check_cancelled()
-            shown = search.shown_path(file, self._root)
-            if not passes(shown, search.shown_path(file, path)):
-                continue
-            if not all(map(findings.add, search.grep_text(shown, disk.bytes(file), regex, options))):
-                break
-        return findings.result()
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
         path = slashed(path)
@@ -95,12 +88,12 @@ class LocalSearch:
 
     async def _list(self, program: str, folder: str) -> Iterable[str]:
         arguments = [program, "--files", "--null", *ripgrep.WALK_OPTIONS, "--", folder]
-        async with ripgrep.running(arguments, self._root) as process:
+        async with running(arguments, self._root) as process:
             listing = await ripgrep.whole(process.stdout)
         return map(os.fsdecode, listing.split(b"\0")[:-1])
 
     async def files(self, limit: int) -> Sequence[str]:
-        """Files of the working directory that are not ignored, relative to it; at most `limit`, in no order."""
+        """Return at most `limit` files of the working directory that are not ignored, relative to it, unordered."""
         await _in_thread(_demand_folder, self._root, self._root)
         program = await self._ripgrep()
         if program:
@@ -111,7 +104,7 @@ class LocalSearch:
         arguments = [program, "--files", "--null", *ripgrep.WALK_OPTIONS, "--", self._root]
         names: list[bytes] = []
         rest = b""
-        async with ripgrep.running(arguments, self._root) as process:
+        async with running(arguments, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
                 *whole, rest = (rest + chunk).split(b"\0")
@@ -139,17 +132,40 @@ class LocalSearch:
 
     async def _ripgrep(self) -> str:
         if self._program is None:
-            self._program = await ripgrep.newest(await _in_thread(ripgrep.candidates))
+            self._program = await _in_thread(_find_ripgrep)
         return self._program
 
 
+def _find_ripgrep() -> str:
+    return ripgrep.newest(ripgrep.candidates())
+
+
+def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOptions) -> GrepResult:
+    """Search without ripgrep, in a thread or a separate process."""
+    findings = search.Findings(options)
+    passes = search.file_filter(options)
+    disk = _DiskTree()
+    for file in _files_below(path, root):
+        with suppress(RuntimeError):  # when run in a separate process
+            from_thread.check_cancelled()
+        shown = search.shown_path(file, root)
+        if not passes(shown, search.shown_path(file, path)):
+            continue
+        if not all(map(findings.add, search.grep_text(shown, disk.bytes(file), regex, options))):
+            break
+    return findings.result()
+
+
 def slashed(path: str) -> str:
-    """On Windows with the slashes that `environments.search` works with, and that the system takes as well."""
+    """Return the path with slashes, as `environments.search` needs it; Windows accepts these too."""
     return path.replace("\\", "/") if os.name == "nt" else path
 
 
 def _without_drive(pattern: str, folder: str) -> str:
-    """`C:/folder/*.py` is no absolute pattern to `environments.search`: as one below the folder, or as one that is."""
+    """Convert `C:/folder/*.py` to a pattern below the folder, or to one that starts with a slash.
+
+    `environments.search` does not recognise a drive as the start of an absolute pattern.
+    """
     if not os.path.splitdrive(pattern)[0]:
         return pattern
     return search.shown_path(pattern, folder) if search.is_below(pattern, folder) else f"/{pattern}"
@@ -157,7 +173,7 @@ def _without_drive(pattern: str, folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _DiskTree:
-    """The file system as search.walk wants it."""
+    """The file system for search.walk."""
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
         try:
@@ -188,14 +204,14 @@ def _mtime_ns(path: str) -> int:
     try:
         return os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
-        return 0  # removed since
+        return 0  # removed since it was listed
 
 
 def _demand_path(path: str, asked: str) -> None:
     if not os.path.exists(path):
         raise PathNotFoundError(asked)
     if not os.path.isdir(path):
-        demand_regular(os.stat(path), asked)  # ripgrep would wait for ever for someone to write to a pipe
+        demand_regular(os.stat(path), asked)  # ripgrep would wait forever for a writer of a pipe
 
 
 def _demand_folder(path: str, asked: str) -> None:

@@ -1,7 +1,7 @@
-"""The single steps of a commit on files of this machine, and what undoes each. All of them block.
+"""The single steps of a commit on files of this machine, and their undo actions. All of them block.
 
-What is undone is what was done here: a file that somebody else has changed since is left as he made it, and the step
-that was to undo ours raises OSError.
+Only own changes are undone: if another program has changed a file since, it stays as it is, and the undo
+action raises OSError.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def name_beside(path: str) -> str:
 
 
 def temporary_prefix(pid: int) -> str:
-    """How the names of files begin that this process puts beside others for a moment."""
+    """Return the name prefix of this process's temporary files."""
     return f".agent-ls-{pid}-"
 
 
 def write_new(path: str, content: bytes, mode: int | None, like: str | None) -> None:
-    """A file that must not exist yet, on disk when this returns; owner and attributes as of the file `like`."""
-    created_mode = 0o666 if mode is None else 0o600  # private until it has the bits that it is to have
+    """Create a file and sync it to disk; its owner and attributes are those of the file `like`."""
+    created_mode = 0o666 if mode is None else 0o600  # private until its permission bits are set
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, created_mode)
     with open(descriptor, "wb") as file:
         file.write(content)
@@ -45,7 +45,7 @@ def write_new(path: str, content: bytes, mode: int | None, like: str | None) -> 
 
 
 def copy_attributes(source: str, path: str) -> None:
-    """Owner, ACL and extended attributes as far as the system lets us (SEMANTICS 9.4), but not the times."""
+    """Copy owner, ACL and extended attributes as far as the system allows; times are not copied."""
     facts = os.stat(source)
     with suppress(OSError, AttributeError):
         os.chown(path, facts.st_uid, facts.st_gid)
@@ -56,7 +56,7 @@ def copy_attributes(source: str, path: str) -> None:
 
 @contextmanager
 def opened_in_place(path: str, expected: bytes, asked: str) -> Iterator[BinaryIO]:
-    """The file, which holds what is expected of it still; never what a link leads to that has taken its place."""
+    """Open a file that still has the expected content; a symbolic link in its place is not followed."""
     with open(os.open(path, os.O_RDWR | _NO_FOLLOW | _BINARY), "rb+") as file:
         if file.read() != expected:
             raise StaleFileError(asked)
@@ -72,15 +72,15 @@ def overwrite(file: BinaryIO, content: bytes) -> None:
 
 
 def content_of(path: str) -> bytes:
-    """Of a file; a link is refused."""
+    """Return the content of a file; a symbolic link is refused."""
     with open(os.open(path, os.O_RDONLY | _NO_FOLLOW | _BINARY), "rb") as file:
         return file.read()
 
 
 def demand_own(path: str, content: bytes) -> None:
-    """What was put there is there still: what somebody else has made of it is not undone."""
+    """Check that a file still has the content written to it. Raises OSError."""
     if content_of(path) != content:
-        raise OSError(errno.EEXIST, "it was changed meanwhile", path)
+        raise OSError(errno.EEXIST, "it was changed at the same time", path)
 
 
 def unlink_own(path: str, content: bytes) -> None:
@@ -89,9 +89,12 @@ def unlink_own(path: str, content: bytes) -> None:
 
 
 def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: str) -> None:
-    """A deleted file as it was; the very same where it was only set aside yet. `link`: where it led, if it was one."""
+    """Restore a deleted file; the same file if it was only renamed so far.
+
+    `link`: its target if it was a link.
+    """
     if os.path.lexists(path):
-        raise OSError(errno.EEXIST, "another file has its name", path)
+        raise OSError(errno.EEXIST, "another file has this name now", path)
     if os.path.lexists(aside):
         os.rename(aside, path)
     elif link:
@@ -115,7 +118,7 @@ def restore(path: str, content: bytes, facts: os.stat_result, put: bytes) -> Non
 def restore_in_place(path: str, content: bytes, facts: os.stat_result) -> None:
     with open(os.open(path, os.O_WRONLY | _NO_FOLLOW | _BINARY), "wb") as file:
         overwrite(file, content)
-    with suppress(OSError):  # only the owner may do this, and he need not be the one who may write
+    with suppress(OSError):  # only the owner may do this, who may differ from the user who can write
         os.chmod(path, stat.S_IMODE(facts.st_mode))
         os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
@@ -131,7 +134,7 @@ def remove_if_empty(folder: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """So that the renames survive a loss of power; not every file system can."""
+    """Sync the folder, so that renames survive a power failure; not every file system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,1 +1,1 @@
-"""Environments around an environment: each refuses or records something and passes on the rest."""
+"""Wrappers around an environment: each refuses or records operations and passes on the rest."""

@@ -1,21 +1,22 @@
-"""An environment that looks where a path leads when it acts, and refuses what the bounds do not allow (X4, X6).
+"""An environment that enforces the path policy when it acts, with symbolic links resolved.
 
-Policy judged the paths of a call before it ran; a folder may have become a link since. Here they are followed once
-more, directly before the inner environment acts, and where that opens a file or a folder of a disk, what it opened is
-looked at as well (environments/opened.py): nothing can change between that look and the use. A search is a program of
-its own: what it found is looked at afterwards.
+The policy judged the paths of a call before it ran, but a folder may have become a link since. So paths are
+resolved again directly before the inner environment acts. If that opens a file or folder on disk, the
+opened file is checked as well (environments/opened.py), which closes the race. A search is a separate
+program, so its results are checked afterwards.
 
-It does not know the bounds. Commands pass but for the folder that they begin in: what they do is for policy, and
-for a sandbox, to judge. `file_exists` and `glob` tell names, no contents.
+Of a command only the working folder is checked: its actions are judged by the policy and limited by a
+sandbox. `file_exists` and `glob` return names, not contents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from os import stat_result
-from os.path import join, normpath, realpath, sep
+from os.path import join, normpath, sep
 from typing import Protocol
 
 from anyio.to_thread import run_sync
@@ -45,37 +46,53 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 class Bounds(Protocol):
-    """Who knows the bounds. Both follow links, so they block: they are called in a thread. Paths are absolute."""
+    """Interface to the path policy.
+
+    Methods resolve links, so they block: call them in a thread. Paths are absolute.
+    """
+
+    def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        """Look at these paths in one go, if each look is slow; within the context what was seen is used."""
+        ...
+
+    def real_path(self, path: str) -> str:
+        """Return the path with links resolved."""
+        ...
+
+    def stat(self, path: str) -> stat_result:
+        """Return the facts of a file. Raises OSError."""
+        ...
 
     def demand_readable(self, path: str) -> str:
-        """Its real path.
+        """Check that a path may be read; return its real path.
 
         Raises:
-            OutsideBoundsError: a person may allow it. AccessDeniedError: never. PathNotFoundError: outside, and
-            nothing is there.
+            OutsideBoundsError: the user may allow it. AccessDeniedError: never allowed. PathNotFoundError:
+            it is outside and does not exist.
         """
         ...
 
     def demand_opened(self, path: str, real: str, facts: stat_result) -> None:
-        """Of what was opened as `path`: its real path, "" when that is not known, and its facts.
+        """Check a file that was opened as `path`; `real` is its real path, "" if unknown.
 
         Raises:
-            AccessDeniedError: it is not what was judged.
+            AccessDeniedError: it is not the file that was judged.
         """
         ...
 
     def demand_landing(self, real: str, call_id: str) -> None:
-        """Of a file, or the folder around it, that is open to be changed.
+        """Check a file, or its folder, that is open for writing.
 
         Raises:
-            AccessDeniedError: this call's change was not judged to land there.
+            AccessDeniedError: this call's change was not judged for this file.
         """
         ...
 
     def demand_writable(self, path: str, call_id: str) -> None:
-        """
+        """Check that a path may be written by this call.
+
         Raises:
-            AccessDeniedError: the path does not lead to where it did when this call's change was judged.
+            AccessDeniedError: the path resolves to another file than when this call's change was judged.
         """
         ...
 
@@ -123,11 +140,11 @@ class BoundedEnvironment(ForwardingEnvironment):
         return await self.inner.glob(pattern, path)
 
     async def _demand_readable(self, path: str) -> str:
-        """Where it leads at this moment."""
+        """Check that a path may be read; return its real path."""
         return await run_sync(self._bounds.demand_readable, self._absolute(path), abandon_on_cancel=True)
 
     def _demand_opened(self, path: str, real: str, facts: stat_result) -> None:
-        # Where the system does not tell what is open, the path is followed once more: a moment is left.
+        # If the system does not report what is open, the path is resolved again; a short race remains.
         self._bounds.demand_opened(self._absolute(path), real, facts)
 
     def _demand_landing(self, call_id: str, real: str, facts: stat_result) -> None:
@@ -139,20 +156,29 @@ class BoundedEnvironment(ForwardingEnvironment):
             self._bounds.demand_writable(path, call_id)
 
     def _not_meant(self, judged: str, paths: Collection[str]) -> set[str]:
-        """What lies below a folder that may be searched, and may not be read all the same; what lies elsewhere."""
+        """Return found paths that must not be reported: secrets in a searched folder, and files outside of it."""
         hidden = set()
-        for path in paths:
-            try:
-                if not _is_below(realpath(self._absolute(path)), judged):
+        with self._bounds.at_once([self._absolute(path) for path in paths]):
+            for path in paths:
+                if self._is_hidden(judged, path):
                     hidden.add(path)
-                self._bounds.demand_readable(self._absolute(path))
-            except SecretFileError:
-                hidden.add(path)
-            except (OutsideBoundsError, PathNotFoundError):
-                continue
-            except AccessDeniedError:
-                hidden.add(path)
         return hidden
+
+    def _is_hidden(self, judged: str, path: str) -> bool:
+        try:
+            real = self._bounds.real_path(self._absolute(path))
+            if not _is_below(real, judged):
+                return True
+            self._bounds.demand_readable(self._absolute(path))
+            with suppress(FileNotFoundError):  # an editor's new file is not on disk yet
+                self._bounds.demand_opened(self._absolute(path), real, self._bounds.stat(real))
+        except SecretFileError:
+            return True
+        except (OutsideBoundsError, PathNotFoundError):
+            return False
+        except AccessDeniedError:
+            return True
+        return False
 
     def _absolute(self, path: str) -> str:
         return normpath(join(self.working_directory(), path))

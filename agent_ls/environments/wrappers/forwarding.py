@@ -1,4 +1,4 @@
-"""An environment that passes everything on to another: the base of every wrapper."""
+"""An environment that forwards everything to another one: the base class of wrappers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent_ls.environments.base import (
 
 
 class ForwardingEnvironment:
-    """Override what the wrapper exists for."""
+    """Forwards all operations; subclasses override some."""
 
     def __init__(self, inner: ExecutionEnvironment) -> None:
         self.inner = inner

@@ -1,6 +1,6 @@
-"""An environment with open files in front of another's: they are read as they stand there, the rest by `inner`.
+"""Base class of environments with open files: these are read as they are open, other files by `inner`.
 
-It does not know what has them open.
+Subclasses know which program has the files open.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class FrontingEnvironment(ForwardingEnvironment):
     @abstractmethod
     def is_in_front(self, path: str) -> bool:
-        """Whether the file is open, and so exists."""
+        """Return whether the file is open, and so exists."""
 
     @abstractmethod
     async def in_front(self, path: str) -> bytes | None:
-        """The file as a reader is to see it; None for one that is not open."""
+        """Return the content of an open file; None if it is not open."""
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         data = await self.in_front(path)

@@ -1,6 +1,6 @@
-"""An environment that says what is done in it: what, how long, and how it ended (000 section 4.4, X4).
+"""An environment that logs each operation, its duration and its result.
 
-What it says names paths and commands, no contents: whose log that goes to must be fit for both.
+Log lines contain paths and commands, but no file contents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 class LoggingEnvironment(ForwardingEnvironment):
-    """`say` gets one line for each act: of reads and writes of files, of commands and of processes."""
+    """Calls `say` with one line for each read and write of a file, each command and each process operation."""
 
     def __init__(self, inner: ExecutionEnvironment, say: Callable[[str], object]) -> None:
         super().__init__(inner)

@@ -1,4 +1,7 @@
-"""An environment that writes no files (000 section 4.4). Commands pass: whether one writes is for policy to judge."""
+"""An environment that refuses to write files.
+
+Commands are forwarded: the policy decides whether one may write.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,17 @@
-"""An environment whose commands run within walls of the system (X4). It does not know what the walls are made of.
+"""An environment whose commands run in a sandbox. It does not know which program enforces it.
 
-A command that fails at them may be run again outside, when the user allows that: an approval of its own.
+A command that fails because of the sandbox may run again without it, if the policy or the user allows that;
+this needs its own approval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os.path import join, normpath
 from typing import Protocol
 
+from anyio import CancelScope
 from anyio.to_thread import run_sync
 
 from agent_ls.environments.base import (
@@ -19,40 +21,77 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
+from agent_ls.environments.walls import Sandbox, exit_code, failed_at, is_confinement_required
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
-Leave = Callable[[str, CommandOptions, str], Awaitable[bool]]
-"""Whether a person lets this command run outside; the last says at what it failed. Must not raise."""
 
-INSIDE = "It ran in a sandbox: {at!r} may come from its walls, not from the command."
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A command as it runs in the sandbox. `only_looks`: with the limits of a read-only command.
+
+    `absent` are names that it must not create.
+    """
+
+    command: str
+    options: CommandOptions
+    sandbox: Sandbox
+    only_looks: bool
+    absent: tuple[str, ...] = ()
+
+
+Leave = Callable[[str, CommandOptions, str, bool], Awaitable[bool]]
+"""Returns whether a command may run again without the sandbox. Must not raise.
+
+Arguments: the command, its options, the message at which it failed, and whether the limits were those of a
+read-only command.
+"""
+
+INSIDE = "It ran in a sandbox: {at!r} may come from the sandbox, not from the command."
 OUTSIDE = "It failed in the sandbox ({at!r}); this is what it did outside, as the user allowed."
+LOOKED = (
+    "It was judged to be read-only, and ran confined: files cannot be written, and there is no "
+    "network. {at!r} may come from the confinement, not from the command."
+)
+AGAIN = "It failed while it was confined to reading ({at!r}); this is what it did without the confinement."
 
 
 class Confinement(Protocol):
-    """The walls. Where they could not be raised commands are what they are: policy asks about each of them."""
+    """Interface to the sandbox.
+
+    If a configured sandbox is not available, the policy asks about each command.
+    """
 
     async def raise_up(self) -> object:
-        """Finds out what the machine can enforce. Must not raise."""
+        """Find out what the machine can enforce, and start the sandbox. Must not raise."""
         ...
 
-    def confined(self, command: str, folder: str) -> str:
-        """The same command within the walls. Blocks: for a thread."""
+    def within(
+        self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
+    ) -> Inside | None:
+        """Return the command for running it in the sandbox; None if it runs unchanged. Blocks: run in a thread.
+
+        Raises:
+            ProcessStartError: it must be confined to reading, and that is not possible.
+        """
         ...
 
-    def exit_code(self, code: int) -> int:
-        """What a confined command's exit code would be without walls."""
+    def is_denied_anyway(self, output: str, folder: str) -> bool:
+        """Return whether denials in a command's output have other causes than the sandbox.
+
+        Blocks: run in a thread.
+        """
         ...
 
-    def failed_at(self, output: str) -> str:
-        """What a failed command says of the walls, "" for nothing."""
+    def settle(self, inside: Inside) -> str:
+        """Rename files that the command must not create; return a sentence about them, or "".
+
+        Call after its end. Blocks.
+        """
         ...
 
     def take_down(self) -> None:
-        """Nothing runs any more. Blocks: for a thread."""
+        """Remove the sandbox after all commands have ended. Blocks: run in a thread."""
         ...
-
-    @property
-    def stand(self) -> bool: ...
 
 
 class SandboxedEnvironment(ForwardingEnvironment):
@@ -60,7 +99,7 @@ class SandboxedEnvironment(ForwardingEnvironment):
         super().__init__(inner)
         self._walls = walls
         self._may_leave = may_leave
-        self._commands: dict[str, str] = {}
+        self._inside: dict[str, tuple[str, Inside]] = {}
 
     async def initialize(self) -> None:
         await self.inner.initialize()
@@ -73,53 +112,67 @@ class SandboxedEnvironment(ForwardingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        if not self._walls.stand:
+        return await self._exec(command, options, on_output, only_looks=is_confinement_required())
+
+    async def _exec(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None, *, only_looks: bool
+    ) -> ExecResult:
+        inside = await self._within(command, options, only_looks=only_looks)
+        if inside is None:
             return await self.inner.exec_command(command, options, on_output)
-        within = await self._within(command, options)
-        result = await self.inner.exec_command(within, _inside(options, command), on_output)
-        result = replace(result, exit_code=self._walls.exit_code(result.exit_code))
-        at = "" if result.exit_code == 0 or result.timed_out else self._walls.failed_at(result.output)
-        if not at:
+        try:
+            result = await self.inner.exec_command(inside.command, inside.options, on_output)
+        finally:
+            with CancelScope(shield=True):
+                note = await run_sync(self._walls.settle, inside)
+        result = _noted(result, note) if note else result
+        result = replace(result, exit_code=exit_code(result.exit_code, inside.sandbox))
+        at = "" if result.exit_code == 0 or result.timed_out else failed_at(result.output, inside.sandbox)
+        if not at or await run_sync(self._walls.is_denied_anyway, result.output, self._folder(options)):
             return result
-        if not await self._may_leave(command, options, at):
-            return _noted(result, INSIDE.format(at=at))
+        if not await self._may_leave(command, options, at, only_looks):
+            return _noted(result, (LOOKED if only_looks else INSIDE).format(at=at))
+        if only_looks:
+            again = await self._exec(command, options, on_output, only_looks=False)
+            return _noted(again, AGAIN.format(at=at))
         again = await self.inner.exec_command(command, options, on_output)
         return _noted(again, OUTSIDE.format(at=at))
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        if not self._walls.stand:
+        inside = await self._within(command, options, only_looks=is_confinement_required())
+        if inside is None:
             return await self.inner.start_process(command, options)
-        within = await self._within(command, options)
-        started = await self.inner.start_process(within, _inside(options, command))
-        self._commands[started.id] = command
+        started = await self.inner.start_process(inside.command, inside.options)
+        self._inside[started.id] = (command, inside)
         return self._as_given(started)
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
         return [self._as_given(process) for process in await self.inner.list_processes()]
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        return self._as_given(await self.inner.wait_process(process_id))
+        return await self._ended(await self.inner.wait_process(process_id))
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        return self._as_given(await self.inner.kill_process(process_id))
+        return await self._ended(await self.inner.kill_process(process_id))
 
-    async def _within(self, command: str, options: CommandOptions) -> str:
-        return await run_sync(self._walls.confined, command, self._folder(options))
+    async def _ended(self, process: ProcessInfo) -> ProcessInfo:
+        if found := self._inside.get(process.id):
+            await run_sync(self._walls.settle, found[1])
+        return self._as_given(process)
+
+    async def _within(self, command: str, options: CommandOptions, *, only_looks: bool) -> Inside | None:
+        folder = self._folder(options)
+        return await run_sync(lambda: self._walls.within(command, options, folder, only_looks=only_looks))
 
     def _folder(self, options: CommandOptions) -> str:
         return normpath(join(self.working_directory(), options.working_dir))
 
     def _as_given(self, process: ProcessInfo) -> ProcessInfo:
-        command = self._commands.get(process.id)
-        if command is None:
+        command, inside = self._inside.get(process.id, (process.command, None))
+        if inside is None:
             return process
-        code = None if process.exit_code is None else self._walls.exit_code(process.exit_code)
+        code = None if process.exit_code is None else exit_code(process.exit_code, inside.sandbox)
         return replace(process, command=command, exit_code=code)
-
-
-def _inside(options: CommandOptions, command: str) -> CommandOptions:
-    """A program without a shell (`argv`) goes inside as the command that says the same: as itself it would stay out."""
-    return replace(options, shown=command, argv=())
 
 
 def _noted(result: ExecResult, note: str) -> ExecResult:

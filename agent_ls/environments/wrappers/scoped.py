@@ -1,7 +1,7 @@
-"""The environment of who is to work in one folder: its paths start there, and only there it changes files (A1).
+"""The environment of an agent that works in one folder: paths are relative to it, and only its files may change.
 
-It narrows what the inner environment allows and never widens it. Commands begin in the folder; what they do is for
-policy to judge, as everywhere.
+It narrows what the inner environment allows and never widens it. Commands start in the folder; as
+everywhere, the policy judges them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 class ScopedEnvironment(ForwardingEnvironment):
-    """`folder` is absolute and lies in the inner working directory."""
+    """Limits an environment to `folder`, which is absolute and inside the inner working directory."""
 
     def __init__(self, inner: ExecutionEnvironment, folder: str) -> None:
         super().__init__(inner)
@@ -82,7 +82,7 @@ class ScopedEnvironment(ForwardingEnvironment):
         return str(rules.normpath(rules.join(self._folder, path)))
 
     def _shown(self, path: str) -> str:
-        """As the inner environment names it, named from this folder where it lies below it."""
+        """Return a path of the inner environment relative to this folder if it is below it, else absolute."""
         rules = self._rules()
         whole = str(rules.normpath(rules.join(self.inner.working_directory(), path)))
         return (

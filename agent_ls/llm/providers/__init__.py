@@ -1,1 +1,1 @@
-"""One folder per wire format. Engines: no socket, no clock, no environment variable."""
+"""One folder per wire format. Pure: no socket, no clock, no environment variable."""

@@ -1,4 +1,4 @@
-"""The codec interface: what each wire format must be able to encode and decode. Nothing here has seen a socket."""
+"""Interface of codecs: how each wire format encodes requests and decodes answers. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from agent_ls.llm.sse import Frame
 from agent_ls.llm.stream import StreamEvent
 
 Thinking: TypeAlias = Literal["none", "budget", "adaptive", "always", "effort", "level"]
-"""How a model is told to reason (FORMATS section 2, "Thinking by model").
+"""How a model is asked to reason.
 
-none: it cannot, or takes no word about it. budget: a number of tokens (older models of Anthropic and Google).
-adaptive: by itself, steered by an effort. always: as adaptive, cannot be switched off. effort: OpenAI's
-`reasoning.effort`. level: Google's `thinkingLevel`.
+none: not at all, or it accepts no parameter. budget: a number of tokens (older models of Anthropic and
+Google). adaptive: by itself, controlled by an effort. always: as adaptive, cannot be disabled. effort:
+OpenAI's `reasoning.effort`. level: Google's `thinkingLevel`.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What a codec must know of a model to write a request that is accepted.
+class ModelCapabilities:
+    """The facts about a model that a codec needs to write a valid request.
 
-    `forces_tools`: it can be told that it must call a tool. `calls_tools`: it can call tools at all; where it cannot
-    and the server is a compatible one, calls are asked for in its text. `efforts` are the levels it is known to take,
-    none listed: not known.
+    `forces_tools`: a tool call can be required. `calls_tools`: it can call tools; otherwise a compatible
+    server's model is asked to write calls as text. `efforts` are the known levels, empty if unknown.
+    `custom_tools`: calls may carry free text instead of JSON (OpenAI's custom tools). `calls_in_parallel`: it
+    may make several calls in one answer; other models refuse the parameter.
     """
 
     max_output_tokens: int
@@ -34,17 +35,19 @@ class ModelFacts:
     forces_tools: bool = True
     efforts: tuple[str, ...] = ()
     calls_tools: bool = True
+    custom_tools: bool = False
+    calls_in_parallel: bool = True
 
 
-class FactsLookup(Protocol):
-    def __call__(self, model: str) -> ModelFacts:
-        """Facts of any model, unknown ones by their family. Must not raise."""
+class CapabilitiesLookup(Protocol):
+    def __call__(self, model: str) -> ModelCapabilities:
+        """Return the facts of any model; for unknown ones, those of their family. Must not raise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One POST. `path` follows the base URL; `headers` hold no credential; `content` is JSON."""
+    """One POST request. `path` follows the base URL; `headers` contain no credential; `content` is JSON."""
 
     path: str
     headers: Mapping[str, str]
@@ -53,8 +56,9 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReplyHead:
-    """Status and headers of an answer. Header names are lower case; `received_at_s` is Unix time (the clock that
-    dates in headers are compared with)."""
+    """Status and headers of a response. Header names are lower case; `received_at_s` is Unix time, to compare
+    with dates in headers.
+    """
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -62,27 +66,27 @@ class ReplyHead:
 
 
 class StreamDecoder(Protocol):
-    """Turns the frames of one answer into events; one is made for each answer."""
+    """Turns the frames of one answer into events. Each answer gets its own decoder."""
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """The events that `frame` completes. After StreamFinish there are none.
+        """Return the events that `frame` completes. After StreamFinish there are none.
 
         Raises:
-            LlmError: the stream holds an error of the provider's, or what is no event.
+            LlmError: the stream reports an error, or has a malformed event.
         """
         ...
 
     def close(self) -> Sequence[StreamEvent]:
-        """The stream is at its end: the events that only the end completes, mostly none.
+        """Return the events that the end of the stream completes, mostly none.
 
         Raises:
-            StreamError: the provider's terminal event never came.
+            StreamError: the provider's terminal event is missing.
         """
         ...
 
 
 class Codec(Protocol):
-    """One wire format, without I/O. All methods are pure."""
+    """One wire format. All methods are pure."""
 
     @property
     def name(self) -> str:
@@ -93,39 +97,41 @@ class Codec(Protocol):
     def default_base_url(self) -> str: ...
 
     def authorization(self, secret: str) -> Mapping[str, str]:
-        """The headers that carry the key."""
+        """Return the headers that carry the key."""
         ...
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        """
+        """Encode a request.
+
         Raises:
-            ConfigurationError: the request holds what this provider cannot take.
+            ConfigurationError: the request contains something that this provider does not accept.
         """
         ...
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
-        """A whole answer of status 2xx.
+        """Decode a complete answer of status 2xx.
 
         Raises:
-            LlmError: the body is an error, or no answer.
+            LlmError: the body is an error, or not an answer.
         """
         ...
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder: ...
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
-        """The error that an answer of another status means, with its Retry-After. Never raises."""
+        """Return the error for an answer of another status, with its Retry-After. Never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """One model of a provider's own list. None: the provider does not tell."""
+    """One model of a provider's own list. None: the provider does not report it. `owner` is its `owned_by`."""
 
     id: str
     display_name: str = ""
     context_window_tokens: int | None = None
     max_output_tokens: int | None = None
+    owner: str = ""
 
 
 @runtime_checkable
@@ -134,20 +140,20 @@ class ListingCodec(Protocol):
 
     @property
     def models_path(self) -> str:
-        """Of the GET, after the base URL."""
+        """The path of the GET request, after the base URL."""
         ...
 
     def models_headers(self) -> Mapping[str, str]: ...
 
     def decode_models(self, body: bytes) -> Sequence[ListedModel]:
-        """Empty for what is no list. Never raises."""
+        """Decode the list; empty for any other body. Never raises."""
         ...
 
 
 @runtime_checkable
 class LearningCodec(Protocol):
-    """A codec that can put a refused request in another way."""
+    """A codec that can encode a refused request differently."""
 
     def learns(self, request: Request, error: LlmError) -> bool:
-        """Whether `request`, encoded again, differs now in what `error` complained of. At most once for a model."""
+        """Return whether `request`, encoded again, avoids the cause of `error`. At most once per model."""
         ...

@@ -1,4 +1,4 @@
-"""The list of models of servers with an API like OpenAI's: `GET /models`, and what some tell besides the name."""
+"""Decode `GET /models` of servers with an OpenAI-like API, including extra fields that some send."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation", "dall-e", "t
 
 
 def listed_models(body: bytes) -> Sequence[ListedModel]:
-    """The models that one can talk to, in the server's order; empty for what is no list."""
+    """Return the chat models, in the server's order; empty for any other body."""
     found = parse_object(body) or {}
     rows = [row for row in (*objects_at(found, "data"), *objects_at(found, "models")) if _id(row)]
     unique = {_id(row): row for row in reversed(rows)}
     kept = [unique[name] for name in dict.fromkeys(map(_id, rows))]
-    return [_listed(row) for row in kept if not any(word in _id(row).lower() for word in _NOT_FOR_CHAT)]
+    return [_decode_model(row) for row in kept if not any(word in _id(row).lower() for word in _NOT_FOR_CHAT)]
 
 
 def _id(row: JsonObject) -> str:
     return text_at(row, "id") or text_at(row, "model") or text_at(row, "name")
 
 
-def _listed(row: JsonObject) -> ListedModel:
+def _decode_model(row: JsonObject) -> ListedModel:
     windows = [int_at(row, key) for key in _WINDOW_KEYS]
     windows.append(int_at(object_at(row, "meta"), "n_ctx"))  # llama.cpp
     top = object_at(row, "top_provider")  # OpenRouter
@@ -41,5 +41,6 @@ def _listed(row: JsonObject) -> ListedModel:
         id=_id(row),
         display_name=text_at(row, "name") or _id(row),
         context_window_tokens=next((size for size in windows if size), None),
+        owner=text_at(row, "owned_by"),
         max_output_tokens=int_at(top, "max_completion_tokens") or int_at(row, "max_completion_tokens"),
     )

@@ -1,4 +1,4 @@
-"""How `provider_options` reach a request: merged over it unchanged (U13), without losing what we need in it."""
+"""Merge `provider_options` into a request body unchanged, without losing the items that we need in it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# Lists that grow by the user's items instead of being replaced: built-in tools stand beside ours, and
-# replay needs what we include.
+# Lists to which the user's items are added: built-in tools are offered next to ours, and sending items back
+# needs our `include`.
 _GROWING = ("tools", "include")
 
 
-def merged(body: JsonObject, options: JsonObject) -> JsonObject:
-    """`body` with `options` over it: objects are merged key by key, lists in `_GROWING` are appended to, all
-    else is replaced."""
+def merge_options(body: JsonObject, options: JsonObject) -> JsonObject:
+    """Return `body` with `options` merged: objects key by key, lists in `_GROWING` are extended, other values
+    replaced.
+    """
     out = dict(body)
     for key, value in options.items():
         ours = out.get(key)
         if isinstance(ours, Mapping) and isinstance(value, Mapping):
-            out[key] = merged(ours, value)
+            out[key] = merge_options(ours, value)
         elif key in _GROWING and isinstance(ours, list) and isinstance(value, list):
             out[key] = [*ours, *(item for item in value if item not in ours)]
         else:
@@ -27,7 +28,7 @@ def merged(body: JsonObject, options: JsonObject) -> JsonObject:
 
 
 def string_list(value: JsonValue) -> list[str]:
-    """The strings of a list option, or a single one; anything else is no string."""
+    """Return the strings of a list option, or a single string as a list; empty for other values."""
     if isinstance(value, str):
         return [value]
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []

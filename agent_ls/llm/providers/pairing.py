@@ -1,4 +1,4 @@
-"""Makes a history one that every provider accepts: each tool call has exactly one result directly after it."""
+"""Make a history valid for every provider: each tool call has exactly one result directly after it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ NO_RESULT = (
 )
 
 
-def paired(messages: Sequence[Message]) -> list[Message]:
-    """`messages` with results in call order right after their calls, missing ones filled in, unknown ones left out.
+def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
+    """Return `messages` with results in call order after their calls; missing ones are added, unknown ones
+    dropped.
 
-    The loop keeps its history so (L16); this is the last guard before a wire, for histories from elsewhere. What
-    stands before an answer and what begins with it do not depend on each other.
+    The loop already keeps its history that way; this protects against histories from other sources. Messages
+    before an answer and messages after it are handled independently.
     """
     out: list[Message] = []
     for assistant, following in _segments(messages):
@@ -30,7 +31,7 @@ def paired(messages: Sequence[Message]) -> list[Message]:
 
 
 def _segments(messages: Sequence[Message]) -> list[tuple[Message | None, list[Message]]]:
-    """Each assistant message with what follows it up to the next one."""
+    """Return each assistant message with the messages that follow it up to the next one."""
     segments: list[tuple[Message | None, list[Message]]] = [(None, [])]
     for message in messages:
         if message.role is Role.ASSISTANT:

@@ -1,4 +1,4 @@
-"""Whether a schema fits the strict subset of OpenAI's APIs; it changes no schema."""
+"""Decide whether a schema fits the strict subset of OpenAI's APIs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# Anything else may be refused in a strict schema, and a refused tool list loses the whole call.
+# Other keywords may be refused in a strict schema, and a refused tool list fails the whole call.
 _KNOWN = {
     "type",
     "properties",
@@ -21,14 +21,16 @@ _KNOWN = {
 
 
 def fits_strict(schema: JsonObject) -> bool:
-    """True when every object closes itself and requires all its properties (FORMATS section 1)."""
+    """Return True if every object forbids additional properties and requires all its properties."""
     return schema.get("type") == "object" and "anyOf" not in schema and _fits(schema)
 
 
 def _fits(schema: JsonValue) -> bool:
     if not isinstance(schema, Mapping) or not set(schema) <= _KNOWN:
         return False
-    if schema.get("type") == "object" and not _is_closed(schema):
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list | tuple) else (kind,)
+    if ("object" in kinds and not _is_closed(schema)) or ("array" in kinds and "items" not in schema):
         return False
     return all(_fits(inner) for inner in _inner(schema))
 
@@ -50,3 +52,73 @@ def _inner(schema: JsonObject) -> list[JsonValue]:
         *(choices if isinstance(choices, list | tuple) else ()),
         *([schema["items"]] if "items" in schema else ()),
     ]
+
+
+def to_strict(schema: JsonObject) -> JsonObject | None:
+    """Return a strict schema for the same arguments, None if there is none.
+
+    Optional properties become required and accept null, which means absent. Limits that the subset does
+    not have (lengths, ranges, patterns, defaults) are left out: arguments are checked against the original schema.
+    """
+    if "anyOf" in schema or schema.get("type") != "object":
+        return None
+    found = _closed(schema, MAX_DEPTH)
+    return found if isinstance(found, dict) and fits_strict(found) else None
+
+
+MAX_DEPTH = 10
+"""Levels that a strict schema may have."""
+
+_LEFT_OUT = {
+    "default",
+    "examples",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+}
+
+
+def _closed(schema: JsonValue, depth: int) -> JsonValue:
+    """Return the schema with closed objects; a part that cannot be closed stays, and does not fit then."""
+    if not isinstance(schema, Mapping) or not depth:
+        return None
+    found = {key: value for key, value in schema.items() if key not in _LEFT_OUT}
+    for key in ("items", "anyOf"):
+        inner = found.get(key)
+        if isinstance(inner, list | tuple):
+            found[key] = [_closed(choice, depth - 1) for choice in inner]
+        elif inner is not None:
+            found[key] = _closed(inner, depth - 1)
+    properties, required = found.get("properties"), found.get("required", [])
+    if isinstance(properties, Mapping) and properties and not found.get("additionalProperties"):
+        needed = required if isinstance(required, list | tuple) else []
+        closed = {name: _closed(value, depth - 1) for name, value in properties.items()}
+        found["properties"] = {
+            name: value if name in needed else _or_null(value) for name, value in closed.items()
+        }
+        found |= {"required": list(properties), "additionalProperties": False}
+    return found
+
+
+def _or_null(schema: JsonValue) -> JsonValue:
+    if not isinstance(schema, Mapping):
+        return schema
+    kind, choices, values = schema.get("type"), schema.get("anyOf"), schema.get("enum")
+    found = dict(schema)
+    if isinstance(choices, list | tuple):
+        return found if {"type": "null"} in choices else {**found, "anyOf": [*choices, {"type": "null"}]}
+    if kind is not None:
+        kinds = list(kind) if isinstance(kind, list | tuple) else [kind]
+        found["type"] = kinds if "null" in kinds else [*kinds, "null"]
+    if isinstance(values, list | tuple):
+        found["enum"] = list(values) if None in values else [*values, None]
+    return found

@@ -1,4 +1,4 @@
-"""JSON of a wire, read without trust and written without fault: wrong types read as absent, surrogates mended."""
+"""Read and write JSON of a wire: values of wrong types count as absent, and surrogates are repaired."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 _EMPTY: JsonObject = {}
 
 
-# Lone surrogates can only come from escapes, and nearly no event holds one: looking for them first is cheap.
+# Lone surrogates can only come from escapes, and few events have any, so a search for them is cheap.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_object(text: str | bytes) -> JsonObject | None:
-    """The JSON object in `text`, its surrogates mended; None when `text` holds anything else."""
-    return _parsed(text, unmended="")
+    """Parse a JSON object and repair its surrogates; None if `text` is anything else."""
+    return _parse(text, unmended="")
 
 
 def parse_event(text: str, unmended: str = "delta") -> JsonObject | None:
-    """As parse_object, but one member is as it came: a surrogate pair may be cut between two of them (PieceJoiner)."""
-    return _parsed(text, unmended=unmended)
+    """Parse an event, leaving the member `unmended` unrepaired: a surrogate pair may be split between two events."""
+    return _parse(text, unmended=unmended)
 
 
-def _parsed(text: str | bytes, unmended: str) -> JsonObject | None:
+def _parse(text: str | bytes, unmended: str) -> JsonObject | None:
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig", "replace")
     try:
-        value = from_json(text)  # several times as fast as the next one, and refuses lone surrogates
+        value = from_json(text)  # several times faster than json.loads, and refuses lone surrogates
     except ValueError:
-        return _mended(text, unmended)
+        return _parse_with_repair(text, unmended)
     return value if isinstance(value, dict) else None
 
 
-def _mended(text: str, unmended: str) -> JsonObject | None:
+def _parse_with_repair(text: str, unmended: str) -> JsonObject | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):  # RecursionError: "[[[[..." from a hostile server
@@ -47,41 +47,43 @@ def _mended(text: str, unmended: str) -> JsonObject | None:
         return None
     if not _SURROGATE.search(text):
         return value
-    return {valid_text(key): item if key == unmended else mended(item) for key, item in value.items()}
+    return {valid_text(key): item if key == unmended else repair_value(item) for key, item in value.items()}
 
 
-def mended_object(value: JsonObject) -> JsonObject:
-    return {valid_text(key): mended(item) for key, item in value.items()}
+def repair_object(value: JsonObject) -> JsonObject:
+    return {valid_text(key): repair_value(item) for key, item in value.items()}
 
 
-def mended(value: JsonValue) -> JsonValue:
-    """`value` with valid_text applied to every string in it."""
+def repair_value(value: JsonValue) -> JsonValue:
+    """Apply valid_text to every string in `value`."""
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, Mapping):
-        return mended_object(value)
-    return [mended(item) for item in value] if isinstance(value, list) else value
+        return repair_object(value)
+    return [repair_value(item) for item in value] if isinstance(value, list) else value
 
 
 def arguments_object(arguments: str) -> JsonObject:
-    """A tool call's arguments as the object that a history must hold; `{}` for what is no object (the model has
-    been told so in the call's result)."""
+    """Return a tool call's arguments as an object; `{}` if they are not one, which the call's result says."""
     return parse_object(arguments) or _EMPTY
 
 
 def json_text(value: JsonValue) -> str:
-    """JSON as models write it: blanks after separators, no escapes."""
+    """Write JSON as models do: blanks after separators, no escapes."""
     return valid_text(json.dumps(value, ensure_ascii=False))
 
 
 def encode_json(value: JsonValue) -> bytes:
-    """UTF-8. Lone surrogates become U+FFFD: every provider refuses them, and file contents may hold them."""
+    """Encode as UTF-8. Lone surrogates, which file contents may contain, become U+FFFD, because providers
+    refuse them.
+    """
     return valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
-    """As encode_json, with one more member: a list `name` of items that are encoded already. The body may have that
-    member itself, and then keeps it."""
+    """Encode the body, with the already encoded `items` as an additional list `name`, unless the body has
+    that member.
+    """
     encoded = encode_json(body)
     if name in body:
         return encoded
@@ -90,7 +92,7 @@ def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
 
 
 def valid_text(text: str) -> str:
-    """`text` with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
+    """Join surrogate pairs, and replace lone surrogates by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -99,7 +101,7 @@ def valid_text(text: str) -> str:
 
 
 def object_at(value: JsonObject, *path: str) -> JsonObject:
-    """The object at `path`, empty when there is none."""
+    """Return the object at `path`, empty if there is none."""
     found: JsonValue = value
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -107,13 +109,13 @@ def object_at(value: JsonObject, *path: str) -> JsonObject:
 
 
 def text_at(value: JsonObject, key: str) -> str:
-    """The string at `key`, "" when there is none."""
+    """Return the string at `key`, "" if there is none."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
 def int_at(value: JsonObject, key: str) -> int | None:
-    """The number at `key`, None when there is none."""
+    """Return the number at `key`, None if there is none."""
     found = value.get(key)
     if isinstance(found, float):
         return int(found) if isfinite(found) else None
@@ -121,22 +123,22 @@ def int_at(value: JsonObject, key: str) -> int | None:
 
 
 def objects_at(value: JsonObject, key: str) -> Iterator[JsonObject]:
-    """The objects of the list at `key`; other items are skipped."""
+    """Yield the objects of the list at `key`; other items are skipped."""
     found = value.get(key)
     if isinstance(found, list):
         yield from (item for item in found if isinstance(item, dict))
 
 
 class PieceJoiner:
-    """Joins pieces of text; a surrogate pair cut between two pieces is held back until it is whole."""
+    """Joins pieces of text; half a surrogate pair is held back until the next piece completes it."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._held = ""
 
     def add(self, piece: str) -> str:
-        """What can be shown now."""
-        if not self._held and piece.isascii():  # nearly always: no surrogates, nothing to mend
+        """Add a piece, and return the text that is complete now."""
+        if not self._held and piece.isascii():  # nearly always: no surrogates to repair
             if piece:
                 self._pieces.append(piece)
             return piece
@@ -149,5 +151,5 @@ class PieceJoiner:
 
     @property
     def text(self) -> str:
-        """All that was shown, joined."""
+        """All returned text, joined."""
         return "".join(self._pieces)

@@ -1,1 +1,1 @@
-"""What a command line would do, as far as its grammar tells."""
+"""Analysis of command lines: what a line would do, as far as its syntax shows."""

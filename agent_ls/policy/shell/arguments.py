@@ -1,4 +1,4 @@
-"""ENGINE: which places an argument of a command may name, however it is attached to an option."""
+"""Pure: find the paths that an argument of a command may name, however the path is attached to an option."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from os import path as ospath
 HARMLESS_PLACES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom".split()
 )
+WRITABLE_PLACES = frozenset(("/dev/null", "/dev/zero", "/dev/full", "/dev/tty"))
+"""Excludes /dev/stdout and similar names: opening them opens the file that the descriptor refers to."""
 MAX_PATH_CHARS = 4096
 
 _ONE_LETTER = ("I", "L", "D", "W")
-"""Of these, all that follows is the value: compilers take them so."""
+"""Options whose value is the rest of the word, as compilers use them."""
 _STARTS = re.compile(r"/|\.\.|~")
 _VALUE = re.compile(r"(?<=[=:@,])(?=/|\.\.|~)")
 _DOTS_BY_PATTERN = re.compile(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
 
 
 def candidates(argument: str) -> Iterator[str]:
-    """What of it may be a path, most of all where it would lead out of a folder. Addresses of the net are none."""
-    if len(argument) > MAX_PATH_CHARS or "\n" in argument or "\0" in argument:
+    """Yield the parts of an argument that may be a path, especially those that lead out of a folder.
+
+    A URL is a path too, because a folder may be called `http:`; its parts are not.
+    """
+    if len(argument) > MAX_PATH_CHARS or "\0" in argument:
         return
-    text = argument
-    if "://" in text:
-        if not text.startswith("file://"):
-            return
-        text = text.removeprefix("file://")
+    text = argument.removeprefix("file://")
+    if "\n" in text or "://" in text:
+        yield text if not text.startswith("-") else text.partition("=")[2] or text[2:]
+        return
     if not text.startswith("-"):
         yield text
         if "=" in text:
@@ -43,7 +47,7 @@ def candidates(argument: str) -> Iterator[str]:
 
 
 def may_climb(pattern: str) -> bool:
-    """Whether a pattern such as `.*` may stand for `..`."""
+    """Return whether a pattern such as `.*` may match `..`."""
     return any(
         part.startswith(".") and part not in (".", "..") and any(c in part for c in "*?[")
         for part in pattern.split("/")
@@ -51,9 +55,9 @@ def may_climb(pattern: str) -> bool:
 
 
 def absolute(text: str, folder: str, home: str) -> str:
-    """As the shell in `folder` would take it; a pattern stands as it is written."""
+    """Return the absolute path of `text` for a shell in `folder`; patterns are not expanded."""
     if text == "~" or text.startswith("~/"):
         text = home + text[1:]
     elif text.startswith("~"):
-        text = f"/home/{text[1:]}"  # another user's: outside in any case
+        text = f"/home/{text[1:]}"  # another user's home: outside the workspace in any case
     return ospath.normpath(ospath.join(folder, text)) if text else folder

@@ -1,4 +1,4 @@
-"""ENGINE: what is asked about in every mode, and what is refused in every one: tables over a command's words (X7)."""
+"""Pure: tables of commands that need approval in every mode, and of commands that are refused in every mode."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from importlib.resources import files
 from os import path as ospath
 
-from agent_ls.policy.shell import git
+from agent_ls.policy.shell import git, sed
 
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(
     files("agent_ls.policy.shell").joinpath("dangers.toml").read_text("utf-8")
 )
-_RIGHTS = "it gains or gives rights"
+_RIGHTS = "Gains or gives rights"
 _WHY = {name: why for why, names in _TABLES["names"].items() for name in names.split()}
 _VERBS = {name: verbs.split() for name, verbs in _TABLES["verbs"].items()}
 _RUNNING_OPTIONS = {name: options.split() for name, options in _TABLES["running_options"].items()}
@@ -36,29 +36,32 @@ _ONTO_DEVICES = frozenset("wipefs blkdiscard shred tee cp mv".split())
 
 
 def danger(argv: Sequence[str]) -> str:
-    """Why this one is asked about whatever the mode, "" when nothing of the tables is in it."""
+    """Return why this command needs approval in every mode, "" if no table lists it."""
     name, arguments = argv[0], argv[1:]
     if why := _WHY.get(name):
-        return f"{why}: {name}"
+        return f"{why} ({name})."
     if name.startswith("mkfs"):
-        return f"it works on disks: {name}"
+        return f"Works on disks ({name})."
     for option in _RUNNING_OPTIONS.get(name, ()):
         if any(_is_option(argument, option) for argument in arguments):
-            return f"{name} {option} runs a program"
+            return f"{name} {option} runs a program that the option names."
     verb = next((a for a in arguments if not a.startswith("-")), "")
     if verb and verb in _VERBS.get(name, ()):
-        return f"others see what it does, or it changes what is not in the folder: {name} {verb}"
+        return f"Acts on things that are not in this folder ({name} {verb})."
     check = _CHECKS.get(name)
     return check(arguments) if check else ""
 
 
 def refusal(argv: Sequence[str], places: Callable[[str], Iterable[str]], home: str) -> str:
-    """Why this one is never run: it would wipe a root or a disk (X7). `places`: where a word may lead."""
+    """Return why this command is never run, because it would wipe a root folder or a disk; "" otherwise.
+
+    `places` returns the paths that a word may refer to.
+    """
     name, arguments = argv[0], argv[1:]
     operands = [a for a in arguments if not a.startswith("-")]
     for operand in operands if _wipes(name, arguments) else ():
         if any(_holds_everything(place, home) for place in places(operand)):
-            return f"{name} {operand} would destroy more than a project"
+            return f"{name} {operand} would destroy more than this project"
     targets = [a.removeprefix("of=") for a in arguments if a.startswith("of=")] if name == "dd" else []
     if name.startswith("mkfs") or name in _ONTO_DEVICES:
         targets += operands
@@ -69,7 +72,7 @@ def refusal(argv: Sequence[str], places: Callable[[str], Iterable[str]], home: s
 
 
 def is_known(name: str) -> bool:
-    """Whether the tables hold this name, wherever its program lies."""
+    """Return whether the tables contain this name, whatever folder its program is in."""
     return name in _WHY
 
 
@@ -90,7 +93,8 @@ def _wipes(name: str, arguments: Sequence[str]) -> bool:
 
 
 def _holds_everything(place: str, home: str) -> bool:
-    """The place itself or, by a pattern, all that lies in it."""
+    """Return whether the path is a system folder or contains the home, or is a pattern for everything in
+    such a folder."""
     folder, name = ospath.split(place)
     if any(c in name for c in "*?[") and any(fnmatchcase(usual, name) for usual in ("etc", ".config", "usr")):
         place = folder
@@ -99,7 +103,8 @@ def _holds_everything(place: str, home: str) -> bool:
 
 
 def _is_option(argument: str, option: str) -> bool:
-    """Also as `--option=value`, and cut short as far as a program takes that."""
+    """Return whether `argument` is `option`, also as `--option=value`, or abbreviated as far as programs
+    accept it."""
     if option == "+":
         return argument.startswith("+")
     given = argument.partition("=")[0]
@@ -112,28 +117,38 @@ def _is_option(argument: str, option: str) -> bool:
 
 def _find(arguments: Sequence[str]) -> str:
     if "-delete" in arguments:
-        return "find -delete deletes"
+        return "Deletes files (find -delete)."
     writers = [a for a in arguments if a.startswith(("-fprint", "-fls"))]
-    return f"find {writers[0]} overwrites a file" if writers else ""
+    return f"find {writers[0]} overwrites a file." if writers else ""
 
 
 def _ps(arguments: Sequence[str]) -> str:
     shows = any((not a.startswith("-") and "e" in a) or a.startswith("-E") for a in arguments)
-    return "it shows the variables of other processes: ps e" if shows else ""
+    return "Shows the variables of other processes (ps e)." if shows else ""
 
 
-_SED_REPLACE = re.compile(r"s([/|#,:])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIi0-9]*p?")
-_SED_RUNS = re.compile(r"(^|[;{}\n]|\d|\$|/)\s*[ewWrR]\b|/[gIi0-9p]*[ew]")
+_IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)
 
 
 def _sed(arguments: Sequence[str]) -> str:
-    script = next((a for a in arguments if not a.startswith("-")), "")
-    if _SED_RUNS.search(script) and not _SED_REPLACE.fullmatch(script):
-        return "its sed script may write files or run commands"
-    return ""
+    """Judge sed without `-i`: editing the given files is an ordinary change; writing other files is a
+    danger."""
+    printing = [_IN_PLACE.sub(r"-\1", word) for word in arguments if not word.startswith("--in-place")]
+    if sed.only_prints([word for word in printing if word != "-"]):
+        return ""
+    return "The script of sed may write other files or run commands."
+
+
+def _tar(arguments: Sequence[str]) -> str:
+    """Options may be combined in one word, and the first word needs no dash."""
+    bundles = [
+        word for at, word in enumerate(arguments) if re.match(r"-[^-]", word) or (at == 0 and word[:1] != "-")
+    ]
+    found = next((word for word in bundles if set("IF") & set(word)), "")
+    return f"tar {found} runs a program." if found else ""
 
 
 _CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
-    "git": git.danger, "find": _find, "sed": _sed, "ps": _ps,
+    "git": git.danger, "find": _find, "sed": _sed, "ps": _ps, "tar": _tar,
 }  # fmt: skip
 NAMES = frozenset((*_WHY, *_VERBS, *_RUNNING_OPTIONS, *_CHECKS))

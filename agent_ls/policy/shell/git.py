@@ -1,4 +1,4 @@
-"""ENGINE: what git's subcommands can lose, send away or run, as tables over their words."""
+"""Pure: tables of git subcommands and options that can lose work, send data away, or run programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HARMLESS = frozenset(
     "stripspace switch symbolic-ref tag unpack-objects update-index var verify-commit verify-tag version "
     "whatchanged worktree write-tree".split()
 )
-"""Subcommands of git itself that do no harm but for what stands below. Any other name may be an alias."""
+"""Subcommands of git that do no harm, except with the options listed below. Any other name may be an alias."""
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "switch": ("-f", "--force", "--discard-changes", "-C", "--force-create"),
@@ -33,7 +33,14 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "notes": ("remove", "prune"),
     "symbolic-ref": ("-d", "--delete"),
     "pull": ("--rebase", "-r", "--force", "-f"),
-    "fetch": ("--force", "-f"),
+    "fetch": ("--force", "-f", "--update-head-ok", "-u"),
+    "merge": ("--abort", "--quit"),
+    "cherry-pick": ("--abort", "--quit"),
+    "revert": ("--abort", "--quit"),
+    "am": ("--abort", "--quit", "--skip"),
+    "mv": ("-f", "--force"),
+    "read-tree": ("--reset", "-u"),
+    "init": ("--template",),
     "grep": ("-O", "--open-files-in-pager"),
 }
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
@@ -41,45 +48,58 @@ _READING_CONFIG = ("--get", "--list", "-l", "--get-all", "--get-regexp", "get", 
 
 
 def danger(arguments: Sequence[str]) -> str:
-    """Why `git` with these arguments is asked about whatever the mode, "" when nothing of the tables is in it."""
+    """Return why `git` with these arguments needs approval in every mode, "" if no table lists it."""
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
         if rest[0].startswith(("-c", "--config-env", "--exec-path", "--git-dir", "--work-tree", "--bare")):
-            return f"git with {rest[0]} may run what is not in sight"
+            return f"git {rest[0]} can make git run programs."
         rest = rest[2:] if rest[0] == "-C" else rest[1:]
     if not rest:
         return ""
     verb, options = rest[0], rest[1:]
     if verb in _LOSES:
-        return f"git {verb} can drop work, or sends it away"
+        return f"git {verb} can drop work, or sends it to another machine."
     if verb in _RUNS:
-        return f"git {verb} runs what is not in sight"
+        return f"git {verb} can run code that this line does not show."
     if verb not in _HARMLESS:
-        return f"git {verb} is none of git's own: it may be an alias"
+        return f"git {verb} is not a command of git itself: it may be an alias."
     return _by_options(verb, options)
 
 
 def _by_options(verb: str, options: Sequence[str]) -> str:
     if any("::" in option for option in options):
-        return f"git {verb} by a helper program"
-    if verb == "checkout" and options[:1] != ["-b"]:
-        return "git checkout can drop work"
+        return f"git {verb} runs a helper program for this address."
+    if verb == "checkout" and not (options[:1] == ["-b"] and not any(o.startswith("-") for o in options[1:])):
+        return "git checkout can drop work."
     if verb == "commit" and any(_is(o, "--amend") for o in options):
-        return "git commit --amend rewrites history"
-    if verb == "config" and not any(o in _READING_CONFIG for o in options):
-        return "git config can make git run programs"
+        return "git commit --amend rewrites history."
+    if verb == "config" and not _reads_config(options):
+        return "git config can make git run programs."
+    if verb in ("fetch", "pull") and any(
+        "+" in o[:1] or ":" in o for o in options if "//" not in o and "@" not in o
+    ):
+        return f"git {verb} with a refspec can overwrite a branch."
     if verb == "clone":
-        return "it reaches other machines: git clone"
+        return "Connects to other machines (git clone)."
     for option in options:
         if any(_is(option, known) for known in _OPTIONS.get(verb, ()) if known):
-            return f"git {verb} {option} changes what other work hangs on"
+            return f"git {verb} {option} can drop work that others depend on."
         if any(_is(option, known) for known in _RUNNING_OPTIONS):
-            return f"git {verb} {option} runs what is not in sight"
+            return f"git {verb} {option} can run code that this line does not show."
     return ""
 
 
+def _reads_config(options: Sequence[str]) -> bool:
+    names = [option for option in options if not option.startswith("-")]
+    if any(option in _READING_CONFIG for option in options):
+        return True
+    others = [option for option in options if option.startswith("-")]
+    return len(names) == 1 and "." in names[0] and not set(others) - {"--global", "--local", "--system"}
+
+
 def _is(option: str, known: str) -> bool:
-    """Also `--option=value`, a long one cut short as git takes it, and a letter among others."""
+    """Return whether `option` is `known`, also as `--option=value`, an abbreviated long option, or one of
+    several letters."""
     given = option.partition("=")[0]
     if known.startswith("--"):
         return given == known or (len(given) > 3 and given.startswith("--") and known.startswith(given))

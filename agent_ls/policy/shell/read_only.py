@@ -1,4 +1,4 @@
-"""ENGINE: commands that only look, known by each option: what is not in the table is not known to only look."""
+"""Pure: recognize read-only commands by each of their options. Commands that no table lists need approval."""
 
 from __future__ import annotations
 
@@ -11,223 +11,266 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+from agent_ls.policy.shell import awk, sed
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`flags` are letters that take no value, `valued` letters that do; `long` names (those with `=` may have a value).
+    """The options with which a command is read-only.
 
-    `numbers`: `-5` is an option. `is_text`: its operands are no files.
+    `flags` are letters without a value, `valued` letters with one, `apart` letters with a value that is
+    the next word even if more letters follow, `attached` letters with a value in the same word. `long`:
+    long options, those with `=` may have a value. `numbers`: `-5` is an option. `is_text`: operands are
+    not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`:
+    pattern that each operand must match. `config`: project files that decide what the command runs.
+    `needs`: one of these options must be given.
     """
 
     flags: str = ""
     valued: str = ""
+    apart: str = ""
+    attached: str = ""
     long: frozenset[str] = frozenset()
     numbers: bool = False
     is_text: bool = False
+    has_no_harmful_option: bool = False
     max_operands: int = 1_000_000
+    words: str = ""
+    config: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 def _looks(group: str) -> dict[str, Look]:
-    rows = _table()[group]
     return {
         name: Look(
             flags=row.get("flags", ""),
             valued=row.get("valued", ""),
+            apart=row.get("apart", ""),
+            attached=row.get("attached", ""),
             long=frozenset(row.get("long", "").split()),
             numbers=row.get("numbers", False),
             is_text=row.get("text", False),
+            has_no_harmful_option=row.get("harmless", False),
             max_operands=row.get("operands", 1_000_000),
+            words=row.get("words", ""),
+            config=tuple(row.get("config", "").split()),
+            needs=tuple(row.get("needs", "").split()),
         )
-        for name, row in rows.items()
+        for name, row in _table()[group].items()
     }
 
 
 @cache
-def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    return tomllib.loads(files(__package__).joinpath("read_only.toml").read_text())
+def _table() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files(__package__).joinpath("read_only.toml").read_text("utf-8"))
 
 
 LOOKS = _looks("commands")
 _GIT = _looks("git")
+_SUBCOMMANDS = _looks("subcommands")
 
 TEXT_ONLY = frozenset(name for name, look in LOOKS.items() if look.is_text)
-"""Their operands name no files."""
+"""Commands whose operands are not files."""
 
-VERSION_TELLERS = frozenset(
-    "python python3 pip pip3 node npm go gcc g++ clang make cmake git java javac ruby perl php docker kubectl jq rg "
-    "nvim vim emacs bash zsh sed awk grep find tar curl wget openssl sqlite3 psql mysql gh ruff swift".split()
-)
-"""Left out on purpose: cargo, rustc, yarn, pnpm, npx, mvn, gradle, dotnet, poetry, pytest. For these a file of the
-repository may name the program, or the code, that is run before any option is looked at."""
-
-_SCRIPTED = Look(flags="nErsiz")
-
-_SUBCOMMANDS = {
-    name: tuple(tuple(known.split()) for known in text.split(","))
-    for name, text in {
-        "git": "stash list,stash show,worktree list,remote get-url,reflog show,config --list,config --get,config -l,"
-        "submodule status,notes list",
-        "pip": "list,show,freeze,check",
-        "pip3": "list,show,freeze,check",
-        "docker": "ps,images,version",
-    }.items()
-}
-"""Of these subcommands only plain words may follow: no options."""
+_VERSION_WORDS = {name: frozenset(words.split()) for name, words in _table()["versions"].items()}
+"""By program: words that, as the only argument, make it print its version or help and nothing else."""
 
 _FIND_TESTS = frozenset(
     "-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -atime -ctime -newer -empty "
     "-perm -user -group -print -print0 -not -o -a -or -and -prune -regex -iregex -regextype -ls -printf -depth -xdev "
-    "-mount -readable -writable -executable -links -inum -samefile -true -false -quit -H -P -daystart -nouser -nogroup "
-    "! ( ) ,".split()
+    "-mount -readable -writable -executable -links -inum -samefile -true -false -quit -P -daystart -nouser -nogroup "
+    "-newermt -cmin -amin ! ( ) ,".split()
 )
-_SED_PRINT = re.compile(r"(\d+|\$)(,(\d+|\$|\+\d+))?p(;(\d+|\$)(,(\d+|\$|\+\d+))?p)*|/[^/\\]*/p")
-_SED_REPLACE = re.compile(r"s([/|#,:])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIi0-9]*p?")
+_FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
+_OPTIONAL = frozenset(
+    "color colour stat decorate porcelain ignored untracked-files short column abbrev abbrev-ref word-diff pretty "
+    "find-renames ignore-submodules dirty relative hyperlink branches tags remotes hash follow iso-8601 dirstat "
+    "show-stash ahead-behind unified show-origin".split()
+)
+"""Options whose value, if any, is in the same word."""
+_GIT_GLOBAL = frozenset(("--no-pager", "-P", "--no-optional-locks", "-C"))
+_SHORT_LIST = frozenset("cat cd cut echo grep head ls pwd rg tail test true wc :".split())
+_SHORT_LIST_OF_GIT = frozenset("branch diff log show status".split())
+_GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep"))
+_SCRIPT_FIRST = frozenset((*_GREPS, "jq", "sed", "awk", "gawk", "mawk"))
+_SCRIPTED = {
+    "sed": Look(
+        flags="nErsuz",
+        valued="e",
+        long=frozenset(
+            "quiet silent regexp-extended separate unbuffered null-data posix sandbox expression=".split()
+        ),
+    ),
+    **{name: Look(valued="Fv") for name in ("awk", "gawk", "mawk")},
+}
 
 
-def is_read_only(argv: Sequence[str]) -> bool:
-    """`argv` is known to only look. Where it looks is not judged here."""
+def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
+    """Return whether `argv` is known to be read-only; the paths that it reads are judged separately.
+
+    `patterns`: indexes of the words that are file patterns.
+    """
     name, arguments = argv[0], list(argv[1:])
-    if special := _SPECIAL.get(name):
-        return special(arguments)
-    if name in VERSION_TELLERS and arguments in (
-        ["--version"],
-        ["-V"],
-        ["-v"],
-        ["version"],
-        ["-version"],
-        ["--help"],
-    ):
+    places = [at - 1 for at in patterns]
+    if "--" in arguments and not _ends_options(name):
+        return False
+    if _may_become_option(name, arguments, places):
+        return False
+    if len(arguments) == 1 and arguments[0] in _VERSION_WORDS.get(name, ()):
         return True
-    if name in _SUBCOMMANDS and _is_plain_subcommand(name, arguments):
+    if special := _SPECIAL.get(name):
+        return special(arguments, places)
+    verb = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    if verb is not None and _fits(verb, arguments[1:], [at - 1 for at in places]):
         return True
     look = LOOKS.get(name)
-    return look is not None and _fits(look, arguments)
+    return look is not None and _fits(look, arguments, places)
+
+
+def is_on_short_list(argv: Sequence[str]) -> bool:
+    """Return whether a read-only command is so simple that it may run where confinement is not available."""
+    if argv[0] == "git":
+        return len(argv) > 1 and argv[1] in _SHORT_LIST_OF_GIT
+    return argv[0] in _SHORT_LIST
+
+
+def config_names(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the project files that decide what the command runs. It is read-only if none exists."""
+    look = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    return look.config if look else ()
 
 
 def shows_no_content(argv: Sequence[str]) -> bool:
-    """It tells names, sizes or counts: what a link in the folder leads to is not shown."""
-    name, arguments = argv[0], argv[1:]
-    if name in ("grep", "rg"):
-        return any(re.fullmatch(r"-[a-zA-Z]*[lLcq][a-zA-Z]*", a) for a in arguments)
-    return name in ("wc", "ls", "stat", "du", "basename", "dirname", "realpath", "readlink", "echo", "md5sum",
-                    "sha256sum", "sha1sum", "test")  # fmt: skip
+    """Return whether the command prints only names, sizes, counts or checksums, no line of a file."""
+    name = argv[0]
+    if name in _GREPS:
+        return any(_has_flag(name, word, "lcq" if name == "rg" else "lLcq") for word in argv[1:])
+    return name in ("md5sum", "sha256sum", "sha1sum") or tells_names_only(argv)
+
+
+def _has_flag(name: str, word: str, flags: str) -> bool:
+    """Return whether a group of letters has one of these, before a letter whose value is the rest of the word."""
+    before = re.split(f"[{LOOKS[name].valued}]", word[1:], maxsplit=1)[0]
+    return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
+
+
+def tells_names_only(argv: Sequence[str]) -> bool:
+    """Return whether the command prints only names, sizes and times, and reveals nothing about the contents
+    behind a link."""
+    return argv[0] in (
+        "wc",
+        "ls",
+        "stat",
+        "du",
+        "basename",
+        "dirname",
+        "realpath",
+        "readlink",
+        "echo",
+        "test",
+    )
 
 
 def lists_names(argv: Sequence[str]) -> bool:
-    """What it prints are names of files below the folders that it is given."""
+    """Return whether the output consists of names of files below the given folders."""
     name, arguments = argv[0], argv[1:]
     if name == "git":
         return list(arguments[:1]) == ["ls-files"]
-    if name == "rg":
-        return any(a in ("--files", "-l", "--files-with-matches") for a in arguments)
-    return name == "find" and not split_actions(arguments)[1]
+    if name in _GREPS:
+        return any(a in ("--files", "-l", "--files-with-matches", "-rl") for a in arguments)
+    return name in ("find", "fd") and not split_actions(arguments)[1]
+
+
+def lists_null_separated(argv: Sequence[str]) -> bool:
+    """Return whether it prints only names that end with a null character and do not begin with `-`."""
+    return argv[0] == "find" and [*argv][_first_action(argv) :] == ["-print0"]
 
 
 def lists_files_only(argv: Sequence[str]) -> bool:
-    """As `lists_names`, and no links among them."""
-    pairs = pairwise(argv)
-    return argv[0] == "find" and ("-type", "f") in pairs and not {"-L", "-o", "-or", "-follow"} & set(argv)
-
-
-def is_filter(argv: Sequence[str]) -> bool:
-    """It passes on lines of its input, unchanged."""
-    operands = [a for a in argv[1:] if not a.startswith("-")]
-    return (argv[0] in ("sort", "uniq") and not operands) or (
-        argv[0] in ("head", "tail") and all(a.isdigit() for a in operands)
+    """Return whether find reaches its first action with regular files only, not with links."""
+    return (
+        argv[0] == "find"
+        and ("-type", "f") in pairwise(argv[: _first_action(argv)])
+        and not {"-L", "-o", "-or", "-follow", "!", "-not", ","} & set(argv)
     )
 
 
-def pattern_of(argv: Sequence[str]) -> int:
-    """The place of the word that is a pattern or a script and no path, 0 when there is none (or it cannot be told)."""
-    look = LOOKS.get(argv[0]) or (_SCRIPTED if argv[0] == "sed" else None)
-    if argv[0] not in _PATTERN_FIRST or look is None:
-        return 0
+def _first_action(argv: Sequence[str]) -> int:
+    return next((at for at, word in enumerate(argv) if word in _FIND_PRINTS | FIND_ACTIONS), len(argv))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a command by their role, as indexes in its arguments.
+
+    `options` are options and their values, `patterns` the values of `-e`. `after`: the operands that follow `--`.
+    """
+
+    options: frozenset[int]
+    patterns: frozenset[int]
+    operands: tuple[int, ...]
+    after: tuple[int, ...] = ()
+
+
+def words_of(argv: Sequence[str]) -> Words | None:
+    """Return the role of each word of a command; None if it has an option that no table lists."""
+    look = LOOKS.get(argv[0]) or _SCRIPTED.get(argv[0])
+    return _roles(look, argv, 1) if look else None
+
+
+def words_of_git(argv: Sequence[str]) -> tuple[str, Words] | None:
+    """Return the subcommand of git and the roles of the words after it; None if one is not in the tables."""
     at = 1
+    while argv[at : at + 1] and argv[at] in _GIT_GLOBAL:
+        at += 2 if argv[at] == "-C" else 1
+    for count in (2, 1):
+        verb = " ".join(argv[at : at + count])
+        if look := _GIT.get(verb):
+            words = _roles(look, argv, at + count)
+            return (verb, words) if words else None
+    return None
+
+
+def _roles(look: Look, argv: Sequence[str], at: int) -> Words | None:
+    options: set[int] = set()
+    patterns: set[int] = set()
+    operands: list[int] = []
     while at < len(argv):
         word = argv[at]
-        if word.startswith(("-e", "-f", "--regexp", "--file", "--files", "--type-list")):
-            return 0
         if word == "--":
-            return at + 1 if at + 1 < len(argv) else 0
-        if not word.startswith("-"):
-            return at
-        is_bundle = not word.startswith("--") and not word[1:].isdigit()
-        used = _letters(look, word) if is_bundle else 0
-        if used is None or (is_bundle and set(word) & set("ef") - set(look.flags)):
-            return 0
-        at += 1 + used
-    return 0
-
-
-_PATTERN_FIRST = frozenset(("grep", "rg", "jq", "sed"))
-
-
-def _is_plain_subcommand(name: str, arguments: Sequence[str]) -> bool:
-    return any(
-        tuple(arguments[: len(known)]) == known
-        and not any(a.startswith("-") for a in arguments[len(known) :])
-        for known in _SUBCOMMANDS[name]
-    )
-
-
-def _fits(look: Look, arguments: Sequence[str]) -> bool:
-    if look.is_text and not look.flags and not look.valued and not look.long:
-        return True
-    operands, at = 0, 0
-    while at < len(arguments):
-        argument = arguments[at]
-        at += 1
-        if argument == "--":
-            operands += len(arguments) - at
-            break
-        if argument == "-" or not argument.startswith("-"):
-            operands += 1
-        elif argument.startswith("--"):
-            if not _is_long(look, argument):
-                return False
-        elif not (look.numbers and argument[1:].isdigit()):
-            used = _letters(look, argument)
-            if used is None:
-                return False
+            return Words(
+                frozenset(options), frozenset(patterns), tuple(operands), tuple(range(at + 1, len(argv)))
+            )
+        if word == "-" or not word.startswith("-"):
+            operands.append(at)
+        elif look.numbers and word[1:].isdigit():
+            options.add(at)
+        else:
+            is_long = word.startswith("--")
+            used = int(_takes_next(look, word)) if is_long else _letters(look, word)
+            if used is None or (is_long and not _is_long(look, word)):
+                return None
+            options.update(range(at, at + used + 1))
+            if word.startswith(("--regexp", "--expression") if is_long else "-e") or (
+                not is_long and _valued_letter(look, word) == "e"
+            ):
+                patterns.add(at + used)
             at += used
-    return operands <= look.max_operands
+        at += 1
+    return Words(frozenset(options), frozenset(patterns), tuple(operands))
 
 
-def _is_long(look: Look, argument: str) -> bool:
-    name, equals, _ = argument[2:].partition("=")
-    return f"{name}=" in look.long or (name in look.long and not equals)
-
-
-def _letters(look: Look, argument: str) -> int | None:
-    """How many of the following words a bundle of letters takes, None when one is not known."""
-    for at, letter in enumerate(argument[1:], start=1):
-        if letter in look.valued:
-            return 0 if at + 1 < len(argument) else 1
-        if letter not in look.flags:
-            return None
-    return 0
-
-
-def _git(arguments: list[str]) -> bool:
-    while arguments[:1] in (["--no-pager"], ["-P"], ["--no-optional-locks"], ["-C"]):
-        arguments = arguments[2:] if arguments[0] == "-C" else arguments[1:]
-    if not arguments:
-        return True
-    if arguments == ["--version"] or _is_plain_subcommand("git", arguments):
-        return True
-    look = _GIT.get(arguments[0])
-    return look is not None and _fits(look, arguments[1:])
-
-
-def _find(arguments: list[str]) -> bool:
-    tests, _ = split_actions(arguments)
-    return all(a in _FIND_TESTS for a in tests if a.startswith(("-", "!", "(", ")")) and not _is_number(a))
+def scripts_of(argv: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of words that are a pattern or a script, not a path; empty if that is unknown."""
+    words = words_of(argv) if argv[0] in _SCRIPT_FIRST else None
+    if words is None or any(word in ("--files", "--type-list") for word in argv):
+        return frozenset()
+    return words.patterns or frozenset((*words.operands, *words.after)[:1])
 
 
 def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """find's tests, and the commands that it would run."""
+    """Return the tests of find, and the commands that it would run."""
     tests: list[str] = []
     actions: list[list[str]] = []
     at = 0
@@ -242,45 +285,214 @@ def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]
     return tests, actions
 
 
-def _ps(arguments: list[str]) -> bool:
-    """Letters without a dash are options too, and `e` among them shows the variables of every process."""
-    look = LOOKS["ps"]
-    plain = [a for a in arguments if not a.startswith("-")]
-    return all(re.fullmatch(r"[auxfw]+|\d+", a) for a in plain) and _fits(look, arguments)
+def _ends_options(name: str) -> bool:
+    """Return whether `--` ends the options of this program. For `xxd` it is the name of a file to write."""
+    look = LOOKS.get(name)
+    is_harmless = look is not None and (look.has_no_harmful_option or look.is_text)
+    return is_harmless or name in ("git", "rg", "fd", "sort", "sed", "awk", "test", "[")
 
 
-def _is_number(argument: str) -> bool:
-    return argument[1:2].isdigit()
-
-
-def _sed(arguments: list[str]) -> bool:
-    """Prints lines by number, or replaces on the way through: scripts can write files and run commands."""
-    flags = [a for a in arguments if a.startswith("-")]
-    rest = [a for a in arguments if not a.startswith("-")]
-    if not rest or any(flag not in ("-n", "-E", "-r", "--quiet", "-nE", "-En") for flag in flags):
+def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[int]) -> bool:
+    """Return whether a pattern may match a file name that the command treats as an option."""
+    ending = next((at for at, word in enumerate(arguments) if word == "--"), len(arguments))
+    look = LOOKS.get(name)
+    if look is not None and (look.has_no_harmful_option or look.is_text):
         return False
-    return bool(_SED_PRINT.fullmatch(rest[0]) or _SED_REPLACE.fullmatch(rest[0]))
+    return any(_may_be_option(arguments[at]) for at in patterns if at < ending)
 
 
-def _command(arguments: list[str]) -> bool:
+def _may_be_option(pattern: str) -> bool:
+    """Return whether a pattern may match another option.
+
+    `--include=*.py` matches only that option with another value.
+    """
+    return pattern[:1] in "*?[" or (pattern.startswith("-") and not re.match(r"--[\w-]+=", pattern))
+
+
+def _fits(look: Look, arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
+    if look.is_text and not (look.flags or look.valued or look.long or look.words):
+        return True
+    if look.needs and not set(look.needs) & set(arguments):
+        return False
+    is_limited = look.max_operands < 1_000_000
+    operands: list[int] = []
+    at = 0
+    while at < len(arguments):
+        argument = arguments[at]
+        at += 1
+        if argument == "--":
+            operands += range(at, len(arguments))
+            break
+        if argument == "-" or not argument.startswith("-"):
+            operands.append(at - 1)
+        elif operands and is_limited:
+            return False  # xxd, and other programs on macOS, treat options after an operand as operands
+        elif argument.startswith("--"):
+            if not _is_long(look, argument):
+                return False
+            if _takes_next(look, argument) and at < len(arguments):
+                if _may_be_other_option(arguments, at):
+                    return False
+                at += 1
+        elif not (look.numbers and argument[1:].isdigit()):
+            used = _letters(look, argument)
+            if used is None or (used and (at in patterns or _may_be_other_option(arguments, at))):
+                return False
+            at += used
+    if look.words and not all(re.fullmatch(look.words, arguments[place]) for place in operands):
+        return False
+    return len(operands) <= look.max_operands and not (is_limited and set(operands) & set(patterns))
+
+
+def _may_be_other_option(arguments: Sequence[str], at: int) -> bool:
+    """Return whether a word in the position of a value may be an option; versions of programs differ in
+    that."""
+    return at < len(arguments) and bool(re.match(r"-(?!\d+\Z)", arguments[at]))
+
+
+def _is_long(look: Look, argument: str) -> bool:
+    name, equals, _ = argument[2:].partition("=")
+    return f"{name}=" in look.long or (name in look.long and not equals)
+
+
+def _takes_next(look: Look, argument: str) -> bool:
+    """Return whether the next word is the option's value."""
+    name = argument[2:]
+    return f"{name}=" in look.long and name not in look.long and name not in _OPTIONAL
+
+
+def _letters(look: Look, argument: str) -> int | None:
+    """Return how many of the following words a group of letters takes, None if a letter is unknown."""
+    for at, letter in enumerate(argument[1:], start=1):
+        if letter in look.apart:
+            return 1 if len(argument) == 2 else None
+        if letter in look.attached:
+            return 0
+        if letter in look.valued:
+            return 0 if at + 1 < len(argument) else 1
+        if letter not in look.flags:
+            return None
+    return 0
+
+
+def _valued_letter(look: Look, argument: str) -> str:
+    """Return the letter of a group that takes a value, "" for none."""
+    return next((letter for letter in argument[1:] if letter in look.valued), "")
+
+
+# -- commands with special rules
+
+
+def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
+    folders, at = 0, 0
+    while arguments[at : at + 1] and arguments[at] in _GIT_GLOBAL:
+        folders += arguments[at] == "-C"
+        at += 2 if arguments[at] == "-C" else 1
+    if folders > 1 or any(place < at for place in patterns):
+        return False
+    arguments = arguments[at:]
+    if not arguments:
+        return True
+    if any("%G" in word or "%(sig" in word or "%(describe" in word for word in arguments):
+        return False  # these run other programs to check a signature
+    known = next((_GIT[verb] for verb in (" ".join(arguments[:2]), arguments[0]) if verb in _GIT), None)
+    if known is None:
+        return False
+    used = 2 if " ".join(arguments[:2]) in _GIT else 1
+    rest, places = arguments[used:], [place - at - used for place in patterns]
+    if arguments[0] in ("branch", "tag") and _lists_refs(rest):
+        known = Look(**{name: getattr(known, name) for name in ("flags", "valued", "long")})
+    return _fits(known, rest, places)
+
+
+def _lists_refs(arguments: Sequence[str]) -> bool:
+    """Return whether an option makes `git branch` or `git tag` only list, whatever words follow."""
+    return any(
+        word.partition("=")[0]
+        in ("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
+        for word in arguments
+    )
+
+
+def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
+    tests, _ = split_actions(arguments)
+    return all(a in _FIND_TESTS for a in tests if a.startswith(("-", "!", "(", ")")) and not a[1:2].isdigit())
+
+
+def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Letters without a dash are options too, and `e` prints the environment of every process."""
+    plain = [a for a in arguments if not a.startswith("-")]
+    if any("env" in word.lower() for word in arguments):
+        return False
+    return (
+        all(re.fullmatch(r"[auxfw]+|\d+|[a-z,%]+", a) for a in plain)
+        and not any("e" in a and at == 0 for at, a in enumerate(arguments) if not a.startswith("-"))
+        and _fits(LOOKS["ps"], arguments, patterns)
+    )
+
+
+def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """A jq program may read modules and the environment."""
+    is_plain = not any(_JQ_READS.search(word) for word in arguments)
+    program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
+    return is_plain and program not in patterns and _fits(LOOKS["jq"], arguments, patterns)
+
+
+_JQ_READS = re.compile(
+    r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|\$ENV|\$__prog"
+)
+
+
+def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether tar only lists names. A `:` in the file's name refers to a file on another machine."""
+    if not arguments or not re.fullmatch(r"-?[tvzjJ]*t[tvzjJ]*f|--list", arguments[0]) or patterns:
+        return False
+    rest = arguments[1:]
+    return bool(rest) and ":" not in rest[0] and not any(word.startswith("-") for word in rest)
+
+
+def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether unzip only lists (`-l` and similar); otherwise it extracts."""
+    lists = (
+        bool(arguments) and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt)", arguments[0]) is not None
+    )
+    return lists and not patterns and not any(word.startswith("-") for word in arguments[1:])
+
+
+def _gzip(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether gzip leaves the file unchanged: `-l`, `-t`, or `-c`, which writes to the output."""
+    writes_nothing = bool(arguments) and re.fullmatch(r"-d?[cltvk]+|-cd", arguments[0]) is not None
+    keeps = writes_nothing and bool(set(arguments[0]) & set("clt"))
+    return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])
+
+
+def _command(arguments: list[str], patterns: Sequence[int]) -> bool:
     return arguments[:1] in (["-v"], ["-V"])
 
 
-def _printf(arguments: list[str]) -> bool:
-    return arguments[:1] != ["-v"]
+def _printf(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether printf only prints: `%n` and `-v` set a variable, which may be PATH."""
+    if not arguments:
+        return True
+    left = re.sub(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[sdiouxXeEfFgGcbq%]", "", arguments[0])
+    return 0 not in patterns and not arguments[0].startswith("-") and "%" not in left
 
 
-def _cd(arguments: list[str]) -> bool:
-    return True  # where to is judged as a place
+def _test(arguments: list[str], patterns: Sequence[int]) -> bool:
+    return all(
+        word.isdigit() or not re.fullmatch(r"-[vRo]|-eq|-ne|-l[te]|-g[te]", word) for word in arguments
+    )
 
 
-def _set(arguments: list[str]) -> bool:
+def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
     return bool(arguments) and all(
         re.fullmatch(r"[-+][eux]+|[-+]o|[-+][eux]*o|pipefail|errexit|nounset|xtrace", a) for a in arguments
     )
 
 
-_SPECIAL: dict[str, Callable[[list[str]], bool]] = {
-    "git": _git, "find": _find, "sed": _sed, "command": _command, "printf": _printf, "set": _set, "ps": _ps,
-    "cd": _cd,
+_SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
+    "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
+    "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "tar": _tar,
+    "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
+    "test": _test, "[": _test,
 }  # fmt: skip

@@ -1,31 +1,35 @@
-"""ENGINE: commands that show, or copy, what lies in whole folders without naming each file."""
+"""Pure: recognize commands that display or copy the contents of whole folders without naming each file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from agent_ls.policy.shell import read_only
 
 _GREPS = frozenset(("grep", "egrep", "fgrep", "zgrep", "ugrep"))
 _ALWAYS = frozenset("rg ag ack ack-grep tar zip 7z rsync bsdtar cpio".split())
-_WITH_R = frozenset(("cp", "diff", "scp", "mv"))  # mv takes folders as they are
+_WITH_R = frozenset(("cp", "diff", "scp", "mv"))  # mv moves folders without an option
 _OF_GIT = frozenset(("grep", "archive"))
 
 
 def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
-    """Of a command line, and the commands in it as they are understood: whether content of folders comes out of it."""
+    """Return whether a command line displays or copies the contents of folders.
+
+    `commands` are its parsed commands.
+    """
     if any(_reads_folders(argv) for argv in commands):
         return True
     if "xargs" not in command or not any(read_only.lists_names(argv) for argv in commands):
         return False
-    # `find … | xargs head`: what is listed is what the next one reads.
+    # In `find … | xargs head`, the second command reads the files that the first one lists.
     return any(not (read_only.lists_names(argv) or read_only.shows_no_content(argv)) for argv in commands)
 
 
 def _reads_folders(argv: tuple[str, ...]) -> bool:
     name, arguments = argv[0], argv[1:]
-    if name in (*_GREPS, "rg") and read_only.shows_no_content(("grep", *arguments)):
+    if name in (*_GREPS, "rg") and read_only.shows_no_content(argv):
         return False
     if name in _GREPS:
         return _has_letter(arguments, "rR") or _is_recursive(arguments)
@@ -38,6 +42,21 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
         actions = read_only.split_actions(arguments)[1]
         return any(not action or not read_only.shows_no_content(action) for action in actions)
     return name in _ALWAYS and "--files" not in arguments
+
+
+def places_read(argv: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the words that name the files and folders that a search reads, () for the working folder.
+
+    Returns None if that is not known.
+    """
+    if argv[0] == "find":
+        arguments = argv[2:] if argv[1:2] == ("-P",) else argv[1:]
+        return tuple(takewhile(lambda word: not word.startswith(("-", "(", "!")), arguments))
+    words = read_only.words_of(argv) if argv[0] in (*_GREPS, "rg") else None
+    if words is None:
+        return None
+    found = tuple(argv[at] for at in (*words.operands, *words.after))
+    return found if words.patterns or "--files" in argv else found[1:]
 
 
 def _has_letter(arguments: Sequence[str], letters: str) -> bool:

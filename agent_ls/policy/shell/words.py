@@ -1,142 +1,167 @@
-"""ENGINE: one argument of a command line as the shell would see it: quotes removed, expansions named, never guessed."""
+"""Pure: evaluate one word of a command line as the shell would: its text, a pattern for file names, or unknown."""
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Literal, TypeAlias
 
 from tree_sitter import Node
 
-MAX_TEXTS = 50
-"""A word with more possible values than this counts as computed."""
+from agent_ls.policy.shell.grammar import source_of
 
-PartKind: TypeAlias = Literal["text", "glob", "variable", "computed"]
+WordKind: TypeAlias = Literal["text", "glob", "unknown"]
 
-_ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
-_ESCAPED_IN_QUOTES = re.compile(r'\\(\n|["\\$`])')
-_GLOB = re.compile(r"(?<!\\)[*?\[]")
-_BRACES = re.compile(r"(?<!\\)\{[^{}]*(,|\.\.)[^{}]*\}")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """`value` is the text, the pattern as written, the name of the variable, or the source of what is computed.
-
-    `is_quoted` matters for a variable only: unquoted, its value is split at spaces.
-    """
-
-    kind: PartKind
-    value: str
-    is_quoted: bool = False
+_BARE = re.compile(r"(?:[\w@%+=:,./^~!\]*?\[#-]|\\[^\n])+")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
+_GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
+_SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
+_OTHER_TILDE = re.compile(r"~(?!/|\Z)")
+_PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
+_NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
+_BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
+_REVISION = re.compile(r"[\w./-]*@\{(?:-?\d+|u|upstream|push)\}[\w./^~-]*")
+"""Braces without a comma are ordinary text, as in `stash@{0}`."""
+_SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
+NUMBERS = frozenset("?$#!")
+USUAL = frozenset(("PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "GOPATH", "JAVA_HOME", "LANG"))
+"""Variables of the user's environment, without blanks and patterns. No line sets them and is read-only."""
+"""Special parameters whose value is a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    parts: tuple[Part, ...]
-    source: str
+    """A word. `text` is its value, the pattern (in the syntax of `glob`), or the source of an unknown word.
+
+    `is_single`: it becomes exactly one word. `problem`: an expansion that the shell may evaluate as
+    code.
+    """
+
+    kind: WordKind
+    text: str
+    source: str = ""
+    is_single: bool = True
+    problem: str = ""
 
     @property
-    def text(self) -> str | None:
-        """Its value, None when an expansion decides it."""
-        return "".join(p.value for p in self.parts) if all(p.kind == "text" for p in self.parts) else None
-
-    @property
-    def has_glob(self) -> bool:
-        return any(part.kind == "glob" for part in self.parts)
-
-    def texts(self, variables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-        """All values that it can have, patterns as written; None when they cannot be told."""
-        choices: list[tuple[str, ...]] = []
-        for part in self.parts:
-            if part.kind in ("text", "glob"):
-                choices.append((part.value,))
-                continue
-            known = variables.get(part.value) if part.kind == "variable" else None
-            if known is None or (not part.is_quoted and any(_is_split(value) for value in known)):
-                return None
-            choices.append(known)
-        count = 1
-        for choice in choices:
-            count *= len(choice)
-        return tuple("".join(values) for values in product(*choices)) if count <= MAX_TEXTS else None
+    def may_be_option(self) -> bool:
+        """Return whether the pattern may match a file name that begins with `-`."""
+        return self.kind == "glob" and self.text[:1] in "*?["
 
 
-def literal(text: str) -> Word:
-    return Word((Part("text", text),), text)
+def word_of(node: Node, values: Mapping[str, Word]) -> Word:
+    """Evaluate a word. `values` are the variables whose value is certain; any other is unknown."""
+    return _joined(list(_parts(node, values)), source_of(node))
 
 
-COMPUTED = Word((Part("computed", ""),), "")
-"""A value that nobody can tell."""
+def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
+    """Evaluate a word, expanding `{a,b}` into several."""
+    source = source_of(node)
+    found = _BRACES.search(source)
+    if node.type not in ("concatenation", "word") or not found or source.count("{") != 1:
+        return [word_of(node, values)]
+    before, after = source[: found.start()], source[found.end() :]
+    if not all(_BARE.fullmatch(text) for text in (before, after) if text) or "\\" in source:
+        return [word_of(node, values)]
+    return [_joined(list(_bare(f"{before}{part}{after}")), source) for part in found[1].split(",")]
 
 
-def word_of(node: Node) -> Word:
-    source = _source(node)
-    return Word(tuple(_parts(node)), source)
+def _joined(parts: list[Word], source: str) -> Word:
+    problem = next((part.problem for part in parts if part.problem), "")
+    if problem or any(part.kind == "unknown" for part in parts):
+        return Word("unknown", source, source, all(part.is_single for part in parts), problem)
+    if any(part.kind == "glob" for part in parts):
+        pattern = "".join(part.text if part.kind == "glob" else glob.escape(part.text) for part in parts)
+        return Word("glob", pattern, source)
+    return Word("text", "".join(part.text for part in parts), source)
 
 
-def _parts(node: Node) -> Iterator[Part]:
-    source = _source(node)
+def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
+    source = source_of(node)
     match node.type:
-        case "word" | "number" | "variable_name" | "file_descriptor" | "extglob_pattern":
+        case "word" | "number" | "extglob_pattern" | "test_operator":
             yield from _bare(source)
         case "raw_string":
-            yield Part("text", source[1:-1])
+            yield Word("text", source[1:-1])
         case "string":
-            yield from _quoted(node)
+            yield from _quoted(node, values)
         case "concatenation" | "command_name":
-            yield from _joined(node)
-        case "simple_expansion":
-            yield Part("variable", source[1:])
-        case "expansion":
-            name = source[2:-1]
-            yield Part("variable", name) if name.isidentifier() else Part("computed", source)
+            if source == "{}" or _REVISION.fullmatch(source):
+                yield Word("text", source)
+                return
+            for child in node.children:
+                yield from _parts(child, values) if child.is_named else _bare(source_of(child))
+        case "simple_expansion" | "expansion":
+            yield _variable(source, values, is_quoted=False)
+        case "command_substitution":
+            problem = source if source.startswith("`") and "\\" in source else ""
+            yield Word("unknown", source, source, is_single=False, problem=problem)
+        case "process_substitution" if source.startswith("<"):
+            yield Word("text", "/dev/stdin")  # a pipe, like standard input
+        case "arithmetic_expansion" if _NUMBERS_ONLY.fullmatch(source):
+            yield Word("unknown", source, source)
         case _:
-            yield Part("computed", source)
+            yield _problem(source)
 
 
-def _joined(node: Node) -> Iterator[Part]:
-    if _BRACES.search(_source(node)):
-        yield Part("computed", _source(node))
-        return
-    for child in node.children:
-        yield from _parts(child) if child.is_named else _bare(_source(child))
+def _problem(source: str) -> Word:
+    return Word("unknown", source, source, is_single=False, problem=source or "an empty expansion")
 
 
-def _bare(source: str) -> Iterator[Part]:
-    value = _ESCAPED.sub(lambda found: "" if found[1] == "\n" else found[1], source)
-    if _BRACES.search(source):
-        yield Part("computed", source)
+def _bare(source: str) -> Iterator[Word]:
+    if not _BARE.fullmatch(source) or source.startswith("#"):
+        yield _problem(source)
+    elif _OTHER_TILDE.match(source):
+        yield Word("unknown", source, source)
     elif _GLOB.search(source):
-        yield Part("glob", value)
+        # Treat a set of characters as any character, because shells differ in what it matches.
+        pattern = _SET.sub("?", source)
+        if "[" in pattern or "\\" in pattern:
+            yield Word("unknown", source, source, is_single=False)
+        else:
+            yield Word("glob", pattern)
     else:
-        yield Part("text", value)
+        yield Word("text", _ESCAPED.sub(r"\1", source))
 
 
-def _quoted(node: Node) -> Iterator[Part]:
-    """Text between double quotes: its expansions are children, all else is text."""
+def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Word:
+    name = source[2:-1] if _PLAIN_EXPANSION.fullmatch(source) else source[1:]
+    if source.startswith("${") and not _PLAIN_EXPANSION.fullmatch(source):
+        return _problem(source)
+    if name in NUMBERS:
+        return Word("unknown", source, source)
+    known = values.get(name)
+    if known is None or known.kind == "unknown":
+        return Word("unknown", source, source, is_single=(is_quoted and name not in "@*") or name in USUAL)
+    if not is_quoted and (known.kind == "glob" or _SPLIT_OR_MATCHED.search(known.text)):
+        return Word("unknown", source, source, is_single=False)
+    return known
+
+
+def _quoted(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
+    """Evaluate text in double quotes: expansions are child nodes, everything else is text."""
     encoded = node.text or b""
-    at = node.start_byte + 1
+    at = 1
     for child in node.named_children:
         if child.type == "string_content":
             continue
-        yield from _text_between(encoded, at - node.start_byte, child.start_byte - node.start_byte)
-        for part in _parts(child):
-            yield Part(part.kind, part.value, is_quoted=True)
-        at = child.end_byte
-    yield from _text_between(encoded, at - node.start_byte, len(encoded) - 1)
+        text = child.text or b""
+        start = child.start_byte - node.start_byte + len(text) - len(text.lstrip(b" \t\n"))
+        yield _quoted_text(encoded[at:start])
+        if child.type in ("simple_expansion", "expansion"):
+            yield _variable(source_of(child), values, is_quoted=True)
+        else:
+            for part in _parts(child, values):
+                yield Word(part.kind, part.text, part.source, problem=part.problem)
+        at = child.end_byte - node.start_byte
+    yield _quoted_text(encoded[at:-1])
 
 
-def _text_between(encoded: bytes, start: int, end: int) -> Iterator[Part]:
-    text = encoded[start:end].decode("utf-8", "replace")
-    yield Part("text", _ESCAPED_IN_QUOTES.sub(lambda found: "" if found[1] == "\n" else found[1], text))
-
-
-def _source(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _is_split(value: str) -> bool:
-    return not value or bool(re.search(r"[\s*?\[]", value))
+def _quoted_text(encoded: bytes) -> Word:
+    text = encoded.decode("utf-8", "replace")
+    if re.search(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({?$#!@*'\"-])", text):
+        return _problem(text)
+    return Word("text", _ESCAPED_IN_QUOTES.sub(r"\1", text))

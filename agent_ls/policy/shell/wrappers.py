@@ -1,4 +1,4 @@
-"""ENGINE: commands that run other commands, as data: which options take a value, and where the other begins."""
+"""Pure: tables of commands that run other commands: which options take a value, and where the other command begins."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ INTERPRETERS = {
     "php": "-r", "lua": "-e", "osascript": "-e", "Rscript": "-e", "julia": "-e", "pwsh": "-c -Command",
     "powershell": "-c -Command", "tclsh": "", "expect": "-c", "awk": "", "gawk": "", "mawk": "",
 }  # fmt: skip
-"""What runs a program that stands in its arguments: the options that say so; "": the first operand is one."""
+"""Interpreters, with the options that are followed by a program; "": the first operand is a program."""
+
+
+def runs_file_of_folder(name: str) -> bool:
+    """Return whether the same words run another file in another folder."""
+    return "/" in name or name in INTERPRETERS or name in SHELLS
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """`valued` options take the next word as their value (or what stands behind the letter), `plain` ones none.
+    """The syntax of a wrapper command.
 
-    `operands` words come before the command. `assigns`: NAME=VALUE words may.
+    `valued` options take the next word, or the rest of their word, as value; `plain` options take none.
+    `operands` is the number of words before the command. `assigns`: NAME=VALUE words may precede it.
     """
 
     valued: frozenset[str] = frozenset()
@@ -48,6 +54,9 @@ WRAPPERS: dict[str, Wrapper] = {
     "builtin": _wrapper(),
     "exec": _wrapper("-a", "-c -l"),
     "busybox": _wrapper(),
+    "toybox": _wrapper(),
+    "taskset": _wrapper("", "", 1),
+    "caffeinate": _wrapper("-t -w", "-d -i -m -s -u"),
     "xargs": _wrapper(
         "-I -n -P -L -d -s -a -E --max-args --max-procs --max-lines --delimiter --replace --arg-file",
         "-0 -r -t -x -o --null --no-run-if-empty --verbose --exit",
@@ -65,10 +74,10 @@ FIND_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 @dataclass(frozen=True, slots=True)
 class TakenOff:
-    """What stands behind a wrapper: the `inner` command, the `variables` it sets, and its own options."""
+    """The command inside a wrapper, the `variables` that the wrapper sets, and its own options."""
 
     inner: tuple[str, ...]
-    variables: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
     options: tuple[str, ...]
 
 
@@ -76,8 +85,9 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def taken_off(argv: Sequence[str]) -> TakenOff | None:
-    """None when one of its options is not known."""
-    wrapper, at, variables = WRAPPERS[argv[0]], 1, []
+    """Return the command inside a wrapper, None if one of the wrapper's options is unknown."""
+    wrapper, at = WRAPPERS[argv[0]], 1
+    variables: list[tuple[str, str]] = []
     letters = {option[1:] for option in wrapper.plain if len(option) == 2}
     while at < len(argv):
         word = argv[at]
@@ -85,7 +95,7 @@ def taken_off(argv: Sequence[str]) -> TakenOff | None:
             at += 1
             break
         if wrapper.assigns and _ASSIGNMENT.match(word):
-            variables.append(word.partition("=")[0])
+            variables.append((word.partition("=")[0], word.partition("=")[2]))
             at += 1
         elif not word.startswith("-") or (word == "-" and argv[0] != "env"):
             break
@@ -101,23 +111,48 @@ def taken_off(argv: Sequence[str]) -> TakenOff | None:
     return TakenOff(tuple(argv[inner:]), tuple(variables), tuple(argv[1:at]))
 
 
+_HARMLESS_OPTIONS = {
+    "env": r"-i|\w+=.*", "nice": r"-n|-?\d+|-n\d+|--adjustment=\d+", "stdbuf": r"-[ioe][L0]?|[L0]", "time": "-p",
+    "timeout": r"-[sk]|--preserve-status|--foreground|--(signal|kill-after)=\w+|[A-Z]+|[\d.]+[smh]?", "command": "-p",
+    "builtin": "", "exec": "", "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-n|-P|-n?\d+|-P\d+",
+}  # fmt: skip
+"""Wrappers that only run the command, with the options for which that is true.
+
+Not `busybox`, because its programs have other options than the tables; not `nohup`, which writes
+nohup.out; not `setsid`, because the command may outlive the tool call.
+"""
+
+
+def is_harmless_wrapper(name: str, options: Sequence[str]) -> bool:
+    known = _HARMLESS_OPTIONS.get(name)
+    return known is not None and all(re.fullmatch(known, option, re.DOTALL) for option in options)
+
+
+def is_null_separated(options: Sequence[str]) -> bool:
+    """Return whether xargs reads names separated by null characters, each of which becomes one word at the
+    end."""
+    return any(option in ("-0", "-0r", "-r0", "--null") for option in options)
+
+
 def _has_value(word: str, option: str) -> bool:
     return word.startswith(option + "=") if option.startswith("--") else word.startswith(option)
 
 
 def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
-    """Why the program of an interpreter is not in sight, or is not understood; "" when it is a file with a name."""
+    """Return why an interpreter's program is not visible or not understood; "" if it is a named file."""
     name, arguments = argv[0], argv[1:]
     options = INTERPRETERS[name].split()
     if not options or any(_is_inline(argument, options) for argument in arguments):
-        return f"a program of {name} is not understood"
+        return f"It runs code of {name} that is written in the command."
+    if any(a.startswith("/dev/") for a in arguments):
+        return f"What {name} runs comes from its input."
     if any(not a.startswith("-") for a in arguments) or any(a.startswith("-m") for a in arguments):
         return ""
     if any(a in ("--version", "-V", "-v", "--help", "-h", "-version") for a in arguments):
         return ""
     if stdin != "terminal":
-        return f"what {name} runs comes from its input"
-    return f"what {name} runs is not in sight"
+        return f"What {name} runs comes from its input."
+    return f"What {name} runs is not visible in the command."
 
 
 def _is_inline(argument: str, options: Sequence[str]) -> bool:

@@ -1,1 +1,1 @@
-"""The Anthropic family: edits by exact replacement, commands of two minutes (000 section 3.5)."""
+"""The Anthropic family: edits by exact replacement, commands of up to two minutes by default."""

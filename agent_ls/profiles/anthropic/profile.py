@@ -1,10 +1,10 @@
-"""The profile of Anthropic's models (000 section 3.5)."""
+"""The profile of Anthropic's models."""
 
 from __future__ import annotations
 
-from agent_ls.profiles.anthropic.toolset import SHELL_TIMEOUT_MS, toolset
+from agent_ls.profiles.anthropic.toolset import SHELL_TIMEOUT_MS, build_toolset
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.family import ModelFacts, ProfileOptions, base_prompt
+from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
 from agent_ls.tools.base import ShellLimits
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -12,7 +12,7 @@ CONTEXT_WINDOW_TOKENS = 200_000  # the smallest window of the family; newer mode
 
 INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
 
-# Models that think between tool calls only when asked by header; later ones do so by themselves.
+# Models that think between tool calls only if a header asks for it; later models need no header.
 BETA_HEADERS = (
     ("claude-opus-4-5", INTERLEAVED_THINKING),
     ("claude-sonnet-4-5", INTERLEAVED_THINKING),
@@ -26,19 +26,16 @@ def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) ->
     return ProviderProfile(
         id="anthropic",
         model=model,
-        base_prompt=options.base_prompt or base_prompt("anthropic"),
-        registry=toolset(background=options.background_processes),
+        base_prompt=options.base_prompt or load_base_prompt("anthropic"),
+        registry=build_toolset(background=options.background_processes),
         context_window_tokens=facts.context_window_tokens or CONTEXT_WINDOW_TOKENS,
         project_documents=("CLAUDE.md",),
         provider_options={"anthropic": {"beta_headers": betas}} if betas else {},
         shell_limits=ShellLimits(default_timeout_ms=SHELL_TIMEOUT_MS),
-        supports_reasoning=facts.supports_reasoning,
-        display_name=facts.display_name,
-        knowledge_cutoff=facts.knowledge_cutoff,
     )
 
 
 def beta_headers(model: str, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """What the model needs, then what the host chose, each once."""
+    """Return the headers that the model needs, then those that the host chose, each once."""
     needed = tuple(beta for prefix, beta in BETA_HEADERS if model.startswith(prefix))
     return tuple(dict.fromkeys((*needed, *chosen)))

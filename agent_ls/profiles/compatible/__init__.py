@@ -1,1 +1,1 @@
-"""Models behind Chat Completions, on this machine or elsewhere (REQUIREMENTS P5)."""
+"""Models of servers that speak Chat Completions, on this machine or elsewhere."""

@@ -1,8 +1,8 @@
-"""Which tools the models of compatible servers get: plain ones that most models know how to use (REQUIREMENTS P5)."""
+"""The tools of models behind compatible servers: simple ones that most models can use."""
 
 from __future__ import annotations
 
-from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.edit_file import EDIT_OCCURRENCE
 from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.list_dir import LIST_DIR
@@ -15,10 +15,10 @@ from agent_ls.tools.write_file import WRITE_FILE
 SHELL_TIMEOUT_MS = 10_000  # the session's own default
 
 
-def toolset(*, background: bool) -> ToolRegistry:
-    """`background`: commands may be started in the background, with the tool to follow them."""
+def build_toolset(*, background: bool) -> ToolRegistry:
+    """Return the tools. `background`: commands may run in the background, with a tool to follow them."""
     shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
-    registry = ToolRegistry((READ_FILE, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB, LIST_DIR))
+    registry = ToolRegistry((READ_FILE, WRITE_FILE, EDIT_OCCURRENCE, shell, GREP, GLOB, LIST_DIR))
     if background:
         registry.register(PROCESSES)
     return registry

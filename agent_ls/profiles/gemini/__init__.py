@@ -1,1 +1,1 @@
-"""Google's Gemini models (000 section 3.6)."""
+"""Google's Gemini models."""

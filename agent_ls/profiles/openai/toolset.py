@@ -1,4 +1,4 @@
-"""Which tools OpenAI's models get, and in which words (000 section 3.4, REQUIREMENTS P2)."""
+"""The tools of OpenAI's models."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from agent_ls.tools.registry import ToolRegistry
 from agent_ls.tools.shell import shell_tool
 from agent_ls.tools.write_file import WRITE_FILE
 
-SHELL_TIMEOUT_MS = 10_000  # 000 section 3.4; the session's own default too
+SHELL_TIMEOUT_MS = 10_000  # also the session's default
 
 
-def toolset(*, background: bool) -> ToolRegistry:
-    """`background`: commands may be started in the background, with the tool to follow them."""
+def build_toolset(*, background: bool) -> ToolRegistry:
+    """Return the tools. `background`: commands may run in the background, with a tool to follow them."""
     shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
     registry = ToolRegistry((READ_FILE, APPLY_PATCH, WRITE_FILE, shell, GREP, GLOB))
     if background:

@@ -1,1 +1,1 @@
-"""One file per group of messages; handlers only hand work on."""
+"""Message handlers, one file per group of messages. Handlers only pass work on."""

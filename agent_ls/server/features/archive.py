@@ -1,35 +1,37 @@
-"""Sessions as things that are kept: named, copied, exported, closed, deleted."""
+"""Handlers for stored sessions: rename, fork, revert, close, delete, export, output."""
 
 from __future__ import annotations
 
-from agent_ls.loop.titles import plain
-from agent_ls.server import protocol as wire, to_wire
-from agent_ls.server.context import Context
-from agent_ls.server.errors import InvalidParamsError
+from agent_ls.server import protocol as wire
 from agent_ls.server.features.review import file_path
-from agent_ls.server.rpc import route
+from agent_ls.server.rpc import to_wire
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import BadInputError
+from agent_ls.text import to_display_line
 
 
 async def rename(context: Context, params: wire.Rename) -> wire.SessionResult:
-    title = plain(params.title)
+    title = to_display_line(params.title)
     if not title:
-        raise InvalidParamsError(params.method, "title: there is nothing in it that could be read")
-    summary = await context.bench.rename(params.session_id, title)
-    live = context.bench.live(params.session_id)
+        raise BadInputError("the title is empty", "give the session a name with at least one letter")
+    summary = await context.manager.rename(params.session_id, title)
+    live = context.manager.live(params.session_id)
     return wire.SessionResult(session=to_wire.session_info(summary, live.session if live else None))
 
 
 async def fork(context: Context, params: wire.Fork) -> wire.SessionResult:
-    live = await context.bench.fork(params.session_id, params.at_turn_id or "")
+    live = await context.manager.fork(params.session_id, params.at_turn_id or "")
     return wire.SessionResult(session=context.session_info(live))
 
 
 async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
-    from agent_ls.app.rolling_back import Wanted  # used seldom, and not by start-up
+    # imported here because it is rarely used and not needed at the start
+    from agent_ls.app.sessions.rollback import Wanted
 
     paths = None if params.uris is None else frozenset(file_path(uri, params.method) for uri in params.uris)
     wanted = Wanted(params.at_turn_id, params.conversation, params.files, paths, params.force)
-    live, done = await context.bench.revert(params.session_id, wanted)
+    live, done = await context.manager.revert(params.session_id, wanted)
     return wire.RevertResult(
         session=context.session_info(live),
         revert_id=done.revert_id,
@@ -41,26 +43,27 @@ async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
 
 
 async def close_session(context: Context, params: wire.CloseSession) -> wire.Empty:
-    if context.bench.owners.elsewhere(params.session_id):
+    if context.manager.owners.elsewhere(params.session_id):
         context.senders.unsubscribe(
             params.session_id
-        )  # it ends here for who reads along, and for nobody else
+        )  # closing ends only this client's subscription; the owner's session goes on
         return wire.Empty()
-    await context.bench.close_session(params.session_id)
+    await context.manager.close_session(params.session_id)
     return wire.Empty()
 
 
 async def delete_session(context: Context, params: wire.DeleteSession) -> wire.Empty:
-    await context.bench.delete_session(params.session_id, force=params.force)
+    await context.manager.delete_session(params.session_id, force=params.force)
     return wire.Empty()
 
 
 async def export(context: Context, params: wire.Export) -> wire.ExportResult:
-    return wire.ExportResult(text=await context.bench.archive.export(params.session_id, params.format))
+    text = await context.manager.archive.export(params.session_id, params.format, params.redact)
+    return wire.ExportResult(text=text)
 
 
 async def output(context: Context, params: wire.Output) -> wire.OutputResult:
-    read = context.bench.archive.output
+    read = context.manager.archive.output
     part = await read(params.session_id, params.output_ref, params.offset, params.limit)
     return wire.OutputResult(text=part.text, total_chars=part.total_chars, next_offset=part.next_offset)
 

@@ -1,55 +1,62 @@
-"""What a user may mention or command while he writes: files, folders, problems, the selection, commands."""
+"""Handlers for completions in a message: files, folders, problems, the selection, commands."""
 
 from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Sequence
 
-from agent_ls.app.fuzzy import best
-from agent_ls.app.slash_commands import slash_commands
-from agent_ls.server import protocol as wire, to_lsp
-from agent_ls.server.context import Context
-from agent_ls.server.errors import InvalidParamsError
-from agent_ls.server.rpc import route
-from agent_ls.system import below
+from agent_ls.app.context.fuzzy import best
+from agent_ls.app.servers.prompt_commands import PromptCommand
+from agent_ls.app.skills.values import UserCommand
+from agent_ls.app.slash_commands import SlashCommand, slash_commands
+from agent_ls.server import protocol as wire
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import InvalidParamsError
+from agent_ls.system import relative_to_folder
+
+MAX_RESOURCES = 10
 
 
 async def commands(context: Context, params: wire.Commands) -> wire.CommandsResult:
-    return wire.CommandsResult(
-        commands=tuple(
-            wire.CommandInfo(
-                name=command.name, description=command.description, argument_hint=command.argument_hint
-            )
-            for command in slash_commands()
-        )
-    )
+    folder = context.live(params.session_id).summary().workspace_folder if params.session_id else ""
+    return wire.CommandsResult(commands=await _all_commands(context, folder, params.session_id))
 
 
 async def complete(context: Context, params: wire.Complete) -> wire.CompleteResult:
-    folder = "" if params.trigger == "/" else _folder(context, params)
+    is_command = params.trigger == "/" and not params.session_id and not context.folders()
+    folder = "" if is_command else _folder(context, params)
     return wire.CompleteResult(items=await in_folder(context, folder, params))
 
 
 async def in_folder(context: Context, folder: str, params: wire.Complete) -> tuple[wire.Completion, ...]:
-    """What may be written where a session works in this folder."""
+    """Return the completions for a message of a session in this folder."""
     if params.trigger == "/":
-        return tuple(_commands(params.query))[: params.limit]
+        return tuple(_commands(params.query, await _all_commands(context, folder, params.session_id)))[
+            : params.limit
+        ]
     opened = _opened(context, folder)
-    paths = await context.bench.mentions.find(folder, params.query, params.limit, opened)
-    known = list(_known(context, folder, params.query))
+    paths = await context.manager.mentions.find(folder, params.query, params.limit, opened)
+    known = [*_known(context, folder, params.query), *_resources(context, params)]
     files = [_mention(folder, path, is_open=path in opened) for path in paths]
     for other in context.folders() if params.query else ():
         if len(files) < params.limit and not _overlap(folder, other):
             files += await _of_other(context, other, params)
-    # Who has typed nothing yet sees what is open first, then what else there is to mention.
+    # Without a query, list open files first, then problems and selection, then other files.
     at = sum(path in opened for path in paths) if not params.query else 0
     return (*files[:at], *known, *files[at:])[: params.limit]
 
 
 def _folder(context: Context, params: wire.Complete) -> str:
-    """A folder of the editor's, or that of a session: of no other place are names told."""
-    if params.session_id:
-        return context.live(params.session_id).summary().workspace_folder
+    """Return the folder of the session, or an open workspace folder. Names in other folders are not disclosed.
+
+    Raises:
+        InvalidParamsError: the folder is not open in the editor.
+    """
+    live = context.manager.live(params.session_id) if params.session_id else None
+    if live or (params.session_id and not params.workspace_folder):
+        return (live or context.live(params.session_id or "")).summary().workspace_folder
     folder = context.folder(params.workspace_folder)
     if folder not in context.folders():
         raise InvalidParamsError(params.method, f"workspaceFolder: {folder} is not open in the editor")
@@ -57,24 +64,43 @@ def _folder(context: Context, params: wire.Complete) -> str:
 
 
 async def _of_other(context: Context, folder: str, params: wire.Complete) -> Sequence[wire.Completion]:
-    """Of a folder beside the one that is asked about: its name stands before what lies in it."""
-    found = await context.bench.mentions.find(folder, params.query, params.limit, _opened(context, folder))
+    """Return completions from another workspace folder, prefixed with its name."""
+    found = await context.manager.mentions.find(folder, params.query, params.limit, _opened(context, folder))
     items = [_mention(folder, path, is_open=False) for path in found]
     return [item.model_copy(update={"label": f"{os.path.basename(folder)}/{item.label}"}) for item in items]
 
 
 def _overlap(folder: str, other: str) -> bool:
-    """One lies in the other: its files would be offered twice."""
-    return folder == other or bool(below(folder, other) or below(other, folder))
+    """Return whether one folder contains the other, so that its files would be offered twice."""
+    return folder == other or bool(relative_to_folder(folder, other) or relative_to_folder(other, folder))
 
 
 def _opened(context: Context, folder: str) -> Sequence[str]:
-    paths = (below(document.path, folder) for document in context.host.open_documents())
+    paths = (relative_to_folder(document.path, folder) for document in context.host.open_documents())
     return tuple(path for path in paths if path)
 
 
-def _commands(query: str) -> Iterator[wire.Completion]:
-    found = {command.name: command for command in slash_commands()}
+async def _all_commands(
+    context: Context, folder: str, session_id: str | None
+) -> tuple[wire.CommandInfo, ...]:
+    """The built-in commands, those in files, and the prompts of the session's MCP servers.
+
+    Without a folder those of the first folder in the editor.
+    """
+    folder = folder or next(iter(context.folders()), "")
+    own = (await context.manager.skills(folder).current()).for_user if folder else ()
+    live = context.manager.live(session_id) if session_id else None
+    return (*map(_info, slash_commands()), *map(_info, own), *map(_info, live.mcp_prompts() if live else ()))
+
+
+def _info(command: SlashCommand | UserCommand | PromptCommand) -> wire.CommandInfo:
+    return wire.CommandInfo(
+        name=command.name, description=command.description, argument_hint=command.argument_hint
+    )
+
+
+def _commands(query: str, commands: Sequence[wire.CommandInfo]) -> Iterator[wire.Completion]:
+    found = {command.name: command for command in commands}
     for name in best(query, found, len(found)) if query else found:
         part = wire.CommandInput(name=name)
         yield wire.Completion(kind="command", label=f"/{name}", detail=found[name].description, part=part)
@@ -99,6 +125,17 @@ def _known(context: Context, folder: str, query: str) -> Iterator[wire.Completio
                 end_line=selected.end,
                 text=selected.text,
             ),
+        )
+
+
+def _resources(context: Context, params: wire.Complete) -> Iterator[wire.Completion]:
+    """Yield resources of the session's MCP servers."""
+    live = context.manager.live(params.session_id) if params.session_id else None
+    found = {it.label: it for it in live.mcp_resources()} if live else {}
+    for label in best(params.query, found, MAX_RESOURCES) if params.query else [*found][:MAX_RESOURCES]:
+        part = wire.ResourceInput(server=found[label].server, uri=found[label].uri)
+        yield wire.Completion(
+            kind="resource", label=label, detail=found[label].description or None, part=part
         )
 
 

@@ -1,37 +1,41 @@
-"""Settings while the server runs: asked for where the client can be asked, else taken as it sends them.
+"""Handle settings that change while the server runs: pull them if the client supports it, else take those it pushes.
 
-They stand over those of `initialize`, name by name. What a client answers may have been mixed with what the workspace's
-own files say: until the workspace is trusted it can make nothing looser (app/held_settings.py).
+They override the settings of `initialize` by name. A client's answer may include settings from files of the workspace,
+so until the workspace is trusted it cannot make anything less strict (app/settings/untrusted.py).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import anyio.to_thread
 from lsprotocol import types as lsp
 
-from agent_ls.server.hello import ClientAbilities
-from agent_ls.server.seams import Bench
+from agent_ls.server.lsp.capabilities import ClientAbilities
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.manager import SessionManager
 
 log = logging.getLogger(__name__)
 
 SECTION = "agentLs"
 ANSWER_S = 10.0
-"""A client that has not answered by then has said nothing."""
+"""Time for the client's answer; afterwards it counts as empty."""
 
 SETTLED_S = 2.0
-"""So long a new session waits for what the client may have to say of it."""
+"""Longest time that a new session waits for pending settings."""
 
 Ask: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 
 
 def section_of(options: Any) -> dict[str, Any] | None:
-    """The settings of ours in what was sent: null is not set, and the token is none (listen.py)."""
+    """Return our settings from a message. A null value means "not set"; the connection token is no setting
+    (transport/tcp.py).
+    """
     section = options.get(SECTION) if isinstance(options, dict) else None
     return _set(section) if isinstance(section, dict) else None
 
@@ -41,11 +45,13 @@ def _set(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Configuration:
-    """`first` are the settings of `initialize`, of which `told` has been shown; `folders` those that are open now."""
+    """The current settings. `first` are those of `initialize`, whose problems are already shown; `folders` are the
+    open ones.
+    """
 
     def __init__(
         self,
-        bench: Bench,
+        manager: SessionManager,
         client: ClientAbilities,
         *,
         first: Mapping[str, Any],
@@ -55,7 +61,7 @@ class Configuration:
         ask: Ask,
         start: Start,
     ) -> None:
-        self._bench = bench
+        self._manager = manager
         self._client = client
         self._first = first
         self._now: Mapping[str, Any] | None = None
@@ -70,18 +76,18 @@ class Configuration:
         self._is_settled = anyio.Event()
         self._is_there = False
         if client.configuration:
-            self._await_one()  # it is asked once it says that it is there
+            self._await_one()  # it is asked after `initialized`
         else:
             self._is_settled.set()
-        bench.trust.on_change = lambda: start(self._hold)
+        manager.trust.on_change = lambda: start(self._hold)
 
     async def settled(self) -> None:
-        """Once what the client has sent holds, and what it was asked is answered, or has had its time."""
+        """Wait until pending settings are applied and pending requests are answered, at most SETTLED_S."""
         with anyio.move_on_after(SETTLED_S):
             await self._is_settled.wait()
 
     async def initialized(self, params: Any) -> None:
-        """The client may be asked from now on."""
+        """Handle `initialized`: from now on the client may be asked."""
         if self._client.configuration:
             self._ask_for_them()
             if not self._is_there:
@@ -91,7 +97,9 @@ class Configuration:
             self._start(self._register)
 
     async def changed(self, params: Any) -> None:
-        """Sent with the new settings, with those of other servers, or with none: then they are asked for."""
+        """Handle `didChangeConfiguration`. It may have our settings, those of other servers, or none; without
+        ours, pull them.
+        """
         pushed = section_of(params.get("settings") if isinstance(params, dict) else None)
         if pushed is not None:
             self._await_one()
@@ -124,7 +132,7 @@ class Configuration:
             self._is_settled.set()
 
     async def _register(self) -> None:
-        # With a section named, clients send that section; without, they say that something has changed.
+        # With a section, clients send that section. Without one they only say that something changed.
         options = None if self._client.configuration else {"section": SECTION}
         method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
         registration = lsp.Registration(id="agentLs.configuration", method=method, register_options=options)
@@ -132,17 +140,19 @@ class Configuration:
 
     async def _pull(self) -> None:
         items = [lsp.ConfigurationItem(section=SECTION)]
-        async with self._order:  # an earlier question's answer must not stand over a later one's
+        async with (
+            self._order
+        ):  # in order, so that an earlier request's answer does not replace a later one's
             answer = await self._asked(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items))
             if isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], dict):
                 await self._take(_set(answer[0]))
 
     async def _asked(self, method: str, params: Any) -> Any:
-        """None for whatever a client answers instead."""
+        """Send a request. Returns None if the client fails or does not answer in time."""
         try:
             with anyio.move_on_after(ANSWER_S):
                 return await self._ask(method, params)
-        except Exception as error:  # the edge: a client that cannot do what it announced
+        except Exception as error:  # the client cannot do what it announced
             log.info("%s was not answered: %s", method, error)
         return None
 
@@ -152,16 +162,18 @@ class Configuration:
             await self._hold()
 
     async def _hold(self) -> None:
-        """Puts into force what may be, and tells what is wrong with it, but for what stands told already."""
-        async with self._holding:  # what was sent last is put into force last, however long the look takes
+        """Apply the settings as far as the trust of the workspace allows, and show the problems that are new."""
+        # one at a time, so that the settings sent last are applied last, even if the trust check of earlier ones is
+        # slow
+        async with self._holding:
             if self._now is None:
                 return
             options = {**self._first, **self._now}
             is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
-            problems = self._bench.change_settings(options, is_trusted=is_trusted)
+            problems = self._manager.change_settings(options, is_trusted=is_trusted)
             self._tell([problem for problem in problems if problem not in self._told])
             self._told = frozenset(problems)
 
     def _is_trusted(self) -> bool:
-        """Of each folder: the settings hold for all of them. Blocks."""
-        return all(self._bench.trust.standing(folder) == "trusted" for folder in self._folders())
+        """Return whether all folders are trusted, because the settings apply to all of them. Blocks."""
+        return all(self._manager.trust.standing(folder) == "trusted" for folder in self._folders())

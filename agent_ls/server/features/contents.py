@@ -1,10 +1,10 @@
-"""Texts of `agent-ls:` documents: what the user has accepted of a file, and what it would hold with all proposals.
+"""Texts of `agent-ls:` documents: the accepted text of a file, and its text with all proposed hunks.
 
     agent-ls:/base/<path>?<file uri>        the accepted text
     agent-ls:/proposed/<path>?<file uri>    the current text with all proposed hunks
 
-The path is for people, the percent-encoded `file:` uri behind it is what counts. A diff editor has two such documents,
-or one and the file.
+The path is only for display; the percent-encoded `file:` URI behind it identifies the file. A diff editor shows two
+such documents, or one and the file.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from __future__ import annotations
 from urllib.parse import unquote, urlsplit
 
 from agent_ls.server import protocol as wire
-from agent_ls.server.context import Context
-from agent_ls.server.errors import InvalidParamsError, NothingPendingError
-from agent_ls.server.from_lsp import maybe_path
-from agent_ls.server.hello import SCHEME
-from agent_ls.server.rpc import route
+from agent_ls.server.lsp.capabilities import SCHEME
+from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
 
 
 async def text_document_content(
     context: Context, params: wire.TextDocumentContent
 ) -> wire.TextDocumentContentResult:
     kind, path = _parsed(params.uri, params.method)
-    context.shown_texts.asked_for(params.uri, path)
-    review = context.bench.review
+    context.virtual_documents.asked_for(params.uri, path)
+    review = context.manager.review
     text = review.base_text(path) if kind == "base" else review.proposed_text(path)
     if text is None and not review.knows(path):
         document = context.host.open_document(path)
@@ -38,11 +38,15 @@ async def text_document_content(
 
 
 def _parsed(uri: str, method: str) -> tuple[str, str]:
-    """`base` or `proposed`, and the absolute path of the file."""
+    """Return `base` or `proposed`, and the absolute path of the file.
+
+    Raises:
+        InvalidParamsError: not such a URI.
+    """
     try:
         parts = urlsplit(uri)
     except ValueError:
-        raise InvalidParamsError(method, f"uri: {uri} is no uri") from None
+        raise InvalidParamsError(method, f"uri: {uri} is not a URI") from None
     kind = parts.path.lstrip("/").split("/", 1)[0]
     path = maybe_path(unquote(parts.query))
     if parts.scheme != SCHEME or kind not in ("base", "proposed") or path is None:

@@ -1,15 +1,17 @@
-"""Document synchronisation: pygls keeps the texts (documents.py), the editor host is told of each change."""
+"""Document synchronisation: pygls stores the texts (lsp/documents.py); the editor host is notified of each change."""
 
 from __future__ import annotations
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from agent_ls.server.editor_host import LspEditorHost
+from agent_ls.server.editor.host import LspEditorHost
 
 
 def register(server: LanguageServer, host: LspEditorHost) -> None:
-    """All handlers are plain functions: they run when their message is handled, so in the order of messages."""
+    """Register the handlers. They are plain functions, so they run when their message is handled, in the order of
+    messages.
+    """
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -17,7 +19,9 @@ def register(server: LanguageServer, host: LspEditorHost) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
-        host.changed(params.text_document.uri)
+        whole = lsp.TextDocumentContentChangeWholeDocument
+        is_whole = any(isinstance(change, whole) for change in params.content_changes)
+        host.changed(params.text_document.uri, is_whole=is_whole)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:

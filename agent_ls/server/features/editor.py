@@ -1,10 +1,10 @@
-"""What the editor tells of itself, and what it answers to a client_request."""
+"""Handlers for reports of the editor about itself, and for its answers to `client_request` events."""
 
 from __future__ import annotations
 
 from agent_ls.server import protocol as wire
-from agent_ls.server.context import Context
-from agent_ls.server.rpc import route
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
 
 
 async def editor_state(context: Context, params: wire.EditorState) -> wire.Empty:

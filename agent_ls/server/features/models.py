@@ -1,19 +1,19 @@
-"""Models and the keys of their providers. A key is handed on and nowhere kept or repeated here."""
+"""Handlers for models and API keys. A key is passed on; it is neither stored nor repeated here."""
 
 from __future__ import annotations
 
 from agent_ls.server import protocol as wire
-from agent_ls.server.context import Context
-from agent_ls.server.rpc import route
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
 
 
 async def set_credential(context: Context, params: wire.SetCredential) -> wire.CredentialResult:
-    context.bench.set_credential(params.provider, params.secret)
+    context.manager.set_credential(params.provider, params.secret)
     return wire.CredentialResult()
 
 
 async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
-    known = context.bench.models
+    known = context.manager.models
     found = await known.look() if params.look else ()
     listed = {(model.provider, model.id): model for model in (*known.models(), *found)}
     return wire.ModelsResult(

@@ -1,15 +1,19 @@
-"""Synchronisation of notebooks: pygls keeps their cells (documents.py), what is open is noted (notebooks.py)."""
+"""Notebook synchronisation: pygls stores the cells (lsp/documents.py); editor/notebooks.py is notified of each
+change.
+"""
 
 from __future__ import annotations
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from agent_ls.server.notebooks import OpenNotebooks
+from agent_ls.server.editor.notebooks import OpenNotebooks
 
 
 def register(server: LanguageServer, notebooks: OpenNotebooks) -> None:
-    """All handlers are plain functions: they run when their message is handled, so in the order of messages."""
+    """Register the handlers. They are plain functions, so they run when their message is handled, in the order of
+    messages.
+    """
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenNotebookDocumentParams) -> None:

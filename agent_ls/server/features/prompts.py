@@ -1,17 +1,51 @@
-"""What the user says to a session: submit, steer, follow up, interrupt, compact."""
+"""Handlers for the user's messages to a session: submit, steer, follow up, interrupt, queue, compact."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.inbox import Edit, Move, QueueChange, Remove, StartNow
 from agent_ls.server import protocol as wire
-from agent_ls.server.context import Context
-from agent_ls.server.errors import InvalidParamsError, NothingPendingError
-from agent_ls.server.rpc import route
+from agent_ls.server.features.server_prompts import with_server_prompts
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+
+
+async def _read_input(
+    context: Context, parts: Sequence[wire.InputPart], session_id: str
+) -> tuple[LiveSession, str, tuple[ImagePart, ...]]:
+    """Return the session, opened if it is closed, and the text and the images of a message for it.
+
+    What is wrong with a message without commands is said before a session is opened.
+    """
+    if not any(map(_names_a_command, parts)):
+        text, images = context.told(parts)
+        return await context.opened(session_id), text, images
+    live = await context.opened(session_id)
+    return live, *context.told(await _expanded(context, parts, live))
+
+
+def _names_a_command(part: wire.InputPart) -> bool:
+    is_typed = isinstance(part, wire.TextInput) and part.text.startswith(("$", "/"))
+    return is_typed or isinstance(part, wire.CommandInput | wire.ResourceInput)
+
+
+async def _expanded(
+    context: Context, parts: Sequence[wire.InputPart], live: LiveSession
+) -> Sequence[wire.InputPart]:
+    """Return the parts with the text of prompts of MCP servers, commands in files and skills in place of names."""
+    return await context.expanded(await with_server_prompts(context, live, parts), live)
 
 
 async def submit(context: Context, params: wire.Submit) -> wire.SubmitResult:
-    text, images = context.told(params.input)
-    answer = context.live(params.session_id).session.submit(
+    live, text, images = await _read_input(context, params.input, params.session_id)
+    answer = live.session.submit(
         text, images=images, when_busy=params.when_busy, client_key=params.client_key
     )
     return wire.SubmitResult(
@@ -20,29 +54,30 @@ async def submit(context: Context, params: wire.Submit) -> wire.SubmitResult:
 
 
 async def steer(context: Context, params: wire.Steer) -> wire.SteerResult:
-    text, images = context.told(params.input)
-    session = context.live(params.session_id).session
+    live, text, images = await _read_input(context, params.input, params.session_id)
+    session = live.session
     if params.expected_turn_id not in (None, session.turn_id):
-        hint = "send it as a new message, or without expectedTurnId for whatever comes next"
-        raise NothingPendingError(f"turn {params.expected_turn_id} is over", hint)
+        raise NothingPendingError("the turn that this message was for is over", "send it as a new message")
     return wire.SteerResult(steer_id=session.steer(text, images=images, client_key=params.client_key))
 
 
 async def unsteer(context: Context, params: wire.Unsteer) -> wire.Empty:
     if not context.live(params.session_id).session.unsteer(params.steer_id):
-        raise NothingPendingError("the model has been told already", "steer again to correct it")
+        raise NothingPendingError("the model has read this message already", "send another to correct it")
     return wire.Empty()
 
 
 async def follow_up(context: Context, params: wire.FollowUp) -> wire.FollowUpResult:
-    text, images = context.told(params.input)
-    session = context.live(params.session_id).session
+    live, text, images = await _read_input(context, params.input, params.session_id)
+    session = live.session
     return wire.FollowUpResult(queued_id=session.follow_up(text, images=images, client_key=params.client_key))
 
 
 async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
-    message = context.told(params.then_submit) if params.then_submit else None
-    session = context.live(params.session_id).session
+    live = context.live(params.session_id)
+    parts = await _expanded(context, params.then_submit, live) if params.then_submit else ()
+    message = context.told(parts) if params.then_submit else None
+    session = live.session
     turn_id = session.turn_id
     session.interrupt()
     if turn_id and not params.keep_processes:
@@ -63,16 +98,17 @@ async def queue(context: Context, params: wire.Queue) -> wire.Empty:
     change = _queue_change(context, params)
     if not context.live(params.session_id).session.change_queue(change):
         raise NothingPendingError(
-            f"message {change.queued_id} waits no longer, or what it was to stand before does not",
-            "the event `queue` has what waits now; what has begun can be steered or interrupted",
+            "this message, or the one that it was moved before, is no longer in the queue",
+            "look at the queue again; a message that has begun can be stopped",
         )
     return wire.Empty()
 
 
 def _queue_change(context: Context, params: wire.Queue) -> QueueChange:
-    """
+    """Return the change of the queue.
+
     Raises:
-        InvalidParamsError: none of the four, or more than one.
+        InvalidParamsError: none of the four kinds of change, or more than one.
     """
     changes: list[QueueChange] = []
     if params.edit:

@@ -1,19 +1,23 @@
-"""Decisions of the user: approvals, and verdicts on hunks."""
+"""Handlers for the user's decisions: approvals, and keep or undo of hunks."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from agent_ls.environments.base import sha256
-from agent_ls.loop.approval import Answer, UnknownApprovalError
-from agent_ls.server import protocol as wire, to_wire
-from agent_ls.server.context import Context
-from agent_ls.server.errors import AmbiguousSelectionError, InvalidParamsError
-from agent_ls.server.from_lsp import maybe_path
-from agent_ls.server.rpc import route
-from agent_ls.server.seams import Live
+from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.server import protocol as wire
+from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.rpc import to_wire
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import AmbiguousSelectionError, BadInputError, InvalidParamsError
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
 
 
 async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
@@ -22,11 +26,12 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
         and params.replacement.command is not None
         and not params.replacement.command.strip()
     ):
-        raise InvalidParamsError(params.method, "replacement.command is blank; deny the command instead")
+        raise BadInputError("the command is empty", "write the command to run, or deny this one")
     live = context.live(params.session_id)
-    waiting = any(request.request_id == params.request_id for request in live.desk.pending())
+    waiting = any(request.request_id == params.request_id for request in live.approver.pending())
     if waiting and live.session.is_stopped:
-        # The stop is on its way to the call, which will be told so; an answer behind it allows nothing.
+        # The turn is being stopped, so the call is about to be denied; an answer that arrives after the stop allows
+        # nothing.
         return wire.ApproveResult(decision="deny", decided_by="interrupt")
     answer = Answer(
         decision=params.decision,
@@ -38,7 +43,7 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
         command=(params.replacement and params.replacement.command) or "",
     )
     try:
-        resolved = live.desk.answer(params.request_id, answer)
+        resolved = live.approver.answer(params.request_id, answer)
     except UnknownApprovalError:
         if decided := await anyio.to_thread.run_sync(_decided_before, live, params.request_id):
             return decided
@@ -46,8 +51,8 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
     return wire.ApproveResult(decision=resolved.decision, decided_by=resolved.decided_by)
 
 
-def _decided_before(live: Live, request_id: str) -> wire.ApproveResult | None:
-    """The decision that stands in the log: made before the process that asked for it ended. Blocks."""
+def _decided_before(live: LiveSession, request_id: str) -> wire.ApproveResult | None:
+    """Return the decision in the log, made before the process that asked for it ended. Blocks."""
     name = json.dumps(request_id).encode()
     for encoded in live.events_since(0):
         if b'"kind":"approval_resolved"' in encoded[:200] and name in encoded:
@@ -58,7 +63,7 @@ def _decided_before(live: Live, request_id: str) -> wire.ApproveResult | None:
 
 async def hunks(context: Context, params: wire.Hunks) -> wire.HunksResult:
     path = file_path(params.uri, params.method) if params.uri else None
-    if params.session_id and (read := context.bench.owners.elsewhere(params.session_id)):
+    if params.session_id and (read := context.manager.owners.elsewhere(params.session_id)):
         hunks = read.open_hunks(path=path, turn_id=params.turn_id)
         return wire.HunksResult(files=to_wire.file_hunks(hunks, lambda path: "", lambda path: None))
     found = pending_hunks(context, session_id=params.session_id, path=path, turn_id=params.turn_id)
@@ -69,15 +74,25 @@ def pending_hunks(
     context: Context, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
 ) -> tuple[wire.FileHunks, ...]:
     def base_hash(path: str) -> str:
-        text = context.bench.review.base_text(path)
+        text = context.manager.review.base_text(path)
         return sha256(text.encode("utf-8", "surrogateescape")) if text is not None else ""
 
     def version(path: str) -> int | None:
         document = context.host.open_document(path)
         return document.version if document else None
 
-    found = context.bench.review.open_hunks(session_id=session_id, path=path, turn_id=turn_id)
+    found = context.manager.review.open_hunks(session_id=session_id, path=path, turn_id=turn_id)
     return to_wire.file_hunks(found, base_hash, version)
+
+
+def settled_hunks(context: Context, path: str) -> wire.FileHunks | None:
+    """Return the open hunks of a file; None if there are none, or if the ledger does not have the document's text
+    yet.
+    """
+    document = context.host.open_document(path)
+    if document and document.text != context.manager.review.current_text(path):
+        return None
+    return next(iter(pending_hunks(context, path=path)), None)
 
 
 async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
@@ -87,8 +102,8 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
     if (params.lines is not None or params.replacement is not None) and len(params.hunk_ids or ()) != 1:
         raise InvalidParamsError(params.method, "lines and replacement are for exactly one of hunkIds")
     if params.replacement is not None and params.verdict != "keep":
-        raise InvalidParamsError(params.method, "a replacement is for keep: what is undone has no text")
-    changed, refused = await context.bench.review.review(
+        raise InvalidParamsError(params.method, "a replacement can only be given with keep")
+    changed, refused = await context.manager.review.review(
         verdict=params.verdict,
         hunk_ids=params.hunk_ids,
         path=file_path(params.uri, params.method) if params.uri else None,

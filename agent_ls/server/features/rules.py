@@ -1,26 +1,29 @@
-"""What the user allowed for longer: rules, how often each was used, trusted workspaces; and taking it back."""
+"""Handlers for stored permissions: rules with their use counts, and trusted workspaces."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio.to_thread
 
-from agent_ls.server import protocol as wire, to_lsp
-from agent_ls.server.context import Context
-from agent_ls.server.rpc import route
-from agent_ls.server.seams import HeldRule
+from agent_ls.server import protocol as wire
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+
+if TYPE_CHECKING:
+    from agent_ls.app.permissions.session_rules import HeldRule
 
 
 async def rules(context: Context, params: wire.Rules) -> wire.RulesResult:
     folder = context.folder(params.workspace_folder) if params.workspace_folder else None
-    found = await context.bench.rules.rules(params.session_id, folder)
+    found = await context.manager.rules.rules(params.session_id, folder)
     return wire.RulesResult(rules=tuple(_info(rule) for rule in found))
 
 
 async def remove_rule(context: Context, params: wire.RemoveRule) -> wire.RemoveRuleResult:
     folder = context.folder(params.workspace_folder) if params.workspace_folder else None
-    removed = await context.bench.rules.remove(params.rule_id, params.session_id, folder)
+    removed = await context.manager.rules.remove(params.rule_id, params.session_id, folder)
     return wire.RemoveRuleResult(removed=removed)
 
 
@@ -41,7 +44,7 @@ _DECISIONS: dict[str, _Kept | None] = {"trust": "trusted", "restrict": "restrict
 
 
 async def trust(context: Context, params: wire.Trust) -> wire.TrustResult:
-    folder, workspaces = context.folder(params.workspace_folder), context.bench.trust
+    folder, workspaces = context.folder(params.workspace_folder), context.manager.trust
     if params.decision:
         standing = await workspaces.decide(folder, _DECISIONS[params.decision], context.client_id)
     else:

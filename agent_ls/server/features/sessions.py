@@ -1,4 +1,4 @@
-"""Sessions: made, listed, followed, ended."""
+"""Handlers for sessions: create, list, subscribe, configure, abort."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ import anyio.to_thread
 from pydantic import ValidationError
 
 from agent_ls.app.errors import SessionBusyError
-from agent_ls.loop import event_codec
+from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
-from agent_ls.server import protocol as wire, to_wire
-from agent_ls.server.access import read_info
-from agent_ls.server.context import Context
-from agent_ls.server.errors import NotNegotiatedError
-from agent_ls.server.event_sender import Sending
+from agent_ls.server import protocol as wire
 from agent_ls.server.features.review import pending_hunks
-from agent_ls.server.jsonrpc import RawJson
-from agent_ls.server.rpc import route
-from agent_ls.server.seams import Live, Stored
+from agent_ls.server.rpc import to_wire
+from agent_ls.server.rpc.access import read_info
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.event_sender import Sending
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import NotNegotiatedError
+from agent_ls.server.transport.jsonrpc import RawJson
 
 if TYPE_CHECKING:
-    from agent_ls.app.reading_along import ReadAlong
+    from agent_ls.app.sessions.follower import ReadAlong
+    from agent_ls.app.sessions.live import LiveSession
 
 SNAPSHOT_ITEMS = 200
 
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 async def new_session(context: Context, params: wire.NewSession) -> wire.SessionResult:
     await context.settled()
-    live = await context.bench.new_session(
+    live = await context.manager.new_session(
         workspace_folder=context.folder(params.workspace_folder),
         provider=params.provider,
         model=params.model,
@@ -48,10 +49,10 @@ async def new_session(context: Context, params: wire.NewSession) -> wire.Session
 
 async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResult:
     folder = context.folder(params.workspace_folder) if params.workspace_folder else None
-    found, cursor = await context.bench.list_sessions(folder, params.cursor, params.limit, params.query)
+    found, cursor = await context.manager.list_sessions(folder, params.cursor, params.limit, params.query)
     infos = []
     for summary in found:
-        live = context.bench.live(summary.id)
+        live = context.manager.live(summary.id)
         infos.append(to_wire.session_info(summary, live.session if live else None))
     return wire.SessionsResult(sessions=tuple(infos), next_cursor=cursor)
 
@@ -60,24 +61,25 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     if not context.client.events:
         raise NotNegotiatedError("events")
     await context.settled()
-    owners, session_id = context.bench.owners, params.session_id
-    while True:  # it may change hands while it is looked at
+    owners, session_id = context.manager.owners, params.session_id
+    context.senders.forget_ended(session_id)
+    while True:  # repeat, because the owner may change between the checks
         if not owners.elsewhere(session_id) or not await owners.is_owned(session_id):
             with suppress(SessionBusyError):
-                return await _own(context, params, await context.bench.open_session(session_id))
+                return await _own(context, params, await context.manager.open_session(session_id))
         if session := await owners.read_along(session_id):
             return await _read_along(context, params, session)
 
 
-async def _own(context: Context, params: wire.Subscribe, live: Live) -> RawJson:
-    # In one tick: what follows as events is gathered from where the answer ends, so that both meet without a gap,
-    # however long the log takes to be read.
+async def _own(context: Context, params: wire.Subscribe, live: LiveSession) -> RawJson:
+    # Without an await in between: events collect from exactly the point where the answer ends, so that none is lost or
+    # sent twice, however long reading the log takes.
     sending = context.senders.subscribe(live.session)
     return await _answered(context, params, live, _subscribed(context, live), sending)
 
 
 async def _read_along(context: Context, params: wire.Subscribe, session: ReadAlong) -> RawJson:
-    """Of a session that another process owns: what its log has, and then what is new in it."""
+    """Subscribe to a session that another process owns: the events in its log, and then those that are added."""
     sending = context.senders.subscribe(session)
     hunks = to_wire.file_hunks(session.open_hunks(), lambda path: "", lambda path: None)
     told = wire.SubscribeResult(
@@ -95,24 +97,30 @@ async def _read_along(context: Context, params: wire.Subscribe, session: ReadAlo
 
 
 async def _answered(
-    context: Context, params: wire.Subscribe, source: Stored, told: wire.SubscribeResult, sending: Sending
+    context: Context,
+    params: wire.Subscribe,
+    source: LiveSession | ReadAlong,
+    told: wire.SubscribeResult,
+    sending: Sending,
 ) -> RawJson:
     latest = dict(source.latest)
     try:
         is_ours = told.session.access == "owner"
         draft = (
             await _draft(context, params.session_id) if is_ours else None
-        )  # else it is of its owner's user
+        )  # the draft of another process's session belongs to its user
         rest = to_wire.encoded(told.model_copy(update={"draft": draft}), without="events")
         recorded = await anyio.to_thread.run_sync(_recorded, source, params, told.last_seq, latest)
-    except BaseException:  # mostly: cancelled
+    except BaseException:  # usually a cancelled request
         sending.drop()
         raise
     return RawJson(b"%b,%b}" % (rest.removesuffix(b"}"), recorded), sending.start)
 
 
-def _recorded(source: Stored, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]) -> bytes:
-    """What the log has for the answer, as members of it. Blocks: for a thread."""
+def _recorded(
+    source: LiveSession | ReadAlong, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]
+) -> bytes:
+    """Return the logged part of the answer, as members of its JSON object. Blocks; call it in a thread."""
     if not 0 < params.max_events < last - params.since:
         events = b",".join(to_wire.event(encoded) for encoded in source.events_since(params.since, last))
         return b'"events":[%b]' % events
@@ -124,7 +132,7 @@ def _recorded(source: Stored, params: wire.Subscribe, last: int, latest: Mapping
 
 
 async def _draft(context: Context, session_id: str) -> wire.DraftInfo | None:
-    kept = await context.bench.archive.draft(session_id)
+    kept = await context.manager.archive.draft(session_id)
     try:
         return wire.DraftInfo.model_validate(kept) if kept else None
     except ValidationError:
@@ -132,7 +140,7 @@ async def _draft(context: Context, session_id: str) -> wire.DraftInfo | None:
         return None
 
 
-def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
+def _subscribed(context: Context, live: LiveSession) -> wire.SubscribeResult:
     session = live.session
     return wire.SubscribeResult(
         client_id=context.client_id,
@@ -143,7 +151,7 @@ def _subscribed(context: Context, live: Live) -> wire.SubscribeResult:
             to_wire.open_part(part, session.agent_of_part(part.part_id)) for part in session.open_parts()
         ),
         pending=wire.Pending(
-            approvals=tuple(event_codec.payload(asked) for asked in live.desk.pending()),
+            approvals=tuple(event_codec.payload(asked) for asked in live.approver.pending()),
             questions=tuple(event_codec.payload(asked) for asked in session.questions.pending()),
             hunks=pending_hunks(context, session_id=session.id),
         ),
@@ -169,8 +177,8 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
     )
 
 
-def _answered_before(live: Live, question_id: str) -> wire.AnswerResult | None:
-    """The answer that stands in the log: given before the process that asked for it ended. Blocks."""
+def _answered_before(live: LiveSession, question_id: str) -> wire.AnswerResult | None:
+    """Return the answer in the log, given before the process that asked ended. Blocks."""
     name = json.dumps(question_id).encode()
     for encoded in live.events_since(0):
         if b'"kind":"question_answered"' in encoded[:200] and name in encoded:
@@ -182,16 +190,16 @@ def _answered_before(live: Live, question_id: str) -> wire.AnswerResult | None:
 
 
 async def history(context: Context, params: wire.History) -> RawJson:
-    page = await context.bench.archive.history(params.session_id, params.before, params.limit)
+    page = await context.manager.archive.history(params.session_id, params.before, params.limit)
     items = await anyio.to_thread.run_sync(to_wire.items, page.items)
     return RawJson(b'{"items":%b,"more":%b}' % (items, b"true" if page.more else b"false"))
 
 
 async def draft(context: Context, params: wire.Draft) -> wire.Empty:
-    if context.bench.owners.elsewhere(params.session_id):
-        return wire.Empty()  # the draft beside the log is that of its owner's user
+    if context.manager.owners.elsewhere(params.session_id):
+        return wire.Empty()  # the draft next to the log belongs to the owner's user
     plain = params.model_dump(mode="json", by_alias=True, exclude={"session_id"})
-    await context.bench.archive.keep_draft(params.session_id, plain)
+    await context.manager.archive.keep_draft(params.session_id, plain)
     return wire.Empty()
 
 
@@ -201,7 +209,7 @@ async def unsubscribe(context: Context, params: wire.Unsubscribe) -> wire.Empty:
 
 
 async def configure(context: Context, params: wire.Configure) -> wire.ConfigureResult:
-    live = context.live(params.session_id)
+    live = await context.opened(params.session_id)
     applies_from = await live.configure(
         provider=params.provider,
         model=params.model,
@@ -212,14 +220,14 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
     )
     session = context.session_info(live)
     if params.remember:
-        # While a turn runs the session still tells of the one before.
+        # while a turn runs, the session reports the earlier model
         provider, model = params.provider or session.provider, params.model or session.model
-        await anyio.to_thread.run_sync(context.bench.models.remember, provider, model)
+        await anyio.to_thread.run_sync(context.manager.models.remember, provider, model)
     return wire.ConfigureResult(session=session, applies_from=applies_from)
 
 
 async def abort(context: Context, params: wire.Abort) -> wire.Empty:
-    if live := context.bench.live(params.session_id):
+    if live := context.manager.live(params.session_id):
         live.session.abort()
     return wire.Empty()
 

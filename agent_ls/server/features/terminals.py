@@ -1,15 +1,15 @@
-"""Commands of a session: listed, read along, and ended only when asked."""
+"""Handlers for the commands of a session: list, read output, type, resize, kill."""
 
 from __future__ import annotations
 
 from agent_ls.server import protocol as wire
-from agent_ls.server.context import Context
-from agent_ls.server.rpc import route
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
 
 
 async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsResult:
-    if context.bench.owners.elsewhere(params.session_id):
-        return wire.TerminalsResult(terminals=())  # they are its owner's
+    if context.manager.owners.elsewhere(params.session_id):
+        return wire.TerminalsResult(terminals=())  # only the owner can list them
     listed = await context.live(params.session_id).session.terminals.listed()
     return wire.TerminalsResult(
         terminals=tuple(

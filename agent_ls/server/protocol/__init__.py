@@ -1,8 +1,8 @@
-"""Every custom method with its parameters and result, and nothing else (wire names: docs/protocol.md).
+"""All custom methods with their parameters and results (wire names: docs/protocol/).
 
-camelCase on the wire, snake_case here; unknown fields are ignored, so that a newer client can talk to us.
-Server to client there is one notification, `agent/event` (the envelope of loop/event_codec.py, to which the
-server adds `uri` beside each `path` in `data` and in its hunks).
+camelCase on the wire, snake_case here. Unknown fields are ignored, so that a newer client can be served. The server
+sends two notifications: `agent/event` (the envelope of loop/events/codec.py, with a `uri` added to each `path` in
+`data` and in its hunks), and `agent/hunksMoved` (a FileHunks).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_ls.server.protocol.asked import ASKED as ASKED
 from agent_ls.server.protocol.base import (
     EVENT_METHOD as EVENT_METHOD,
+    MOVED_METHOD as MOVED_METHOD,
     VERSION as VERSION,
     Access as Access,
     Empty as Empty,
@@ -40,6 +41,7 @@ from agent_ls.server.protocol.inputs import (
     FolderInput as FolderInput,
     ImageInput as ImageInput,
     InputPart as InputPart,
+    ResourceInput as ResourceInput,
     SelectionInput as SelectionInput,
     TextInput as TextInput,
 )
@@ -78,6 +80,12 @@ from agent_ls.server.protocol.rules import (
     Trust as Trust,
     TrustedFolder as TrustedFolder,
     TrustResult as TrustResult,
+)
+from agent_ls.server.protocol.servers import (
+    McpServerInfo as McpServerInfo,
+    McpServers as McpServers,
+    McpServersResult as McpServersResult,
+    McpSwitch as McpSwitch,
 )
 from agent_ls.server.protocol.sessions import (
     CloseSession as CloseSession,

@@ -1,4 +1,4 @@
-"""What the server asks of one client by a `client_request` event: parameters and result of each `what`."""
+"""Requests of the server to one client (event `client_request`): parameters and result of each `what`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ class NamedCell(Wire):
 
 
 class NamedDocument(Wire):
-    """To be saved only while it has that version; a notebook, while it has these cells, each of its version."""
+    """A document to save only if it still has this version; a notebook, only if it has these cells in these
+    versions.
+    """
 
     uri: str
     version: int
@@ -41,7 +43,7 @@ class AskedCheckTime(Wire):
 
 
 class AskedTerminal(Wire):
-    """`argv` is to run as it is given."""
+    """Run `argv` unchanged in a terminal."""
 
     terminal_id: str
     argv: tuple[str, ...]
@@ -82,7 +84,7 @@ class AskedNotebookEdit(Wire):
 
 
 class AskedPlace(Wire):
-    """Line and character from 0, UTF-16."""
+    """A position: line and character from 0, UTF-16."""
 
     uri: str
     line: int
@@ -94,14 +96,14 @@ class AskedRename(AskedPlace):
 
 
 class AskedSymbols(Wire):
-    """Of a file, or of the workspace: one of both."""
+    """Symbols of a file or of the workspace: exactly one of the two fields."""
 
     uri: str | None = None
     query: str | None = None
 
 
 class AskedDiagnostics(Wire):
-    """Of a file; without one, of all."""
+    """Diagnostics of a file, of all files if none is given."""
 
     uri: str | None = None
 
@@ -118,4 +120,4 @@ ASKED: Mapping[str, tuple[type[Wire], type[Wire]]] = {
     "rename": (AskedRename, RenameEdits),
     "diagnostics": (AskedDiagnostics, DiagnosedFiles),
 }
-"""By `what`."""
+"""Parameters and result by `what`."""

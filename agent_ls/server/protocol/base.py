@@ -1,4 +1,4 @@
-"""What every message has in common: the base classes, and words that several of them use."""
+"""Base classes of all messages, and types that several of them use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pydantic.alias_generators import to_camel
 
 VERSION = 1
 EVENT_METHOD = "agent/event"
+MOVED_METHOD = "agent/hunksMoved"
 
 
 class Wire(BaseModel):
-    # Built on first use: an editor uses few of these messages, and waits for the first answer.
+    # Validators are built on first use: an editor uses few of these messages, and waits for the first answer.
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
     )

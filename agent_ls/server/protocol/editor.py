@@ -1,4 +1,4 @@
-"""What the editor shows and knows: documents, completion, selection, problems."""
+"""State of the editor: documents, completion, selection, diagnostics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.server.protocol.inputs import InputPart
 
 
 class TextDocumentContent(Params):
-    """The text of an `agent-ls:` document. A request of the protocol itself, from 3.18 on."""
+    """The text of an `agent-ls:` document. A request of LSP itself, since 3.18."""
 
     method: ClassVar[str] = "workspace/textDocumentContent"
     uri: str
@@ -22,7 +22,7 @@ class TextDocumentContentResult(Wire):
 
 
 class Commands(Params):
-    """What a message may begin with (`/tests`)."""
+    """Lists the slash commands (`/tests`) with which a message may begin."""
 
     method: ClassVar[str] = "agent/commands"
     session_id: str | None = None
@@ -39,7 +39,9 @@ class CommandsResult(Wire):
 
 
 class Complete(Params):
-    """What the letters behind `@` or `/` may mean, the best first. Without a session the folder, else the first."""
+    """Completions for the text after `@` or `/`, best first. Without a session: for the given folder, else the
+    first.
+    """
 
     method: ClassVar[str] = "agent/complete"
     workspace_folder: str | None = None
@@ -50,9 +52,9 @@ class Complete(Params):
 
 
 class Completion(Wire):
-    """`part` is what the input gets when it is chosen."""
+    """`part` is added to the input when the completion is chosen."""
 
-    kind: Literal["file", "folder", "command", "problems", "selection"]
+    kind: Literal["file", "folder", "command", "problems", "selection", "resource"]
     label: str
     detail: str | None = None
     part: InputPart
@@ -63,7 +65,7 @@ class CompleteResult(Wire):
 
 
 class EditorSelection(Wire):
-    """Lines and characters from 0, as positions of the language server protocol. Start and end alike: the cursor."""
+    """Lines and characters from 0, as in LSP. Equal start and end: the cursor."""
 
     start_line: int = Field(ge=0)
     start_character: int = Field(default=0, ge=0)
@@ -72,7 +74,7 @@ class EditorSelection(Wire):
 
 
 class EditorState(Params):
-    """Notification: what the user looks at. `unsynced` are open, dirty documents that are not synced to us."""
+    """Notification: the user's view. `unsynced` are open, dirty documents that are not synced to the server."""
 
     method: ClassVar[str] = "agent/editorState"
     active_uri: str | None = None
@@ -82,7 +84,7 @@ class EditorState(Params):
 
 
 class Diagnostic(Wire):
-    """A problem that a tool of the editor's found. `severity`: 1 error, 2 warning, 3 information, 4 hint."""
+    """A problem found by a tool of the editor. `severity`: 1 error, 2 warning, 3 information, 4 hint."""
 
     start_line: int = Field(ge=0)
     start_character: int = Field(default=0, ge=0)
@@ -95,7 +97,7 @@ class Diagnostic(Wire):
 
 
 class Diagnostics(Params):
-    """Notification: all problems of one file, as they are now. `settled` false: the tools are still at work."""
+    """Notification: all current problems of one file. `settled` false: the tools are still working."""
 
     method: ClassVar[str] = "agent/diagnostics"
     uri: str

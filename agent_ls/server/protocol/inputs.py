@@ -1,4 +1,4 @@
-"""Messages' parts that a user puts into a prompt: text, files, selections, pictures, problems, commands."""
+"""Parts of a user's message: text, files, selections, images, problems, commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TextInput(Wire):
 
 
 class FileInput(Wire):
-    """A file mentioned: the model is told its path, and reads it by itself."""
+    """A mentioned file: the model gets its path, and reads it by itself."""
 
     type: Literal["file"] = "file"
     uri: str
@@ -38,27 +38,42 @@ class ImageInput(Wire):
 
 
 class FolderInput(Wire):
-    """A folder mentioned: the model is told its path, and looks into it by itself."""
+    """A mentioned folder: the model gets its path, and lists it by itself."""
 
     type: Literal["folder"] = "folder"
     uri: str
 
 
 class DiagnosticsInput(Wire):
-    """The problems that the client has told (agent/diagnostics): of one file, else of all."""
+    """The problems that the client has reported (agent/diagnostics): of one file, else of all."""
 
     type: Literal["diagnostics"] = "diagnostics"
     uri: str | None = None
 
 
 class CommandInput(Wire):
-    """One of agent/commands; `arguments` is what the user wrote behind its name."""
+    """One of agent/commands; `arguments` is the text after its name."""
 
     type: Literal["command"] = "command"
     name: str
     arguments: str = ""
 
 
+class ResourceInput(Wire):
+    """A resource of an MCP server of the session: its content is read when the message is sent."""
+
+    type: Literal["resource"] = "resource"
+    server: str
+    uri: str
+
+
 InputPart: TypeAlias = (
-    TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput
+    TextInput
+    | FileInput
+    | SelectionInput
+    | ImageInput
+    | FolderInput
+    | DiagnosticsInput
+    | CommandInput
+    | ResourceInput
 )

@@ -1,4 +1,4 @@
-"""What a client answers to the requests about code: places, symbols, changes. Lines and characters from 0, UTF-16."""
+"""A client's answers to code queries: locations, symbols, changes. Lines and characters from 0, UTF-16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent_ls.server.protocol.editor import Diagnostics
 
 MAX_PLACES = 5_000
 MAX_DOCUMENTS = 1_000
-MAX_EDITS = 10_000  # of one document
+MAX_EDITS = 10_000  # per document
 MAX_CHARACTER = 2**31 - 1
 
 
@@ -32,7 +32,7 @@ class CodeLocations(Wire):
 
 
 class CodeSymbol(CodeLocation):
-    """`kind` as in the language server protocol (12 is a function); `depth` counts the symbols around it."""
+    """`kind` as in LSP (12 is a function); `depth` is the number of enclosing symbols."""
 
     name: str
     kind: int = Field(ge=0, le=1000)
@@ -52,7 +52,7 @@ class CodeEdit(CodeRange):
 
 
 class DocumentEdits(Wire):
-    """`version` of the text that they are of, null where the client has the document not open."""
+    """`version` of the text that the edits are for, null if the client does not have the document open."""
 
     uri: str = Field(min_length=1)
     version: int | None = None
@@ -60,7 +60,9 @@ class DocumentEdits(Wire):
 
 
 class RenameEdits(Wire):
-    """Answers `rename`, of which the client does nothing. `file_operations`: in words, what files it would move too."""
+    """Answers `rename`; the client does not apply the edits. `file_operations` describes files that it would also
+    move.
+    """
 
     documents: tuple[DocumentEdits, ...] = Field(max_length=MAX_DOCUMENTS)
     file_operations: tuple[str, ...] = Field(default=(), max_length=MAX_DOCUMENTS)

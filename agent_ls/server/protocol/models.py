@@ -1,4 +1,4 @@
-"""Keys, providers and models."""
+"""API keys, providers and models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class SetCredential(Params):
-    """Holds a provider's key in memory until the process ends; null forgets it. Nothing ever repeats it."""
+    """Keeps a provider's API key in memory until the process ends; null removes it. It is never sent back."""
 
     method: ClassVar[str] = "agent/setCredential"
     client_key: str
@@ -23,9 +23,9 @@ class CredentialResult(Wire):
 
 
 class Models(Params):
-    """The providers, with or without a key, and the models that are known of each.
+    """Lists the providers, with or without a key, and the known models of each.
 
-    `look`: servers that need no key are asked for theirs as well (a picker was opened).
+    `look`: also asks servers that need no key (when a picker is opened).
     """
 
     method: ClassVar[str] = "agent/models"
@@ -34,7 +34,7 @@ class Models(Params):
 
 
 class ProviderInfo(Wire):
-    """`problem`: why it cannot be asked now, in words for the user. `keyVariable` "": it needs no key."""
+    """`problem`: why the provider cannot be used now, for the user. `keyVariable` "": it needs no key."""
 
     id: str
     name: str
@@ -44,9 +44,9 @@ class ProviderInfo(Wire):
 
 
 class ModelInfo(Wire):
-    """Prices are US dollars per million tokens. `isDefault`: used where only the provider is chosen.
+    """A model. Prices are US dollars per million tokens. `isDefault`: used if only the provider is chosen.
 
-    `address`: of a server without a key that has named this model just now.
+    `address`: the server without a key that has just listed this model.
     """
 
     provider: str
@@ -63,7 +63,7 @@ class ModelInfo(Wire):
 
 
 class ModelsResult(Wire):
-    """`defaultProvider`: used where nothing is chosen."""
+    """`defaultProvider`: used if nothing is chosen."""
 
     default_provider: str
     providers: tuple[ProviderInfo, ...]

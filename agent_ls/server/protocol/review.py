@@ -1,4 +1,4 @@
-"""Hunks and the verdicts on them."""
+"""Hunks, and decisions about them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class HunkInfo(Wire):
-    """Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted one.
+    """A hunk. Ranges are lines [start, end) from 0. `newRange` is in the current text, `oldRange` in the accepted
+    one.
 
-    Of a `proposed` hunk `newLines` are what it would put in place of `newRange`. Hunks with the same `link` are decided
-    together. `laterTurnIds`: turns that have changed the lines which the turn `turnId` had made.
+    The `newLines` of a `proposed` hunk would replace the lines in `newRange`. Hunks with the same `link` are decided
+    together. `laterTurnIds`: turns that have changed lines which the turn `turnId` had written.
     """
 
     id: str
@@ -29,7 +30,7 @@ class HunkInfo(Wire):
 
 
 class FileHunks(Wire):
-    """`version` is the synced document's, None for a file that is not open."""
+    """Hunks of a file. `version` is that of the synced document, None if the file is not open."""
 
     uri: str
     base_hash: str
@@ -38,7 +39,7 @@ class FileHunks(Wire):
 
 
 class Hunks(Params):
-    """Hunks that wait for a verdict, all or those of one session, file or turn."""
+    """Hunks that need a decision: all, or those of one session, file or turn."""
 
     method: ClassVar[str] = "agent/hunks"
     session_id: str | None = None
@@ -51,9 +52,9 @@ class HunksResult(Wire):
 
 
 class Review(Params):
-    """A verdict on hunks, named by exactly one of the four selectors. `confirm`: undo edited hunks as well.
+    """A decision about hunks, selected by exactly one of the four selectors. `confirm`: undo edited hunks as well.
 
-    `lines` [first, last) of the new lines, and `replacement` for what is kept, go with exactly one of `hunkIds`.
+    `lines` [first, last) of the new lines, and `replacement` for the kept text, need exactly one id in `hunkIds`.
     """
 
     method: ClassVar[str] = "agent/review"
@@ -70,7 +71,7 @@ class Review(Params):
 
 
 class ReviewResult(Wire):
-    """`refused`: ids that were left alone, with the reason in words."""
+    """`refused`: ids that were left alone, with the reason."""
 
     changed: tuple[HunkInfo, ...]
     refused: tuple[dict[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""What the user allowed for longer: rules that approvals stored, and workspaces that he trusts; and taking it back."""
+"""Stored permissions: rules from approvals, and trusted workspaces; listing and removing them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from agent_ls.server.protocol.base import Params, Wire
 
 
 class Rules(Params):
-    """The rules that hold: those for all projects, those of a workspace folder, and those of a session.
+    """The rules in force: those for all projects, those of a workspace folder, and those of a session.
 
-    Neither of the two given: all that are kept on the disk.
+    Without both parameters: all stored rules.
     """
 
     method: ClassVar[str] = "agent/rules"
@@ -19,7 +19,7 @@ class Rules(Params):
 
 
 class RuleInfo(Wire):
-    """`scope` tells where it holds, `workspace` in which folder (scope `project`). Times are ISO 8601."""
+    """`scope` says where the rule applies, `workspace` in which folder (scope `project`). Times are ISO 8601."""
 
     id: str
     label: str
@@ -35,9 +35,9 @@ class RulesResult(Wire):
 
 
 class RemoveRule(Params):
-    """Takes a rule back: from the session where `sessionId` is given, else from the disk.
+    """Deletes a rule: from the session if `sessionId` is given, else from the store.
 
-    `workspaceFolder`: only where it holds for that project.
+    `workspaceFolder`: only if it applies to that project.
     """
 
     method: ClassVar[str] = "agent/removeRule"
@@ -48,13 +48,14 @@ class RemoveRule(Params):
 
 
 class RemoveRuleResult(Wire):
-    """`removed` counts; 0: there was no such rule."""
+    """`removed` is the number of deleted rules; 0: no such rule."""
 
     removed: int
 
 
 class Trust(Params):
-    """Whether a workspace is trusted, and with `decision` whether it is from now on; `forget`: it is asked about again.
+    """Returns whether a workspace is trusted, after applying `decision` if given; `forget`: the user will be asked
+    again.
 
     Without `workspaceFolder`: the folder of the client.
     """
@@ -66,7 +67,7 @@ class Trust(Params):
 
 
 class TrustedFolder(Wire):
-    """A folder that was decided about. `owner` is the id of its user then, `decided` ISO 8601."""
+    """A folder with a decision. `owner` is the id of the folder's user at that time, `decided` is ISO 8601."""
 
     path: str
     owner: str
@@ -75,7 +76,7 @@ class TrustedFolder(Wire):
 
 
 class TrustResult(Wire):
-    """`trust` unknown: it is asked about with the next input. `folders` is all that was decided and is kept."""
+    """`trust` unknown: the user is asked with the next input. `folders` are all stored decisions."""
 
     workspace_folder: str
     trust: Literal["trusted", "restricted", "unknown"]

@@ -1,4 +1,4 @@
-"""Sessions as things: listed, made, named, forked, exported, deleted; and what is followed of them."""
+"""Sessions: list, create, follow, rename, fork, export, delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.server.protocol.review import FileHunks
 
 
 class OwnerInfo(Wire):
-    """A process that has a session open. `program` is what the user knows it by, "" when that was not told."""
+    """A process that has a session open. `program` is its name for the user, "" if it was not reported."""
 
     pid: int
     host: str
@@ -20,9 +20,9 @@ class OwnerInfo(Wire):
 
 
 class SessionInfo(Wire):
-    """A session as lists and views show it. Times are ISO 8601. `access` readOnly: another process owns it.
+    """A session for lists and views. Times are ISO 8601. `access` readOnly: another process owns it.
 
-    `owner` is that process, as far as it is known.
+    `owner` is that process, if known.
     """
 
     id: str
@@ -46,9 +46,9 @@ class SessionInfo(Wire):
 
 
 class TakeOver(Params):
-    """Makes a session this process's own: its owner is asked to hand it over, and does so within seconds.
+    """Takes a session over for this process: its owner is asked to release it, which takes seconds.
 
-    `force`: one that lives and does not answer is put out of its right. The user is to be asked before.
+    `force`: take it from an owner that runs and does not answer. Ask the user first.
     """
 
     method: ClassVar[str] = "agent/takeOver"
@@ -89,9 +89,10 @@ class SessionsResult(Wire):
 
 
 class Subscribe(Params):
-    """Events after `since` (0: all), then `agent/event` follows. Opens a stored session (resume).
+    """Returns the events after `since` (0: all); `agent/event` notifications follow. Opens a stored session
+    (resume).
 
-    If there are more than `maxEvents` (0: no maximum), a snapshot is given in their place.
+    If there are more than `maxEvents` (0: no limit), returns a snapshot instead.
     """
 
     method: ClassVar[str] = "agent/subscribe"
@@ -101,7 +102,9 @@ class Subscribe(Params):
 
 
 class Snapshot(Wire):
-    """The newest items, newest first, as of `lastSeq`. `usage` and `plan` are the data of the last such events."""
+    """The newest items, newest first, as of `lastSeq`. `usage` and `plan` are the data of the last events of these
+    kinds.
+    """
 
     items: tuple[dict[str, Any], ...]
     more: bool
@@ -110,14 +113,14 @@ class Snapshot(Wire):
 
 
 class DraftInfo(Wire):
-    """What the user is still writing."""
+    """The unsent message of the user."""
 
     text: str = ""
     attachments: tuple[InputPart, ...] = ()
 
 
 class Pending(Wire):
-    """What waits for the user: approval_requested payloads, questions, and hunks by file."""
+    """Pending requests to the user: approval_requested payloads, questions, and hunks by file."""
 
     approvals: tuple[dict[str, Any], ...] = ()
     questions: tuple[dict[str, Any], ...] = ()
@@ -125,7 +128,7 @@ class Pending(Wire):
 
 
 class OpenPart(Wire):
-    """The text so far of a part that is still open; its next delta has `offset == len(text)`."""
+    """The text so far of a part that is still streaming; its next delta has `offset == len(text)`."""
 
     part_id: str
     kind: str
@@ -135,7 +138,7 @@ class OpenPart(Wire):
 
 
 class SubscribeResult(Wire):
-    """`clientId` names this client for `client_request`. Deltas that follow go on from `openParts`."""
+    """`clientId` names this client for `client_request`. The following deltas continue `openParts`."""
 
     client_id: str
     session: SessionInfo
@@ -167,7 +170,7 @@ class HistoryResult(Wire):
 
 
 class Rename(Params):
-    """Gives a session, live or stored, another title."""
+    """Changes the title of a live or stored session."""
 
     method: ClassVar[str] = "agent/rename"
     session_id: str
@@ -176,7 +179,7 @@ class Rename(Params):
 
 
 class Fork(Params):
-    """A new session with the history up to and including a turn that has ended; without one the last such."""
+    """Creates a session with the history up to and including an ended turn; by default the last ended one."""
 
     method: ClassVar[str] = "agent/fork"
     session_id: str
@@ -185,9 +188,10 @@ class Fork(Params):
 
 
 class Revert(Params):
-    """Takes a session back to what it was before the input of a turn, or before another roll back (its `revertId`).
+    """Restores a session to its state before the input of a turn, or before another roll back (its `revertId`).
 
-    `files`: preview changes nothing, and tells what restore would do; keep leaves them. `uris`: only these files.
+    `files`: preview changes nothing and returns what restore would do; keep leaves the files. `uris`: only these
+    files.
     """
 
     method: ClassVar[str] = "agent/revert"
@@ -209,7 +213,7 @@ class RevertConflict(Wire):
 
 
 class RevertFile(Wire):
-    """What a roll back does, or would do, to a file; `conflict` and `unknown` ones are left as they are."""
+    """The effect of a roll back on a file; files in state `conflict` or `unknown` are left as they are."""
 
     path: str
     uri: str
@@ -238,7 +242,7 @@ class CloseSession(Params):
 
 
 class DeleteSession(Params):
-    """Ends it and removes all that is stored of it. `force`: also while hunks wait for a verdict."""
+    """Ends a session and deletes its stored data. `force`: also with hunks that need a decision."""
 
     method: ClassVar[str] = "agent/deleteSession"
     session_id: str
@@ -247,11 +251,12 @@ class DeleteSession(Params):
 
 
 class Export(Params):
-    """The whole session as text: for people, or its events, one a line."""
+    """The whole session as text: readable, as a web page, or its events, one per line."""
 
     method: ClassVar[str] = "agent/export"
     session_id: str
-    format: Literal["markdown", "jsonl"]
+    format: Literal["markdown", "jsonl", "html"]
+    redact: bool = False
 
 
 class ExportResult(Wire):
@@ -259,7 +264,7 @@ class ExportResult(Wire):
 
 
 class Output(Params):
-    """A part of an output that its event does not hold whole."""
+    """A section of an output that is too long for its event."""
 
     method: ClassVar[str] = "agent/output"
     session_id: str

@@ -1,4 +1,4 @@
-"""Commands that run in terminals, and what the client answers to requests of ours."""
+"""Commands that run in terminals, and the client's answers to requests of the server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TerminalKill(Params):
 
 
 class TerminalInput(Params):
-    """Types into the terminal of a command."""
+    """Sends input to the terminal of a command."""
 
     method: ClassVar[str] = "agent/terminalInput"
     session_id: str
@@ -49,7 +49,7 @@ class TerminalInput(Params):
 
 
 class TerminalResize(Params):
-    """The size of what shows a command's output; a terminal of the editor's own knows its size itself."""
+    """The size of the view of a command's output. Not needed for a terminal of the editor, which knows its size."""
 
     method: ClassVar[str] = "agent/terminalResize"
     session_id: str
@@ -80,7 +80,7 @@ class ClientAnswer(Params):
 
     Its data: `{requestId, clientId, what, params, deadlineMs}`. Asked are `save {documents: [{uri, version}]}`
     (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`),
-    `editNotebook {uri, cellCount, texts, splices}` (docs/protocol.md; result `{}`),
+    `editNotebook {uri, cellCount, texts, splices}` (docs/protocol/requests.md; result `{}`),
     `checkTime {uris}` (reload these files where they are shown; result `{}`),
     `terminalOpen {terminalId, argv, cwd, title}` (open a terminal that runs `argv` as given, without taking the focus;
     result `{}`) and `terminalRuns {terminalId, callId}` (the command of this call runs there now; result `{}`).

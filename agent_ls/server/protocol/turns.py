@@ -1,4 +1,4 @@
-"""The course of a session: submit, steer, queue, stop, configure, and answers to what it asks."""
+"""Control of a session: submit, steer, queue, stop, configure, and answers to its requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.server.protocol.sessions import SessionInfo
 
 
 class Draft(Params):
-    """Notification: what the user has written so far. An empty one takes the kept one away."""
+    """Notification: the unsent message of the user. An empty one deletes the stored draft."""
 
     method: ClassVar[str] = "agent/draft"
     session_id: str
@@ -21,7 +21,7 @@ class Draft(Params):
 
 
 class Submit(Params):
-    """Starts a turn, or does as `whenBusy` says when one is running."""
+    """Starts a turn, or acts according to `whenBusy` while one is running."""
 
     method: ClassVar[str] = "agent/submit"
     session_id: str
@@ -51,7 +51,7 @@ class SteerResult(Wire):
 
 
 class Unsteer(Params):
-    """Takes a steer back while it waits; an error when it has been injected."""
+    """Withdraws a pending steering message; an error if it was injected already."""
 
     method: ClassVar[str] = "agent/unsteer"
     session_id: str
@@ -71,9 +71,9 @@ class FollowUpResult(Wire):
 
 
 class Interrupt(Params):
-    """Ends the turn; the session lives. `thenSubmit` is submitted when the turn has ended.
+    """Ends the turn, not the session. `thenSubmit` is submitted after the turn has ended.
 
-    Without `keepProcesses` what the turn has started in the background ends too.
+    Without `keepProcesses` the background processes of the turn end too.
     """
 
     method: ClassVar[str] = "agent/interrupt"
@@ -84,7 +84,7 @@ class Interrupt(Params):
 
 
 class EditQueued(Wire):
-    """Other parts for a message that waits. A client that has its text only keeps its pictures with `keepImages`."""
+    """Replaces the parts of a queued message. `keepImages`: keeps its images, for clients that have only its text."""
 
     queued_id: str
     input: tuple[InputPart, ...] = Field(min_length=1)
@@ -92,7 +92,7 @@ class EditQueued(Wire):
 
 
 class MoveQueued(Wire):
-    """To the place before another; without one to the end."""
+    """Moves a queued message before another one, by default to the end."""
 
     queued_id: str
     before: str | None = None
@@ -111,7 +111,7 @@ class Queue(Params):
 
 
 class Compact(Params):
-    """Makes room in the conversation. Before the next model call of a running turn, else at once."""
+    """Compacts the conversation: before the next model call of a running turn, else at once."""
 
     method: ClassVar[str] = "agent/compact"
     session_id: str
@@ -124,7 +124,7 @@ class CompactResult(Wire):
 
 
 class Abort(Params):
-    """Ends the session (CLOSED). It can be resumed by agent/subscribe."""
+    """Ends the session (CLOSED). agent/subscribe can resume it."""
 
     method: ClassVar[str] = "agent/abort"
     session_id: str
@@ -132,7 +132,7 @@ class Abort(Params):
 
 
 class LimitChanges(Wire):
-    """Only those that are given are changed; 0 is no limit."""
+    """Changes only the given limits; 0 means no limit."""
 
     tokens_per_input: int | None = Field(default=None, ge=0)
     tokens_per_session: int | None = Field(default=None, ge=0)
@@ -143,7 +143,7 @@ class LimitChanges(Wire):
 
 
 class Configure(Params):
-    """`remember`: the provider and model are those of new sessions too, where nothing else is named."""
+    """Changes settings of a session. `remember`: provider and model become the default of new sessions."""
 
     method: ClassVar[str] = "agent/configure"
     session_id: str
@@ -163,15 +163,15 @@ class ConfigureResult(Wire):
 
 
 class CommandReplacement(Wire):
-    """What is to run instead of the command that was asked about."""
+    """A command to run instead of the requested one."""
 
     command: str | None = None
 
 
 class Approve(Params):
-    """The first answer wins; a later one is told the decision that stands.
+    """Answers an approval. The first answer wins; a later one gets the existing decision.
 
-    `replacement` comes with `allow` of a command, and without a rule.
+    `replacement` is only for `allow` of a command, without a rule.
     """
 
     method: ClassVar[str] = "agent/approve"
@@ -186,9 +186,9 @@ class Approve(Params):
 
 
 class Answer(Params):
-    """Answers a question of the model. The first answer wins; a later one is told that which stands.
+    """Answers a question of the model. The first answer wins; a later one gets the existing answer.
 
-    `answers` holds choices or words of the user's own; several only where the question takes them. `declined`: none.
+    `answers` are choices or free text; several only if the question allows it. `declined`: no answer.
     """
 
     method: ClassVar[str] = "agent/answer"

@@ -57,7 +57,7 @@ end
 
 ---@param text string
 ---@param list lsp.TextEdit[]
----@return string text after the edits, as a server is told it
+---@return string text after the edits, as Neovim would send it to a server
 local function applied(text, list)
   local bufnr = file_buffer(text)
   local change = { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, edits = list }

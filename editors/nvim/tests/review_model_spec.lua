@@ -15,7 +15,7 @@ local function ids(hunks)
   return vim.tbl_map(function(hunk) return hunk.id end, hunks)
 end
 
-spec["a change brings its hunks, a verdict takes them away"] = function()
+spec["a change brings its hunks, a decision removes them"] = function()
   local hunks = model.new()
   support.same(model.apply(hunks, event_of("file_change")), { URI })
   support.same(ids(model.of_file(hunks, URI)), { "h1" })

@@ -142,7 +142,7 @@ spec["events in pieces or from a subscription fold to the same items"] = functio
   end
 end
 
-spec["what changed is told once, by index"] = function()
+spec["each change is reported once, by index"] = function()
   local s = whole_session()
   support.same(#snapshot.drain(s), #s.items)
   support.same(snapshot.drain(s), {})

@@ -156,7 +156,7 @@ function M.field(class, name)
   return field and field.type
 end
 
----A value whose reader is told when a field is read that no message of its type has.
+---Wraps a message so that reading a field that no message of its type has raises an error.
 ---@generic T
 ---@param value T
 ---@param type_ string

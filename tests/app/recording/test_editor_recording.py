@@ -1,4 +1,4 @@
-"""A recording of a session with an editor around it: what that told is replayed without one."""
+"""A recording of a session in an editor is replayed without an editor, with the recorded answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import anyio
 import pytest
 
 from agent_ls.app.recording.codec import plain, value_of
-from agent_ls.app.recording.replay import Replayed, read_recording, replay
-from agent_ls.app.settings import Settings
-from agent_ls.app.workbench import Workbench
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.settings.model import Settings
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
     CodeProblem,
@@ -27,16 +26,17 @@ from agent_ls.environments.language_host import (
     TextChange,
 )
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.editor_events import DiagnosedFile, EditDiagnosed, EditNews
+from agent_ls.loop.events.editor import DiagnosedFile, EditDiagnosed, EditNews
+from agent_ls.replay.session import ReplayResult, read_recording, replay
 from tests.support.fake_provider import FakeProvider, text, tool_call
 from tests.support.language_host import KnownCode
-from tests.support.workbench import Talk, allow
+from tests.support.session_rig import Talk, allow
 
 pytestmark = pytest.mark.req("H13", "T14", "H12")
 
 
-class Eyes:
-    """Tells a problem of each edit, and the situation."""
+class FakeEditorStatus:
+    """Reports a problem for each edit, and a fixed status."""
 
     def situation(self, shown: Callable[[str], str]) -> str:
         return "[Editor: a.py, cursor at line 2]"
@@ -52,10 +52,10 @@ class Eyes:
 
 
 class Forgetful(KnownCode):
-    """Knows no references."""
+    """Returns no references."""
 
     async def references(self, spot: Spot) -> Found:
-        raise NoAnswerError("The editor's language tools could not tell: gone.")
+        raise NoAnswerError("The editor's language tools could not answer: gone.")
 
 
 def call(name: str, **arguments: Any) -> Any:
@@ -94,18 +94,18 @@ async def recorded(tmp_path: Path) -> Path:
         [FileProblems(path, (CodeProblem(0, "error", "odd"),))],
     )
     file = tmp_path / "run.jsonl"
-    bench = Workbench(
+    rig = SessionManager(
         settings=Settings(),
         credentials=Credentials(),
         state_dir=tmp_path / "state",
         adapters={"anthropic": model()},
         record_to=file,
-        eyes=Eyes(),
+        editor_status=FakeEditorStatus(),
         language=code,
     )
     async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.run)
-        live = await bench.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
+        await tasks.start(rig.run)
+        live = await rig.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
         talk = Talk(live, allow)
         await talk.say("go")
         (told,) = talk.of(EditDiagnosed)
@@ -115,11 +115,11 @@ async def recorded(tmp_path: Path) -> Path:
     return file
 
 
-async def played(path: Path) -> Replayed:
+async def played(path: Path) -> ReplayResult:
     return await replay(await anyio.to_thread.run_sync(read_recording, path))
 
 
-async def test_what_the_editor_told_is_replayed_without_an_editor(tmp_path: Path) -> None:
+async def test_recorded_editor_answers_are_replayed_without_an_editor(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     (tmp_path / "project").rename(tmp_path / "gone")
 
@@ -129,7 +129,7 @@ async def test_what_the_editor_told_is_replayed_without_an_editor(tmp_path: Path
     assert told.files == {str(tmp_path / "project" / "a.py"): b"two = 1\n"}
 
 
-async def test_an_answer_that_is_missing_is_named(tmp_path: Path) -> None:
+async def test_a_missing_answer_is_named(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if not line.startswith('{"place":"rename"')))
@@ -139,7 +139,7 @@ async def test_an_answer_that_is_missing_is_named(tmp_path: Path) -> None:
     assert any(it.startswith("not recorded: rename ") for it in told.differences) and told.files == {}
 
 
-async def test_a_recording_without_an_editor_has_none_of_its_tools(tmp_path: Path) -> None:
+async def test_a_recording_without_an_editor_has_no_editor_tools(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if not line.startswith('{"place":"answers"')))
@@ -149,7 +149,7 @@ async def test_a_recording_without_an_editor_has_none_of_its_tools(tmp_path: Pat
     assert any("Unknown tool: definition" in it for it in told.differences)
 
 
-def test_what_language_tools_tell_survives_the_recording() -> None:
+def test_results_of_language_tools_are_recorded() -> None:
     found = Found((Place("/a", 1, 2), Place("x:y", 0, is_file=False)), is_cut=True)
     changes = FileChanges("/a", (TextChange(0, 1, 2, 3, "x"),), "text")
     for value in (

@@ -11,10 +11,9 @@ import pytest
 
 from agent_ls.app.errors import AppError
 from agent_ls.app.recording.codec import plain, value_of
-from agent_ls.app.recording.replay import BadRecordingError, Replayed, read_recording, replay
 from agent_ls.app.recording.sharing import shareable
-from agent_ls.app.settings import Settings
-from agent_ls.app.workbench import Workbench
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecResult, FileState, GrepLine, GrepResult
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.credentials import Credentials
@@ -22,10 +21,11 @@ from agent_ls.llm.errors import RateLimitError
 from agent_ls.llm.messages import Origin, ReasoningPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.llm.stream import ReasoningEnd, StreamFinish, ToolCallEnd
-from agent_ls.loop.events import AssistantTextStart, ProcessingEnd, QuestionAsked
+from agent_ls.loop.events.types import AssistantTextStart, ProcessingEnd, QuestionAsked
+from agent_ls.replay.session import BadRecordingError, ReplayResult, read_recording, replay
 from tests.docs.pages import ROOT
 from tests.support.fake_provider import FakeProvider, Gate, reasoning, text, tool_call
-from tests.support.workbench import DEADLINE_S, Talk, allow
+from tests.support.session_rig import DEADLINE_S, Talk, allow
 
 pytestmark = pytest.mark.req("H13")
 
@@ -48,7 +48,7 @@ def model() -> FakeProvider:
             ],
             call("read_file", "c3", file_path="none.txt"),
             call("edit_file", "c4", file_path="a.txt", old_string="one", new_string="two"),
-            call("shell", "c5", command=f"echo {SECRET}; exit 3"),
+            call("shell", "c5", command=f"echo '{SECRET}'; exit 3"),
             text("Done."),
         ]
     )
@@ -62,7 +62,7 @@ async def recorded(
     project.mkdir(exist_ok=True)
     (project / "a.txt").write_text("one\n")
     file = to or tmp_path / "run.jsonl"
-    bench = Workbench(
+    rig = SessionManager(
         settings=settings or Settings(),
         credentials=Credentials({"openai": SECRET}),
         state_dir=tmp_path / "state",
@@ -70,8 +70,8 @@ async def recorded(
         record_to=None if settings else file,
     )
     async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.run)
-        live = await bench.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
+        await tasks.start(rig.run)
+        live = await rig.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
         talk = Talk(live, allow)
         for words in inputs or ("go",):
             await talk.say(words)
@@ -79,11 +79,11 @@ async def recorded(
     return file
 
 
-async def played(path: Path) -> Replayed:
+async def played(path: Path) -> ReplayResult:
     return await replay(await anyio.to_thread.run_sync(read_recording, path))
 
 
-async def test_recording_when_replayed_without_the_project_then_events_and_edits_are_the_same(
+async def test_replay_without_the_project_gives_the_same_events_and_edits(
     tmp_path: Path,
 ) -> None:
     file = await recorded(tmp_path, "go", "and again")
@@ -99,12 +99,12 @@ async def test_recording_when_replayed_without_the_project_then_events_and_edits
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-async def test_recording_holds_no_key_that_is_known(tmp_path: Path) -> None:
+async def test_a_recording_contains_no_known_key(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     assert SECRET not in file.read_text() and "[secret removed]" in file.read_text()
 
 
-async def test_setting_record_then_each_new_session_has_its_recording_beside_the_store(
+async def test_with_setting_record_each_new_session_has_a_recording_next_to_the_store(
     tmp_path: Path,
 ) -> None:
     await recorded(tmp_path, settings=Settings(record=True))
@@ -117,7 +117,7 @@ async def test_without_the_setting_nothing_is_recorded(tmp_path: Path) -> None:
     assert not (tmp_path / "state" / "recordings").exists()
 
 
-async def test_recording_to_a_file_that_is_there_then_no_session_is_made_and_the_file_stays(
+async def test_recording_to_an_existing_file_creates_no_session_and_keeps_the_file(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "run.jsonl"
@@ -147,7 +147,7 @@ CHANGES: list[tuple[str, Callable[[str], str], str]] = [
 
 
 @pytest.mark.parametrize(("change", "expected"), [it[1:] for it in CHANGES], ids=[it[0] for it in CHANGES])
-async def test_recording_when_something_in_it_is_another_then_the_step_is_told(
+async def test_a_changed_recording_is_reported_with_the_step(
     tmp_path: Path, change: Callable[[str], str], expected: str
 ) -> None:
     file = await recorded(tmp_path)
@@ -158,7 +158,7 @@ async def test_recording_when_something_in_it_is_another_then_the_step_is_told(
     assert any(expected in words for words in told.differences), told.differences
 
 
-async def test_recording_that_was_cut_off_then_says_that_it_ends(tmp_path: Path) -> None:
+async def test_a_truncated_recording_is_reported_as_such(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_bytes().split(b"\n")
     file.write_bytes(b"\n".join(lines[: len(lines) // 3]) + b'\n{"said":')
@@ -166,7 +166,7 @@ async def test_recording_that_was_cut_off_then_says_that_it_ends(tmp_path: Path)
 
 
 @pytest.mark.parametrize("content", ["", "{}\n", '{"recording":99}\n', "nonsense\n", "[1]\n"])
-def test_file_that_is_no_recording_is_refused_with_what_to_do(tmp_path: Path, content: str) -> None:
+def test_an_invalid_recording_is_refused_with_a_hint(tmp_path: Path, content: str) -> None:
     file = tmp_path / "a"
     file.write_text(content)
     for path in (file, tmp_path / "none"):
@@ -175,7 +175,7 @@ def test_file_that_is_no_recording_is_refused_with_what_to_do(tmp_path: Path, co
         assert refused.value.hint
 
 
-async def test_session_of_the_walkthrough_is_what_it_was_when_it_was_recorded() -> None:
+async def test_the_recorded_walkthrough_session_still_replays() -> None:
     told = await played(GOLDEN)
     assert told.differences == []
     assert list(told.files) == ["/home/ada/shop/shop/cart.py"]
@@ -196,19 +196,19 @@ async def test_session_of_the_walkthrough_is_what_it_was_when_it_was_recorded() 
     ],
     ids=lambda it: type(it).__name__,
 )
-def test_value_of_a_recording_comes_back_as_it_was(value: Any) -> None:
+def test_recorded_values_are_decoded_unchanged(value: Any) -> None:
     assert value_of(json.loads(json.dumps(plain(value)))) == value
 
 
 @pytest.mark.parametrize(
     "error", [PathNotFoundError("/a/b"), RateLimitError("slow down", provider="p", hint="wait")]
 )
-def test_error_of_a_recording_comes_back_with_its_words_and_facts(error: Exception) -> None:
+def test_recorded_errors_are_decoded_with_message_and_fields(error: Exception) -> None:
     again = value_of(json.loads(json.dumps(plain(error))))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
-def test_value_of_another_version_is_refused() -> None:
+def test_a_value_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="Unheard"):
         value_of({"__type": "Unheard"})
 
@@ -225,18 +225,18 @@ SHARED = [
 
 
 @pytest.mark.parametrize(("private", "shown"), SHARED)
-def test_what_is_private_is_taken_out_of_what_is_shared(private: str, shown: str) -> None:
+def test_private_texts_are_removed_from_a_shared_recording(private: str, shown: str) -> None:
     assert shareable(private, home="/people/grace", user="grace", host="cobol-1") == shown
 
 
-async def test_recording_that_was_made_shareable_is_replayed_all_the_same(tmp_path: Path) -> None:
+async def test_a_shared_recording_can_be_replayed(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     file.write_text(shareable(file.read_text(), home=str(tmp_path), user="", host=""))
     assert str(tmp_path) not in file.read_text()
     assert (await played(file)).differences == []
 
 
-async def test_what_was_steered_queued_answered_and_stopped_is_done_again_at_the_same_call(
+async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same_call(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "project").mkdir()
@@ -251,7 +251,7 @@ async def test_what_was_steered_queued_answered_and_stopped_is_done_again_at_the
     ]
     file = tmp_path / "run.jsonl"
     provider = FakeProvider(script)
-    bench = Workbench(
+    rig = SessionManager(
         settings=Settings(),
         credentials=Credentials(),
         state_dir=tmp_path / "state",
@@ -259,8 +259,8 @@ async def test_what_was_steered_queued_answered_and_stopped_is_done_again_at_the
         record_to=file,
     )
     async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.run)
-        live = await bench.new_session(workspace_folder=str(tmp_path / "project"), provider="anthropic")
+        await tasks.start(rig.run)
+        live = await rig.new_session(workspace_folder=str(tmp_path / "project"), provider="anthropic")
         session = live.session
         with anyio.fail_after(DEADLINE_S), session.subscribe() as events:
             session.submit("go")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+import zlib
 from collections.abc import Iterator, Sequence
 
 import pytest
 
 from agent_ls.app.web.addresses import is_public, literal_address
-from agent_ls.app.web.pages import MAX_BYTES, MAX_REDIRECTS, HttpPages
+from agent_ls.app.web.pages import MAX_BYTES, MAX_RECEIVED, MAX_REDIRECTS, HttpPages
 from agent_ls.environments.errors import PageError
 from tests.support.web_server import Answer, WebServer, web_server
 
@@ -80,7 +82,7 @@ async def test_name_that_leads_into_a_private_network_is_asked_of_only_when_exac
 ) -> None:
     mine, url = pages(), server.url(host=NAME)
     assert mine.private_address(url) == ""  # nobody was asked yet
-    with pytest.raises(PageError, match=r"leads to 127\.0\.0\.1, in a private network"):
+    with pytest.raises(PageError, match=r"resolves to 127\.0\.0\.1, an address of a private network"):
         await mine.fetch(url, "")
     assert mine.private_address(url) == HERE
     with pytest.raises(PageError, match="private network"):
@@ -114,7 +116,7 @@ async def test_redirect_is_followed_within_its_host_and_told_where_it_leaves_it(
         page = await pages().fetch(server.url(path), HERE)
         assert page.leads_to == server.pages[path].headers["location"] and page.text == ""
     assert [path for path, _ in server.asked] == ["/old", "/new", "/away", "/port", "/named"]
-    with pytest.raises(PageError, match="again and again"):
+    with pytest.raises(PageError, match="redirects too often"):
         await pages().fetch(server.url("/round"), HERE)
     assert len(server.asked) == 5 + MAX_REDIRECTS + 1
 
@@ -130,10 +132,61 @@ async def test_page_that_is_too_long_is_cut_and_one_that_is_no_text_is_refused(s
     for path in ("/long", "/bomb"):
         page = await pages().fetch(server.url(path), HERE)
         assert page.is_cut and len(page.text) == MAX_BYTES
-    with pytest.raises(PageError, match="no text \\(image/png\\)"):
+    with pytest.raises(PageError, match="not text \\(image/png\\)"):
         await pages().fetch(server.url("/image"), HERE)
     assert (await pages().fetch(server.url("/json"), HERE)).kind == "application/problem+json"
     assert (await pages().fetch(server.url("/untyped"), HERE)).text == "plain"
+
+
+def deflated(data: bytes, window: int) -> bytes:
+    stream = zlib.compressobj(wbits=window)
+    return stream.compress(data) + stream.flush()
+
+
+@pytest.mark.parametrize(
+    ("coding", "window"),
+    [("gzip", 31), ("x-gzip", 31), ("GZip", 31), ("deflate", 15), ("deflate", -15)],
+)
+async def test_compressed_page_is_read_and_no_more_of_a_bomb_than_a_page_may_have(
+    server: WebServer, coding: str, window: int
+) -> None:
+    headers = {"content-encoding": coding}
+    server.pages |= {
+        "/page": Answer("Grüße".encode(), headers={"content-encoding": "identity"}),
+        "/small": Answer(deflated("Grüße".encode(), window), headers=headers),
+        "/bomb": Answer(deflated(bytes(300 * 1024 * 1024), window), headers=headers),
+        "/damaged": Answer(b"\x1f\x8b\x08\x00" + b"\xff" * 100, headers=headers),
+    }
+    assert (await pages().fetch(server.url("/page"), HERE)).text == "Grüße"
+    assert (await pages().fetch(server.url("/small"), HERE)).text == "Grüße"
+    tracemalloc.start()
+    try:
+        page = await pages().fetch(server.url("/bomb"), HERE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert page.is_cut and len(page.text) == MAX_BYTES
+    assert peak < 12 * MAX_BYTES
+    with pytest.raises(PageError, match="cannot be decompressed"):
+        await pages().fetch(server.url("/damaged"), HERE)
+
+
+@pytest.mark.parametrize(
+    "coding", ["br", "zstd", "compress", "gzip, gzip", "gzip,deflate", "identity, gzip", "aes128gcm"]
+)
+async def test_page_in_another_coding_or_in_several_is_refused(server: WebServer, coding: str) -> None:
+    body = gzip.compress(gzip.compress(b"a" * MAX_BYTES))
+    server.pages["/"] = Answer(body, headers={"content-encoding": coding})
+    with pytest.raises(PageError, match="a format that was not requested"):
+        await pages().fetch(server.url(), HERE)
+    assert server.asked[0][1]["accept-encoding"] == "gzip, deflate"
+
+
+async def test_compressed_body_that_stands_for_nothing_is_not_received_for_ever(server: WebServer) -> None:
+    empty_blocks = b"\x00\x00\x00\xff\xff" * (MAX_RECEIVED // 4)
+    server.pages["/"] = Answer(b"\x78\x9c" + empty_blocks, headers={"content-encoding": "deflate"})
+    page = await pages().fetch(server.url(), HERE)
+    assert page.is_cut and page.text == ""
 
 
 @pytest.mark.parametrize(

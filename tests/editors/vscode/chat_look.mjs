@@ -64,7 +64,7 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
   await frame.locator("article.text", { hasText: "You ran git status instead." }).waitFor();
   await input.click();
   await input.press("Escape");
-  await frame.locator("article.turn", { hasText: "1 file changed" }).waitFor();
+  await frame.locator("article.turn", { hasText: "Stopped." }).waitFor();
   await shot("11-turn-stopped");
 
   await input.pressSequentially("half a thought");

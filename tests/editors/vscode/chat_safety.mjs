@@ -66,7 +66,7 @@ async function isAccessible({ wb, chat, shot }) {
   await send(frame, "show");
   await frame.locator(".approval.pending").waitFor();
   await frame.locator("#plan summary").click();
-  await frame.locator(".tool summary").first().click();
+  await frame.locator(".tool summary .verb").first().click();
   await frame.locator("#composer textarea").pressSequentially("/");
   await frame.locator(".menu li").first().waitFor();
   await frame.evaluate(AXE);

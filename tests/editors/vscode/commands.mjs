@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
 
+const AGAIN_MS = 1_000; // a card that was just answered is gone: look again instead of waiting for it
 const KEYS = { "\r": "Enter", "\x04": "Control+d", "\x03": "Control+c" };
 
 await play(async (actor) => {
@@ -42,7 +43,7 @@ async function allowedUntil(actor, condition, what) {
   const chat = await actor.chat();
   await actor.until(async () => {
     const allow = chat.locator(".approval.pending").getByRole("button", { name: "Allow Once" });
-    if ((await allow.count()) > 0) await allow.first().click().catch(() => undefined);
+    if ((await allow.count()) > 0) await allow.first().click({ timeout: AGAIN_MS }).catch(() => undefined);
     return condition();
   }, what);
 }

@@ -148,6 +148,20 @@ class Workbench {
     });
   }
 
+  /** Drags the edge of the side bar until it is so wide. */
+  async sideBarWidth(px) {
+    const bar = this.page.locator(".part.sidebar");
+    const width = async () => Math.round((await bar.boundingBox()).width);
+    await actUntil(async () => {
+      const box = await bar.boundingBox();
+      const y = box.y + box.height / 2;
+      await this.page.mouse.move(box.x + box.width, y);
+      await this.page.mouse.down();
+      await this.page.mouse.move(box.x + px, y, { steps: 4 });
+      await this.page.mouse.up();
+    }, async () => Math.abs((await width()) - px) <= 8, `the side bar to be ${px} px wide`);
+  }
+
   get quickInput() {
     return this.page.locator(".quick-input-widget:visible .quick-input-box input");
   }

@@ -43,10 +43,12 @@ await play(async (actor) => {
   await actor.say("again");
   await chat.getByText("Saved and read.").first().waitFor();
   await are([["markdown", "# Title", 0], ["python", "x = 4", 1], ["raw", "as it is", 0]], "the cell that the command was to read");
-  assert.equal(await workbench.eval((vscode) => vscode.workspace.notebookDocuments[0].isDirty), false, "it was saved for the command");
+  const isSaved = () => workbench.eval((vscode) => !vscode.workspace.notebookDocuments[0].isDirty);
+  await actor.until(isSaved, "it to be saved for the command"); // the window hears of a save after the server
   await actor.step("saved before a command");
 
   await workbench.runCommand("agent-ls: Undo All Changes");
   await are([["markdown", "# Title", 0], ["python", "x = 2", 1], ["raw", "as it is", 0]], "the cell as it was");
+  await actor.until(isSaved, "the undo to be saved, because agent-ls had saved the change");
   await actor.step("undone after it was saved");
 });

@@ -56,7 +56,8 @@ async function lose(actor) {
   await actor.ask("neovim", "takeOver");
   await isReadOnly(actor);
   await chat.getByText("Read only: owned by Neovim").first().waitFor();
-  await actor.until(async () => /^agent 1\/1 · \+1 −1$/.test(await lenses(actor)), "the change to be marked, and its buttons to go");
+  const isMarkedOnly = (text) => /agent 1\/1 · \+1 −1/.test(text) && !/Keep|Undo/.test(text);
+  await actor.until(async () => isMarkedOnly(await lenses(actor)), "the change to be marked, and its buttons to go");
   await actor.ask("neovim", "say", "Say it to Neovim.");
   await chat.getByText("Said to Neovim.").first().waitFor();
   await actor.step("lost to another editor, and read on");

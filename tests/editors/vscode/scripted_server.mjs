@@ -1,5 +1,5 @@
 // A server whose sessions are made up: what the chat shows is then known to the last character, and as much as is wanted.
-// It speaks the wire as docs/protocol.md tells it, over stdio. SCRIPT_ITEMS: items of history; SCRIPT_STATE: a file for drafts.
+// It speaks the wire as docs/protocol/ tells it, over stdio. SCRIPT_ITEMS: items of history; SCRIPT_STATE: a file for drafts.
 import fs from "node:fs";
 
 const ITEMS = Number(process.env.SCRIPT_ITEMS ?? 0);
@@ -15,7 +15,7 @@ const PARAGRAPH = "The discount was taken **before** the tax, so `total()` in [c
 const CODE = "\n\n```python\ndef total(prices, rate=0.2):\n    amount = sum(prices)\n    if amount > DISCOUNT_FROM:\n        amount *= 1 - DISCOUNT_RATE\n    return round(amount * (1 + rate), 2)\n```\n\n";
 
 // Of a call that ran no command, and whose output is told whole.
-const PLAIN = { outputRef: "", exitCode: null, modelChars: null };
+const PLAIN = { outputRef: "", exitCode: null, modelChars: null, outputBytes: null, changes: [], index: 0, inputSummary: "" };
 
 /** A turn of ten items, as a session has them. */
 function item(i) {
@@ -99,7 +99,7 @@ async function stream(count) {
     text += piece;
     if (i % 20 === 19) await later(4);
   }
-  tell("assistant_text_end", { partId: part, text, interrupted: false });
+  tell("assistant_text_end", { partId: part, text, interrupted: false, reasoning: "" });
 }
 
 const HOSTILE = [
@@ -116,7 +116,7 @@ const HOSTILE = [
 
 function answerOf(part, text) {
   tell("assistant_text_start", { partId: part });
-  tell("assistant_text_end", { partId: part, text, interrupted: false });
+  tell("assistant_text_end", { partId: part, text, interrupted: false, reasoning: "" });
 }
 
 function call(callId, name, args, summary, output, more = {}) {
@@ -151,14 +151,33 @@ async function show() {
   tell("state", { state: "AWAITING_INPUT" });
 }
 
+/** A command that goes on until it is stopped. */
+function work() {
+  call(`g${turn}`, "grep", { pattern: "def total", path: "shop" }, "def total in shop", "shop/cart.py:12\n", { summary: "1 match" });
+  const callId = `l${turn}`;
+  tell("tool_call_start", { callId, index: 0, name: "shell", arguments: JSON.stringify({ command: "python -m pytest -q tests" }), summary: "python -m pytest -q tests" });
+  tell("terminal_open", { terminalId: `term${turn}`, callId, title: "python -m pytest -q tests", background: false });
+  delta("tool_call_output_delta", `${callId}:out`, 0, `${Array.from({ length: 9 }, (_, i) => `tests/test_part_${i}.py ${".".repeat(60 + i)}`).join("\n")}\n`, "stdout");
+}
+
+function fail() {
+  tell("error", { message: "Anthropic rejected this key.", errorKind: "authentication", hint: "Enter a valid key.", retryable: false, action: "setKey" });
+  end("error");
+}
+
+const TABLE = `### What was measured\n\n| File | Tests | Lines | Result |\n| --- | ---: | ---: | --- |\n| \`shop/_connection.py\` | 24/7 | 1200 | passed |\n| \`shop/cart.py\` | 3/4 | 85 | 1 failed |\n\n- [x] Read \`shop/cart.py\`\n- [ ] Fix [the total](shop/cart.py#L3-L9)\n\n\`\`\`diff\n-    return total - discount\n+    return max(total - discount, 0)\n\`\`\`\n${CODE}`;
+
 async function act(text) {
   begin(text);
-  const [, what, count] = /\b(stream|hostile|show)\b ?(\d*)/.exec(text) ?? [];
+  const [, what, count] = /\b(stream|hostile|show|work|fail|table)\b ?(\d*)/.exec(text) ?? [];
   if (what === "stream") {
     await stream(Number(count || 10000));
     answerOf(`a${seq}`, `Streamed ${count}.`);
   } else if (what === "hostile") answerOf(`a${seq}`, HOSTILE);
+  else if (what === "table") answerOf(`a${seq}`, TABLE);
   else if (what === "show") return show();
+  else if (what === "work") return work();
+  else if (what === "fail") return fail();
   else answerOf(`a${seq}`, `You said: ${text}`);
   end();
 }

@@ -52,7 +52,7 @@ async function approvals(actor) {
   await actor.say("Run the checks.");
   const checks = await actor.asked("touch checked");
   await actor.step("asks before a command");
-  await checks.getByRole("button", { name: "Allow for Session" }).click();
+  await actor.allowForSession(checks);
   const removal = await actor.asked("rm -rf old");
   assert.equal(await chat.locator(".approval.pending").count(), 1, "the second run of what was allowed for the session is not asked about");
   await removal.getByRole("button", { name: "More Answers" }).press("ArrowDown");
@@ -72,7 +72,7 @@ async function review(actor) {
   await workbench.clickIntoEditor();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("# mine\n");
-  await change.getByRole("button", { name: "Allow for Session" }).click();
+  await actor.allowForSession(change);
   await chat.getByText("Three places are tidy.").first().waitFor();
   await actor.isIdle();
   await actor.lens("agent 3/3", "Keep").waitFor();

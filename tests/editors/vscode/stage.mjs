@@ -86,6 +86,12 @@ class Actor {
     return question;
   }
 
+  /** Answers a question so that the like is not asked again in this session. */
+  async allowForSession(question) {
+    await question.getByRole("button", { name: "More Answers" }).click();
+    await question.getByRole("menuitem", { name: /this session/ }).first().click();
+  }
+
   /** A button above a change, by a text of its line of buttons. */
   lens(line, button) {
     const lenses = this.page.locator(".codelens-decoration");
@@ -97,6 +103,14 @@ class Actor {
     const lens = this.lens(line, button);
     await lens.waitFor();
     await actUntil(() => lens.click({ timeout: 3_000 }), async () => (await lens.count()) === 0, `${button} to decide ${line}`);
+  }
+
+  /** What the editors in sight show behind the text of their lines. */
+  behindLines() {
+    return this.page.evaluate(() => [...document.querySelectorAll(".view-lines .view-line span")]
+      .map((span) => getComputedStyle(span, "::after").content)
+      .filter((content) => content !== "none" && content !== "normal")
+      .map((content) => content.replace(/^"|"$/g, "").replaceAll("\u00a0", " ")));
   }
 
   /** No change waits in the files that are seen. Its buttons go a moment after it: a click on one of them is for nothing. */

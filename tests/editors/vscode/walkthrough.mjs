@@ -34,7 +34,7 @@ await play(async (actor) => {
   await workbench.clickIntoEditor();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("# mine\n");
-  await (await actor.asked("Make this change?")).getByRole("button", { name: "Allow for Session" }).click();
+  await actor.allowForSession(await actor.asked("Make this change?"));
   await page.locator(".codelens-decoration a", { hasText: "Keep" }).first().waitFor();
   assert.match(await workbench.text("cart.py"), /^# mine\n.*\(1 - DISCOUNT_RATE\)/s);
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "IFRAME", "the focus stays in the chat, where the click was");
@@ -53,7 +53,7 @@ await play(async (actor) => {
   await actor.isIdle();
   await step("denied with a reason, done");
 
-  const shell = chat.locator(".tool.failed", { has: chat.locator("summary strong", { hasText: "shell" }) }).first();
+  const shell = chat.locator(".tool.failed[data-tool=shell]").first();
   await shell.locator("summary").click();
   await shell.getByRole("button", { name: "Show in Terminal" }).click();
   await until(async () => (await workbench.terminalText()).includes("[exit 1"), "the command's end in its terminal");

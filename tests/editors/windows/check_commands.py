@@ -13,7 +13,7 @@ import pytest
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.background import INPUT_SECONDS
+from agent_ls.environments.local.processes.background import INPUT_SECONDS
 from agent_ls.system import is_alive
 
 pytestmark = [pytest.mark.req("H19", "T5", "L16"), pytest.mark.anyio]
@@ -178,7 +178,7 @@ anyio.run(main)
 async def test_a_background_process_that_does_not_read_can_be_ended(
     env: LocalEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent_ls.environments.local.background.INPUT_SECONDS", 1)
+    monkeypatch.setattr("agent_ls.environments.local.processes.background.INPUT_SECONDS", 1)
     assert INPUT_SECONDS > 1
     started = await env.start_process("ping -n 1000 127.0.0.1 >nul", LONG)
     with pytest.raises(Exception, match="has not read"):

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.testing.environment import *  # noqa: F403  # its tests and fixtures
-from agent_ls.testing.places import EnvironmentFactory, write_files
+from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 
 pytestmark = [pytest.mark.req("H19", "X1", "T5", "T6")]
 

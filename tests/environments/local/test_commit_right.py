@@ -1,4 +1,6 @@
-"""Commits of one who loses the right to write, and stands still at the worst moment: nothing of them comes later."""
+"""Commits of a process that loses ownership of the session, and is stopped at the worst moment: nothing is
+written later.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ WRITES = (
     FileWrite("e.txt", None, b"old e"),
 )
 STEPS = 12
-"""Each write is staged and put, each deletion set aside, looked at, and removed."""
+"""Each write is staged and renamed, each deletion set aside, checked, and removed."""
 
 
 class LostError(Exception):
@@ -28,7 +30,7 @@ class LostError(Exception):
 
 
 class Right:
-    """It is lost as the `at`-th question is asked; `is_late`: the answer was on its way, and is yes all the same."""
+    """Ownership is lost at the `at`-th check; `is_late`: that check still returns True."""
 
     def __init__(self, folder: Path, at: int, *, is_late: bool) -> None:
         self.folder, self.at, self.is_late = folder, at, is_late
@@ -58,7 +60,9 @@ def committed(folder: Path, right: Right) -> None:
 
 @pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("at", range(1, STEPS + 1))
-def test_the_files_stay_as_who_took_the_right_away_found_them(tmp_path: Path, at: int, is_late: bool) -> None:
+def test_after_losing_ownership_the_files_stay_as_the_new_owner_found_them(
+    tmp_path: Path, at: int, is_late: bool
+) -> None:
     right = Right(tmp_path, at, is_late=is_late)
 
     with pytest.raises(LostError):
@@ -67,7 +71,7 @@ def test_the_files_stay_as_who_took_the_right_away_found_them(tmp_path: Path, at
     assert files(tmp_path) == right.found
 
 
-def test_who_keeps_the_right_is_asked_before_each_step(tmp_path: Path) -> None:
+def test_ownership_is_checked_before_each_step(tmp_path: Path) -> None:
     right = Right(tmp_path, 0, is_late=False)
 
     committed(tmp_path, right)
@@ -76,7 +80,7 @@ def test_who_keeps_the_right_is_asked_before_each_step(tmp_path: Path) -> None:
     assert files(tmp_path) == {"a.txt": b"new a", "made/b.txt": b"new b", "c.txt": b"new c"}
 
 
-def test_what_another_has_staged_is_not_swept_while_it_has_its_right(tmp_path: Path) -> None:
+def test_staged_files_of_a_live_owner_are_not_removed(tmp_path: Path) -> None:
     staged = tmp_path / f".agent-ls-{os.getpid()}-x.tmp"
     staged.write_bytes(b"")
     sweep([str(tmp_path)], os.getpid())

@@ -28,7 +28,7 @@ SECRETS = ("OPENAI_API_KEY", "db_password", "Github_Token", "AWS_SECRET", "X_CRE
 ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
 
 
-@pytest.mark.spec("000 9.4.5")
+@pytest.mark.spec("loop 9.4.5")
 @pytest.mark.parametrize(
     ("policy", "names"),
     [
@@ -62,3 +62,25 @@ def test_added_variables_are_given_whatever_their_name(policy: EnvPolicy) -> Non
     added = {"MY_API_KEY": "meant for it", "PATH": "/bin"}
     environ = child_environ({"PATH": "/usr/bin"}, policy, added)
     assert environ == added
+
+
+@pytest.mark.req("X5")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "postgres://ada:hunter2@db.example/shop",
+        "see redis://:hunter2@cache:6379/0",
+        "amqps://a%40b:p%3Aq@mq.example",
+        "mongodb+srv://ada:hunter2@cluster.example/?w=1",
+    ],
+)
+def test_address_with_a_password_in_it_is_left_out_unless_it_is_listed(value: str) -> None:
+    environ = {
+        "STORE": value,
+        "HTTPS_PROXY": value,
+        "PLAIN": "https://db.example:5432/a@b",
+        "USERONLY": "ssh://git@host/x",
+    }
+    assert child_environ(environ).keys() == environ.keys() - {"STORE"}
+    assert child_environ(environ, EnvRules(kept=("STORE",))) == environ
+    assert child_environ(environ, "all") == environ

@@ -1,11 +1,11 @@
-"""What is kept of long outputs."""
+"""Truncation of long outputs."""
 
 from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
 from agent_ls.environments.base import Stream
-from agent_ls.environments.local.output import BackgroundOutput, CommandOutput, dropped_line
+from agent_ls.environments.local.processes.output import BackgroundOutput, CommandOutput, dropped_line
 
 STREAMS: st.SearchStrategy[Stream] = st.sampled_from(("stdout", "stderr"))
 PIECES = st.lists(st.tuples(STREAMS, st.text(alphabet="abc\n", max_size=9)))
@@ -19,7 +19,7 @@ def collected(pieces: list[tuple[Stream, str]], kept_chars: int) -> CommandOutpu
 
 
 @given(PIECES)
-def test_output_below_the_limit_is_whole_and_in_order(pieces: list[tuple[Stream, str]]) -> None:
+def test_output_below_the_limit_is_complete_and_in_order(pieces: list[tuple[Stream, str]]) -> None:
     output = collected(pieces, 1_000)
     assert output.text("stdout", "stderr") == "".join(text for _, text in pieces)
     assert output.text("stderr") == "".join(text for stream, text in pieces if stream == "stderr")
@@ -39,7 +39,7 @@ def test_output_above_the_limit_keeps_both_ends_and_counts_the_rest(
     assert output.text("stdout", "stderr") == expected
 
 
-def test_a_stream_of_which_nothing_was_dropped_has_no_mark() -> None:
+def test_a_stream_without_dropped_output_has_no_mark() -> None:
     output = collected([("stderr", "error\n"), ("stdout", "x" * 100)], 20)
     assert output.text("stderr") == "error\n"
     assert dropped_line(86) in output.text("stdout")
@@ -57,7 +57,7 @@ def test_background_output_read_by_offset_is_a_slice_of_all(pieces: list[str], o
 
 
 @given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 40), st.integers(0, 60))
-def test_background_output_that_is_shrunk_keeps_its_end_and_its_offsets(
+def test_truncated_background_output_keeps_its_end_and_its_offsets(
     pieces: list[str], kept: int, offset: int
 ) -> None:
     output = BackgroundOutput(kept_chars=30)

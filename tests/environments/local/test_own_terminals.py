@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.own_terminals import ChosenTerminals, Shown
+from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals, Shown
 from tests.support.environments import SHORT_GRACE_MS
 from tests.support.terminal_host import FakeTerminalHost
 

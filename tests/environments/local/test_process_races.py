@@ -1,4 +1,4 @@
-"""What comes between the end of a command and its last words: we may be kept from both, and in any order."""
+"""Races between the end of a command and its last output: either may arrive late, in any order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import CommandOptions, Stream
-from agent_ls.environments.local import LocalEnvironment, background, processes
-from agent_ls.environments.local.output import BackgroundOutput
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.processes import background, foreground as processes
+from agent_ls.environments.local.processes.output import BackgroundOutput
 from tests.support.environments import SHORT_GRACE_MS
 from tests.support.processes import LIMIT_SECONDS
 
@@ -30,14 +31,14 @@ async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
         await environment.cleanup()
 
 
-async def test_a_command_that_ended_while_nothing_else_could_run_is_read_to_its_end(
+async def test_a_command_that_ended_while_the_loop_was_blocked_is_read_to_its_end(
     env: LocalEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "DRAIN_SECONDS", 0)  # by the time that its end is known that time is over
+    monkeypatch.setattr(processes, "DRAIN_SECONDS", 0)  # when the end is known, that time has passed
 
     def until_it_has_ended(stream: Stream, text: str) -> None:
         if stream == "stdout" and text[0].isdigit():
-            with suppress(ChildProcessError):  # its status was taken already
+            with suppress(ChildProcessError):  # the status was collected already
                 os.waitid(os.P_PID, int(text.split()[0]), os.WEXITED | os.WNOWAIT)
 
     result = await env.exec_command("echo $$; echo rest; echo more >&2", CommandOptions(), until_it_has_ended)
@@ -45,7 +46,7 @@ async def test_a_command_that_ended_while_nothing_else_could_run_is_read_to_its_
     assert (result.stdout.split()[1:], result.stderr, result.note) == (["rest"], "more\n", "")
 
 
-async def test_what_a_background_process_wrote_last_is_read_once_its_end_is_known(
+async def test_the_last_output_of_a_background_process_is_read_when_its_end_is_known(
     env: LocalEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_go_on = threading.Event()

@@ -8,7 +8,7 @@ import shutil
 import anyio
 import pytest
 
-from agent_ls.environments.local.process_tree import (
+from agent_ls.environments.local.trees.process_tree import (
     Root,
     Row,
     end,

@@ -17,8 +17,8 @@ import pytest
 from agent_ls.environments.base import CommandOptions, ExecResult, Stream
 from agent_ls.environments.errors import InputRefusedError, NotAFolderError, ProcessLimitError
 from agent_ls.environments.local import EnvPolicy, LocalEnvironment
-from agent_ls.environments.local.processes import TERMINATE_GRACE_MS
-from agent_ls.testing.places import printed
+from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS
+from agent_ls.testing.environment_factory import wait_for_output
 from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import (
     LIMIT_SECONDS,
@@ -121,7 +121,7 @@ async def test_a_cancelled_command_leaves_no_process(env: LocalEnvironment, tree
     assert zombies_of_ours() <= zombies
 
 
-@pytest.mark.spec("000 9.4.4", "004 S6.4")
+@pytest.mark.spec("loop 9.4.4", "safety S6.4")
 @pytest.mark.req("O2")
 @pytest.mark.parametrize("tree", ["a group", "ignores TERM", "a double fork"])
 async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
@@ -137,7 +137,7 @@ async def test_a_command_at_its_limit_leaves_no_process_but_its_output(
     assert zombies_of_ours() <= zombies
 
 
-@pytest.mark.spec("000 9.4.4")
+@pytest.mark.spec("loop 9.4.4")
 async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path: Path) -> None:
     assert TERMINATE_GRACE_MS == 2_000
     async with opened(tmp_path, TERMINATE_GRACE_MS) as env:
@@ -148,7 +148,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
     assert result.duration_ms >= TERMINATE_GRACE_MS
 
 
-@pytest.mark.spec("000 9.4.4")
+@pytest.mark.spec("loop 9.4.4")
 async def test_a_command_told_to_end_may_say_goodbye(tmp_path: Path) -> None:
     async with opened(tmp_path, HOUR_MS) as env:
         command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
@@ -197,7 +197,7 @@ async def test_a_background_process_outlives_other_commands_until_cleanup(env: L
 async def test_no_more_background_processes_run_at_once_than_may_and_one_that_ends_makes_room(
     tmp_path: Path,
 ) -> None:
-    env = LocalEnvironment(str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, max_background=2)
+    env = LocalEnvironment(str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, max_background=lambda: 2)
     await env.initialize()
     token, refused = new_token(), []
 
@@ -239,15 +239,15 @@ async def test_input_for_a_process_that_reads_no_more_is_refused(
     env: LocalEnvironment, tmp_path: Path
 ) -> None:
     info = await env.start_process("exec <&-; echo closed; exec sleep 1000", CommandOptions())
-    await printed(env, info.id, "closed\n")
-    with pytest.raises(InputRefusedError, match="does not read any more"):
+    await wait_for_output(env, info.id, "closed\n")
+    with pytest.raises(InputRefusedError, match="no longer reads its input"):
         await env.write_process(info.id, "anybody there?\n")
 
 
 @pytest.mark.req("T5", "L16")
 async def test_a_write_that_waits_for_its_reader_ends_with_the_process(env: LocalEnvironment) -> None:
     info = await env.start_process("echo ready; exec sleep 1000", CommandOptions())
-    await printed(env, info.id, "ready\n")
+    await wait_for_output(env, info.id, "ready\n")
     files = len(os.listdir("/proc/self/fd"))
     refused = anyio.Event()
 
@@ -269,7 +269,7 @@ async def test_killing_a_background_process_ends_what_it_started(env: LocalEnvir
     # The child says it, once it is another program: before, it would have the trap of the shell still.
     command = "trap 'echo bye; exit' TERM; setsid sh -c 'echo ready; exec sleep 1000' & wait"
     info = await env.start_process(command, CommandOptions(env_vars={"TOKEN": token}))
-    await printed(env, info.id, "ready")
+    await wait_for_output(env, info.id, "ready")
     assert (await env.kill_process(info.id)).exit_code == 0
     assert (await env.read_process(info.id))[0] == "ready\nbye\n"
     assert processes_with(token) == {}

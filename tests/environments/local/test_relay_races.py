@@ -1,4 +1,4 @@
-"""What comes between two steps with a terminal: it is closed as it opens, a call is taken back, two write at once."""
+"""Races while a terminal opens: it is closed, the call is cancelled, two writes happen at once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink
 from agent_ls.environments.terminal_host import NewTerminal
-from agent_ls.relay.frames import HELLO, INPUT, RUN, STARTED, Frames, words_frame
+from agent_ls.relay.frames import HELLO, INPUT, RUN, STARTED, FrameDecoder, encode_words
 from tests.support.environments import SHORT_GRACE_MS
 from tests.support.processes import LIMIT_SECONDS, eventually
 from tests.support.terminal_host import FakeTerminalHost
@@ -32,20 +32,20 @@ def readers() -> list[threading.Thread]:
 
 
 class Closing(FakeTerminalHost):
-    """Its terminals are closed as soon as they have called, and the editor answers only then."""
+    """Its terminals are closed as soon as they have connected; the editor answers only then."""
 
     async def open_terminal(self, terminal: NewTerminal) -> bool:
         self.asked.append(terminal)
         address, token = (await anyio.Path(terminal.argv[-1]).read_text()).split("\n")
         with socket.socket(socket.AF_UNIX) as caller:
             await anyio.to_thread.run_sync(caller.connect, address)
-            caller.sendall(words_frame(HELLO, token, os.getpid()))
+            caller.sendall(encode_words(HELLO, token, os.getpid()))
             await eventually(lambda: bool(readers()))
         await eventually(lambda: not readers())
         return True
 
 
-async def test_a_terminal_that_is_closed_as_soon_as_it_is_there_is_none(tmp_path: Path) -> None:
+async def test_a_terminal_closed_right_after_opening_is_not_used(tmp_path: Path) -> None:
     host = Closing()
     local = LocalEnvironment(str(tmp_path), terminals=host)
     result = await local.exec_command("test -t 1 || echo pipes", CALL)
@@ -55,7 +55,7 @@ async def test_a_terminal_that_is_closed_as_soon_as_it_is_there_is_none(tmp_path
 
 
 class Unanswering(FakeTerminalHost):
-    """It opens terminals, and does not say so."""
+    """Opens terminals without answering."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Unanswering(FakeTerminalHost):
         return True
 
 
-async def test_a_terminal_that_came_to_a_call_which_was_taken_back_is_used_by_the_next_and_ended(
+async def test_a_terminal_opened_for_a_cancelled_call_is_used_by_the_next_and_ended(
     tmp_path: Path,
 ) -> None:
     host = Unanswering()
@@ -90,28 +90,28 @@ async def test_a_terminal_that_came_to_a_call_which_was_taken_back_is_used_by_th
 
 @pytest.fixture
 async def link() -> AsyncIterator[tuple[RelayLink, socket.socket]]:
-    """One, and the relay's side of it."""
+    """Return a link, and the relay's end of it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
-    link = RelayLink(ours, Frames(), "t-1")
+    link = RelayLink(ours, FrameDecoder(), "t-1")
     with theirs:
         yield link, theirs
         await link.closed()
 
 
 async def started(link: RelayLink, relay: socket.socket) -> RelayedProcess:
-    relay.sendall(words_frame(STARTED, 77))
+    relay.sendall(encode_words(STARTED, 77))
     return await link.start(LAUNCH, lambda text: None, lambda waits: None)
 
 
 def received(relay: socket.socket, count: int) -> list[tuple[bytes, bytes]]:
     relay.settimeout(LIMIT_SECONDS)
-    frames, found = Frames(), list[tuple[bytes, bytes]]()
+    frames, found = FrameDecoder(), list[tuple[bytes, bytes]]()
     while len(found) < count:
         found += frames.feed(relay.recv(65536))
     return found
 
 
-async def test_nothing_is_started_in_a_terminal_that_is_gone(link: tuple[RelayLink, socket.socket]) -> None:
+async def test_nothing_starts_in_a_closed_terminal(link: tuple[RelayLink, socket.socket]) -> None:
     ours, relay = link
     relay.close()
     await eventually(lambda: ours.is_gone)
@@ -120,7 +120,7 @@ async def test_nothing_is_started_in_a_terminal_that_is_gone(link: tuple[RelayLi
         await ours.start(LAUNCH, lambda text: None, lambda waits: None)
 
 
-async def test_what_is_typed_while_the_terminal_takes_nothing_arrives_whole_and_in_order(
+async def test_input_typed_while_the_terminal_is_full_arrives_complete_and_in_order(
     link: tuple[RelayLink, socket.socket],
 ) -> None:
     ours, relay = link
@@ -133,7 +133,7 @@ async def test_what_is_typed_while_the_terminal_takes_nothing_arrives_whole_and_
             for words in typed:
                 group.start_soon(process.write, words)
             await anyio.wait_all_tasks_blocked()
-            group.cancel_scope.cancel()  # who types does not wait any longer; what was typed was typed
+            group.cancel_scope.cancel()  # the caller no longer waits; the text was typed anyway
         found = await anyio.to_thread.run_sync(received, relay, len(typed))
 
     assert [(kind, payload.decode()) for kind, payload in found] == [(INPUT, words) for words in typed]

@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -14,9 +15,11 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError, ProcessStartError
-from agent_ls.environments.local import LocalEnvironment, processes
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.processes import foreground as processes
+from agent_ls.environments.local.terminals import shown
 from agent_ls.environments.terminal_host import NewTerminal
-from agent_ls.relay.frames import HELLO, words_frame
+from agent_ls.relay.frames import HELLO, encode_words
 from tests.support.environments import SHORT_GRACE_MS
 from tests.support.processes import LIMIT_SECONDS, eventually, new_token, processes_with
 from tests.support.terminal_host import FakeTerminalHost, Watch
@@ -263,6 +266,23 @@ async def test_a_command_whose_question_nobody_answers_is_ended_and_the_model_to
     host.end()
 
 
+@pytest.mark.req("L2")
+async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_a_command(
+    tmp_path: Path, host: FakeTerminalHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "MOST_MS", 1)  # so that the cap is the time that the call asks for
+    an_hour_ms = 3_600_000
+    local = LocalEnvironment(
+        str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, terminals=host, input_patience_ms=an_hour_ms
+    )
+    with anyio.fail_after(LIMIT_SECONDS):
+        result = await local.exec_command("read -rp 'Go on? ' word", replace(call(), timeout_ms=3_000))
+
+    assert result.timed_out
+    await local.cleanup()
+    host.end()
+
+
 async def test_the_last_words_of_a_command_are_read_also_when_its_terminal_takes_none(
     tmp_path: Path,
 ) -> None:
@@ -343,7 +363,11 @@ class Nosy(FakeTerminalHost):
         address, token = (await anyio.Path(token_file).read_text()).split("\n")
         self.modes = [stat.S_IMODE(path.stat().st_mode) for path in (token_file.parent, token_file)]
         assert token not in " ".join(terminal.argv)
-        for wrong in (words_frame(HELLO, "wrong", os.getpid()), words_frame(HELLO, token, 1), b"\xff" * 100):
+        for wrong in (
+            encode_words(HELLO, "wrong", os.getpid()),
+            encode_words(HELLO, token, 1),
+            b"\xff" * 100,
+        ):
             with socket.socket(socket.AF_UNIX) as caller:
                 caller.settimeout(LIMIT_SECONDS)
                 await anyio.to_thread.run_sync(caller.connect, address)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -14,6 +15,7 @@ from hypothesis import given, strategies as st
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError, NotAFileError
 from agent_ls.environments.local import LocalEnvironment, ripgrep
+from agent_ls.environments.local.processes.ending import run_program, running
 from tests.support.processes import Fifo, eventually, new_token, processes_with
 
 pytestmark = pytest.mark.req("T6")
@@ -28,19 +30,30 @@ def program(path: Path, script: str) -> str:
 # --- finding it -----------------------------------------------------------------------------------------------
 
 
-async def test_the_ripgrep_that_we_depend_on_is_found_and_runs() -> None:
-    assert await ripgrep.newest(ripgrep.candidates())
+def test_the_ripgrep_that_we_depend_on_is_found_and_runs() -> None:
+    assert ripgrep.newest(ripgrep.candidates())
 
 
-async def test_the_newest_of_those_that_run_is_taken_and_the_first_of_equals(tmp_path: Path) -> None:
+def test_the_newest_of_those_that_run_is_taken_and_the_first_of_equals(tmp_path: Path) -> None:
     versions = {"old": "13.0.0", "wheel": "14.1.0 (rev x)", "path": "14.1.0", "ten": "9.9.9"}
     programs = [program(tmp_path / name, f"echo 'ripgrep {version}'") for name, version in versions.items()]
     broken = [program(tmp_path / "no", "exit 1"), str(tmp_path), str(tmp_path / "missing")]
-    assert await ripgrep.newest(broken + programs) == str(tmp_path / "wheel")
-    assert await ripgrep.newest([*programs, program(tmp_path / "new", "echo 'ripgrep 15.0.1'")]) == str(
+    assert ripgrep.newest(broken + programs) == str(tmp_path / "wheel")
+    assert ripgrep.newest([*programs, program(tmp_path / "new", "echo 'ripgrep 15.0.1'")]) == str(
         tmp_path / "new"
     )
-    assert await ripgrep.newest(broken) == ""
+    assert ripgrep.newest(broken) == ""
+
+
+def test_searches_that_begin_at_once_ask_each_ripgrep_for_its_version_once(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    programs = [
+        program(tmp_path / name, f"echo x >>{asked}; echo 'ripgrep 14.1.0'") for name in ("wheel", "path")
+    ]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(ripgrep.newest, [programs] * 6))
+    assert answers == [programs[0]] * 6
+    assert asked.read_text() == "x\nx\n"
 
 
 # --- its output -----------------------------------------------------------------------------------------------
@@ -90,7 +103,7 @@ def test_ripgrep_json_cut_anywhere_gives_the_same_lines(cuts: list[int]) -> None
     assert before == GrepLine("é.py", 3, "before", is_match=False)
     assert (found.path, found.line, found.is_match) == ("é.py", 4, True)
     assert found.text.endswith("éx")
-    assert odd == GrepLine("/q/\udcff", 1, "\ufffdx")
+    assert odd == GrepLine("/q/\udcff", 1, "ÿx")
 
 
 # --- running it -----------------------------------------------------------------------------------------------
@@ -165,3 +178,30 @@ async def test_a_cancelled_search_without_ripgrep_stops(tmp_path: Path) -> None:
         scope.cancel()
         await LocalEnvironment(str(tmp_path), ripgrep="").grep("x", ".", GrepOptions())
     assert scope.cancelled_caught
+
+
+async def test_search_that_is_ended_as_it_ends_by_itself_leaves_no_word_about_unknown_children(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio's watcher waits for the child: nobody else may take its exit status, also not by looking at it."""
+    ends_at_once = program(tmp_path / "rg", "echo found")
+    for _ in range(100):
+        async with running([ends_at_once], str(tmp_path)) as process:
+            assert process.stdout
+            await process.stdout.receive()
+    assert not [record.message for record in caplog.records if record.name == "asyncio"]
+
+
+async def test_program_that_is_cancelled_as_it_ends_by_itself_leaves_no_word_about_unknown_children(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for attempt in range(200):
+        with anyio.move_on_after(attempt % 20 / 10_000):
+            await run_program(["true"])
+    assert not [record.message for record in caplog.records if record.name == "asyncio"]
+
+
+async def test_program_is_run_to_its_end_with_both_of_its_outputs(tmp_path: Path) -> None:
+    words = program(tmp_path / "words", 'echo "$NAME"; pwd >&2; exit 3')
+    done = await run_program([words], tmp_path, {"NAME": "value"})
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"value\n", f"{tmp_path}\n".encode())

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from agent_ls.environments.local.output import CommandOutput
-from agent_ls.environments.local.pipes import Pipe, new_pipe
-from agent_ls.environments.local.thread_pipes import ThreadInputPipe, ThreadReaders
+from agent_ls.environments.local.processes.output import CommandOutput
+from agent_ls.environments.local.processes.pipes import Pipe, new_pipe
+from agent_ls.environments.local.processes.thread_pipes import ThreadInputPipe, ThreadReaders
 
 pytestmark = pytest.mark.req("H19", "T5")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.bounds import PathBounds, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.base import Attribution, CommandOptions, ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import AccessDeniedError, EnvError, OutsideBoundsError
 from agent_ls.environments.local import LocalEnvironment
@@ -17,7 +17,7 @@ from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.logging import LoggingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
-from tests.support.sandboxes import needs_bubblewrap, walls
+from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 
 pytestmark = pytest.mark.req("X4")
 
@@ -25,7 +25,7 @@ WHO = Attribution()
 Wrap = Callable[[ExecutionEnvironment], ExecutionEnvironment]
 
 
-async def _stay(command: str, options: CommandOptions, at: str) -> bool:
+async def _stay(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
     return False
 
 
@@ -34,7 +34,9 @@ def wrappers(root: Path, said: list[str]) -> Mapping[str, Wrap]:
         "logging": lambda inner: LoggingEnvironment(inner, said.append),
         "read-only": ReadOnlyEnvironment,
         "bounded": lambda inner: BoundedEnvironment(inner, PathBounds(places_of(str(root)))),
-        "sandboxed": lambda inner: SandboxedEnvironment(inner, walls(root, root.parent / "state"), _stay),
+        "sandboxed": lambda inner: SandboxedEnvironment(
+            inner, make_sandbox(root, root.parent / "state"), _stay
+        ),
     }
 
 
@@ -42,7 +44,7 @@ def wrappers(root: Path, said: list[str]) -> Mapping[str, Wrap]:
 @pytest.mark.parametrize(
     "order", list(permutations(["logging", "read-only", "bounded", "sandboxed"])), ids="-".join
 )
-async def test_each_wrapper_does_its_part_in_every_order(order: tuple[str, ...], tmp_path: Path) -> None:
+async def test_each_wrapper_works_in_every_order(order: tuple[str, ...], tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     (root / "a.txt").write_text("one")
@@ -70,7 +72,7 @@ async def test_each_wrapper_does_its_part_in_every_order(order: tuple[str, ...],
     assert any(line.startswith("run ") and "exit " in line for line in said)
 
 
-async def test_what_fails_is_told_with_its_kind_and_nothing_of_contents(tmp_path: Path) -> None:
+async def test_failures_keep_their_kind_and_reveal_no_contents(tmp_path: Path) -> None:
     said: list[str] = []
     env = LoggingEnvironment(LocalEnvironment(str(tmp_path)), said.append)
     with pytest.raises(EnvError):

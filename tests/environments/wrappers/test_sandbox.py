@@ -1,4 +1,4 @@
-"""Commands within walls, tried against the real ones: what they may write, see and reach, and how they end."""
+"""Commands in a real sandbox: which files they may write and see, which addresses they reach, and how they end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.local.own_terminals import OwnTerminals
+from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.terminal_host import TerminalHost
+from agent_ls.environments.walls import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
-from agent_ls.loop.events import RecordedEvent, Warning
+from agent_ls.loop.events.types import RecordedEvent, Warning
 from tests.support.environments import ended_at_its_limit
-from tests.support.sandboxes import needs_bubblewrap, needs_landlock, walls
+from tests.support.harm_world import SECRET, harm_world
+from tests.support.sandboxes import make_sandbox, needs_bubblewrap, needs_landlock
 
 pytestmark = pytest.mark.req("X4", "X6")
 
@@ -34,13 +36,13 @@ QUICK = CommandOptions(timeout_ms=30_000)
 
 
 class Asked:
-    """What the user was asked, and his answer."""
+    """The question to the user, and the answer."""
 
     def __init__(self, answer: bool = False) -> None:
         self.answer = answer
         self.commands: list[tuple[str, str]] = []
 
-    async def __call__(self, command: str, options: CommandOptions, at: str) -> bool:
+    async def __call__(self, command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
         self.commands.append((command, at))
         return self.answer
 
@@ -69,11 +71,11 @@ async def confined(
 ) -> AsyncIterator[SandboxedEnvironment]:
     told: list[RecordedEvent] = []
     inner = LocalEnvironment(str(root), terminate_grace_ms=grace_ms, terminals=terminals)
-    confinement = walls(root, root.parent / "state", told, **settings)
+    confinement = make_sandbox(root, root.parent / "state", told, **settings)
     environment = SandboxedEnvironment(inner, confinement, asked or Asked())
     await environment.initialize()
     try:
-        assert confinement.stand, told
+        assert confinement.is_raised, told
         yield environment
     finally:
         await environment.cleanup()
@@ -115,7 +117,7 @@ async def test_nothing_outside_can_be_changed(root: Path, kind: str, tmp_path: P
     assert (outside / "kept").read_text() == "as it was" and not (tmp_path / "made").exists()
 
 
-async def test_workspace_and_a_temporary_folder_of_its_own_can_be_written(
+async def test_the_workspace_and_a_private_temporary_folder_can_be_written(
     root: Path, kind: str, tmp_path: Path
 ) -> None:
     async with confined(root, use=kind) as environment:
@@ -129,6 +131,18 @@ async def test_workspace_and_a_temporary_folder_of_its_own_can_be_written(
     assert not list((tmp_path / "tmp").iterdir())
     async with confined(root, use=kind) as environment:
         assert (await environment.exec_command("cat $TMPDIR/b", QUICK)).exit_code != 0, "and no other's"
+
+
+async def test_a_read_only_command_in_a_sandbox_sees_temporary_files_and_writes_nothing(
+    root: Path, kind: str
+) -> None:
+    async with confined(root, use=kind) as environment:
+        assert (await environment.exec_command("echo seen > $TMPDIR/t; echo in > a", QUICK)).exit_code == 0
+        with requiring_confinement():
+            done = await environment.exec_command("cat $TMPDIR/t a; echo x > made; echo x > $TMPDIR/u", QUICK)
+        assert done.stdout == "seen\nin\n" and "confine" in done.note
+        assert (await environment.exec_command("ls $TMPDIR", QUICK)).stdout == "t\n"
+    assert not (root / "made").exists()
 
 
 @needs_bubblewrap
@@ -148,7 +162,7 @@ async def test_credentials_and_the_state_of_agent_ls_are_hidden(root: Path, tmp_
 
 
 @needs_bubblewrap
-async def test_what_runs_by_itself_later_cannot_be_planted(root: Path) -> None:
+async def test_files_that_run_automatically_later_cannot_be_written(root: Path) -> None:
     (root / ".git" / "hooks").mkdir(parents=True)
     (root / ".git" / "config").write_text("[core]\n")
     done = await run(
@@ -160,8 +174,58 @@ async def test_what_runs_by_itself_later_cannot_be_planted(root: Path) -> None:
     assert (root / ".git" / "config").read_text() == "[core]\n" and done.exit_code == 0
 
 
+async def test_other_processes_cannot_be_reached(root: Path, kind: str) -> None:
+    with harm_world(root.parent / "w") as world:
+        for template in (
+            "kill -0 {victim} && echo REACHED",
+            "kill -0 {parent} && echo REACHED",
+            "cat /proc/{victim}/environ",
+            "cat /proc/{parent}/environ && echo REACHED",
+            "python3 -c 'import resource; resource.prlimit({victim}, 0, (1, 1))' && echo REACHED",
+        ):
+            done = await run(root, world.filled(template), use=kind)
+            assert "REACHED" not in done.output and SECRET not in done.output, template
+        assert (await run(root, "sleep 60 & kill $! && echo own", use=kind)).stdout == "own\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mv .git old; cp -r old .git; echo x > .git/hooks/pre-commit",
+        "mv .git old; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+        "rm -rf .git; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+        "mv .git/hooks .git/h; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
+        "ln -sfn $PWD/other .git; mkdir -p other/hooks; echo x > other/hooks/pre-commit",
+    ],
+)
+async def test_the_git_folder_cannot_be_replaced(root: Path, command: str) -> None:
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "config").write_text("[core]\n")
+    await run(root, use="bubblewrap", command=command)
+    assert not (root / ".git").is_symlink()
+    assert not (root / ".git" / "hooks" / "pre-commit").exists()
+    assert (root / ".git" / "config").read_text() == "[core]\n"
+
+
+@pytest.mark.parametrize("name", [".vscode", ".envrc", ".git/commondir", ".husky"])
+async def test_new_tool_settings_created_by_a_command_are_set_aside(root: Path, kind: str, name: str) -> None:
+    (root / ".git").mkdir()
+    done = await run(root, f"mkdir {name} || echo x > {name}; echo made", use=kind)
+    assert not (root / name).exists() and (root / f"{name}.made-in-sandbox").exists()
+    assert f"{name}.made-in-sandbox" in done.note and "made" in done.stdout
+
+
+@needs_bubblewrap
+@pytest.mark.skipif(os.geteuid() != 0, reason="the kernel's settings are root's to write")
+async def test_kernel_settings_cannot_be_written(root: Path) -> None:
+    place = "/proc/sys/kernel/core_pattern"
+    done = await run(root, use="bubblewrap", command=f"cat {place} > {place} && echo written")
+    assert "written" not in done.stdout
+
+
 @pytest.mark.parametrize(("network", "is_reached"), [(False, False), (True, True)])
-async def test_network_is_off_unless_it_is_wanted(
+async def test_the_network_is_off_unless_enabled(
     root: Path, kind: str, network: bool, is_reached: bool
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -178,11 +242,11 @@ def _accept(server: socket.socket) -> None:
     try:
         server.accept()[0].close()
     except OSError:
-        return  # nobody came
+        return  # no connection arrived
 
 
 @needs_bubblewrap
-async def test_sockets_of_other_programs_are_out_of_reach(root: Path) -> None:
+async def test_sockets_of_other_programs_cannot_be_reached(root: Path) -> None:
     assert (await run(root, use="bubblewrap", command="ls -A /run")).stdout == ""
 
 
@@ -190,11 +254,13 @@ async def test_sockets_of_other_programs_are_out_of_reach(root: Path) -> None:
     ("command", "code"),
     [("true", 0), ("exit 3", 3), ("no-such-program", 127), ("kill -TERM $$", -15), ("kill -KILL $$", -9)],
 )
-async def test_exit_code_and_signal_come_through(root: Path, kind: str, command: str, code: int) -> None:
+async def test_exit_code_and_signal_are_passed_through(
+    root: Path, kind: str, command: str, code: int
+) -> None:
     assert (await run(root, command, use=kind)).exit_code == code
 
 
-async def test_output_quotes_and_variables_come_through_as_they_are(root: Path, kind: str) -> None:
+async def test_output_quotes_and_variables_are_passed_unchanged(root: Path, kind: str) -> None:
     command = 'printf \'%s|\' "it\'s" "$GIVEN" \'a\nb\' "$(echo ü)"; echo err >&2'
     async with confined(root, use=kind) as environment:
         done = await environment.exec_command(
@@ -203,16 +269,14 @@ async def test_output_quotes_and_variables_come_through_as_they_are(root: Path, 
     assert (done.stdout, done.stderr) == ("it's|x y|a\nb|ü|", "err\n")
 
 
-async def test_variables_that_tell_of_secrets_are_left_out_as_ever(
-    root: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_secret_variables_are_removed(root: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-secret")
     assert "sk-secret" not in (await run(root, "env", use=kind)).stdout
 
 
-async def test_command_over_its_time_ends_with_all_that_it_started(root: Path, kind: str) -> None:
+async def test_a_command_over_its_time_limit_ends_with_all_its_processes(root: Path, kind: str) -> None:
     async with confined(root, use=kind) as environment:
-        for_long = f"31.{uuid.uuid4().int}"  # by which nobody else's are told from these
+        for_long = f"31.{uuid.uuid4().int}"  # a unique argument, by which these processes can be found
         command = f"setsid sleep {for_long} & echo begun; sleep {for_long}"
         done = await ended_at_its_limit(environment, command, "begun\n")
         assert done.timed_out and done.stdout == "begun\n"
@@ -220,7 +284,7 @@ async def test_command_over_its_time_ends_with_all_that_it_started(root: Path, k
 
 
 def running(word: str) -> list[Path]:
-    """Processes of this machine that have it as an argument."""
+    """Return the processes of this machine that have this argument."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
@@ -229,14 +293,14 @@ def running(word: str) -> list[Path]:
     return found
 
 
-async def test_command_that_is_ended_has_its_time_to_end_by_itself(root: Path, kind: str) -> None:
+async def test_a_terminated_command_has_time_to_shut_down(root: Path, kind: str) -> None:
     async with confined(root, use=kind, grace_ms=10_000) as environment:
         command = "trap 'echo saved > saved; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
         done = await ended_at_its_limit(environment, command, "begun\n")
     assert done.timed_out and (root / "saved").read_text() == "saved\n"
 
 
-async def test_background_process_is_confined_shown_as_given_and_killed(
+async def test_a_background_process_is_confined_listed_as_given_and_killed(
     root: Path, kind: str, tmp_path: Path
 ) -> None:
     async with confined(root, use=kind) as environment:
@@ -253,7 +317,7 @@ async def test_background_process_is_confined_shown_as_given_and_killed(
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])
-async def test_command_that_fails_at_the_walls_is_asked_about_and_runs_outside_only_then(
+async def test_a_command_that_fails_at_the_sandbox_runs_outside_only_after_approval(
     root: Path, kind: str, tmp_path: Path, is_allowed: bool
 ) -> None:
     asked = Asked(is_allowed)
@@ -267,14 +331,14 @@ async def test_command_that_fails_at_the_walls_is_asked_about_and_runs_outside_o
 
 
 @pytest.mark.parametrize("command", ["false", "echo Read-only file system", "cat no-such"])
-async def test_command_that_fails_by_itself_is_not_asked_about(root: Path, kind: str, command: str) -> None:
+async def test_a_command_that_fails_by_itself_needs_no_approval(root: Path, kind: str, command: str) -> None:
     asked = Asked(True)
     async with confined(root, asked, use=kind) as environment:
         assert not (await environment.exec_command(command, QUICK)).note
     assert not asked.commands
 
 
-async def test_folders_that_the_settings_add_can_be_written(root: Path, kind: str, tmp_path: Path) -> None:
+async def test_folders_added_by_the_settings_can_be_written(root: Path, kind: str, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     await run(
         root, f"echo x > {tmp_path}/cache/made", writable=[str(tmp_path / "cache"), "/no/such"], use=kind
@@ -282,9 +346,9 @@ async def test_folders_that_the_settings_add_can_be_written(root: Path, kind: st
     assert (tmp_path / "cache" / "made").exists()
 
 
-async def test_one_line_says_what_holds(root: Path, kind: str, tmp_path: Path) -> None:
+async def test_one_line_describes_the_sandbox(root: Path, kind: str, tmp_path: Path) -> None:
     told: list[RecordedEvent] = []
-    confinement = walls(root, tmp_path / "state", told, use=kind)
+    confinement = make_sandbox(root, tmp_path / "state", told, use=kind)
     await confinement.raise_up()
     confinement.take_down()
     (event,) = told
@@ -292,7 +356,7 @@ async def test_one_line_says_what_holds(root: Path, kind: str, tmp_path: Path) -
     assert str(root) in event.message and "no network" in event.message and kind in event.message
 
 
-async def test_command_in_a_terminal_is_confined_as_well(root: Path, kind: str, tmp_path: Path) -> None:
+async def test_a_command_in_a_terminal_is_confined_too(root: Path, kind: str, tmp_path: Path) -> None:
     command = f"[ -t 1 ] && echo shown; echo x > {tmp_path}/made; exit 4"
     options = CommandOptions(timeout_ms=30_000, attribution=Attribution(call_id="c1"))
     async with confined(root, use=kind, terminals=OwnTerminals()) as environment:
@@ -301,7 +365,7 @@ async def test_command_in_a_terminal_is_confined_as_well(root: Path, kind: str, 
     assert not (tmp_path / "made").exists()
 
 
-async def test_program_without_a_shell_is_confined_as_well(root: Path, kind: str, tmp_path: Path) -> None:
+async def test_a_program_without_a_shell_is_confined_too(root: Path, kind: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     program = ("touch", str(outside), "it's $HOME")
     async with confined(root, use=kind) as environment:
@@ -315,7 +379,7 @@ async def test_program_without_a_shell_is_confined_as_well(root: Path, kind: str
 
 
 @needs_landlock
-async def test_landlock_opens_nothing_of_credentials_and_of_the_state_of_agent_ls(root: Path) -> None:
+async def test_landlock_hides_credentials_and_the_state_of_agent_ls(root: Path) -> None:
     home = Path(os.environ["HOME"])
     (home / ".ssh").mkdir()
     (home / ".ssh" / "id_ed25519").write_text("PRIVATE")
@@ -327,15 +391,19 @@ async def test_landlock_opens_nothing_of_credentials_and_of_the_state_of_agent_l
 
 
 @needs_landlock
-async def test_landlock_is_none_where_it_would_leave_credentials_open(tmp_path: Path) -> None:
-    """It can only allow: what lies in a workspace cannot be taken out of it."""
+async def test_landlock_is_unavailable_if_it_would_leave_credentials_readable(tmp_path: Path) -> None:
+    """Landlock can only allow: it cannot exclude a file inside the workspace."""
     home = Path(os.environ["HOME"])
     (home / ".ssh").mkdir()
     told: list[RecordedEvent] = []
-    confinement = walls(home, tmp_path / "state", told, use="landlock")
+    confinement = make_sandbox(home, tmp_path / "state", told, use="landlock")
     await confinement.raise_up()
     (event,) = told
-    assert not confinement.stand and isinstance(event, Warning) and "Every command is asked" in event.message
+    assert (
+        not confinement.is_raised
+        and isinstance(event, Warning)
+        and "Every command needs your approval" in event.message
+    )
 
 
 @needs_landlock
@@ -343,6 +411,6 @@ async def test_landlock_is_none_where_it_would_leave_credentials_open(tmp_path: 
     "call",
     ["socket.socket()", "socket.socket(socket.AF_UNIX)", "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)"],
 )
-async def test_landlock_leaves_no_socket_without_the_network(root: Path, call: str) -> None:
+async def test_landlock_allows_no_socket_without_network_access(root: Path, call: str) -> None:
     done = await run(root, f"python3 -c 'import socket; {call}; print(1)'", use="landlock")
     assert done.exit_code != 0 and "1\n" not in done.stdout

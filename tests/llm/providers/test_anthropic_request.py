@@ -23,7 +23,7 @@ from agent_ls.llm.messages import (
     user,
 )
 from agent_ls.llm.providers.anthropic import AnthropicCodec
-from agent_ls.llm.providers.base import ModelFacts, Thinking
+from agent_ls.llm.providers.base import ModelCapabilities, Thinking
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice, ToolDefinition
 from tests.support.codec_runs import body_of
 
@@ -34,7 +34,7 @@ NO_CACHE: Mapping[str, Any] = {"anthropic": {"auto_cache": False}}
 
 
 def encode(request: Request, thinking: Thinking = "adaptive", **more: Any) -> dict[str, Any]:
-    codec = AnthropicCodec(lambda _: ModelFacts(64_000, thinking), **more)
+    codec = AnthropicCodec(lambda _: ModelCapabilities(64_000, thinking), **more)
     return body_of(codec.encode(request, stream=True))
 
 
@@ -65,7 +65,7 @@ def texts(*words: str) -> list[dict[str, str]]:
 
 
 def test_plain_request_whole() -> None:
-    codec = AnthropicCodec(lambda _: ModelFacts(64_000, "adaptive"))
+    codec = AnthropicCodec(lambda _: ModelCapabilities(64_000, "adaptive"))
     wire = codec.encode(Request("claude-x", (system("be"), user("hi")), tools=(TOOL,)), stream=True)
     assert wire.path == "/v1/messages"
     assert wire.headers == {"anthropic-version": "2023-06-01"}
@@ -245,7 +245,7 @@ def test_budget_thinking_is_not_taken_up_inside_a_tool_loop_that_began_without()
 
 
 @pytest.mark.req("U7")
-def test_cache_breakpoints_stand_where_the_rule_says() -> None:
+def test_cache_breakpoints_are_where_the_rule_says() -> None:
     history = (system("s"), user("a"), turn(CALL), tool_results([RESULT]), assistant("b"), user("c"))
     body = encode(Request("m", history, tools=(TOOL, replace(TOOL, name="other"))))
     assert [("cache_control" in tool) for tool in body["tools"]] == [False, True]
@@ -277,7 +277,7 @@ def test_options_reach_the_request_unchanged_and_those_of_others_do_not() -> Non
         },
         "openai": {"truncation": "auto"},
     }
-    codec = AnthropicCodec(lambda _: ModelFacts(9, "adaptive"), version="2026-10-21", betas=["a", "b"])
+    codec = AnthropicCodec(lambda _: ModelCapabilities(9, "adaptive"), version="2026-10-21", betas=["a", "b"])
     wire = codec.encode(Request("m", (user("a"),), tools=(TOOL,), provider_options=options), stream=True)
     tools = body_of(wire)["tools"]
     assert isinstance(tools, list)

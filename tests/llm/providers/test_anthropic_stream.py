@@ -211,7 +211,7 @@ def test_thinking_with_omitted_text_keeps_its_signature() -> None:
     assert response_of(ANTHROPIC, data).message.parts == (ReasoningPart("", origin),)
 
 
-def test_searches_of_the_service_are_told_and_their_blocks_kept() -> None:
+def test_searches_of_the_service_are_reported_and_their_blocks_kept() -> None:
     use: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     result: dict[str, Any] = {
         "type": "web_search_tool_result",
@@ -238,7 +238,7 @@ def test_blocks_of_other_tools_of_the_service_are_opaque_and_whole() -> None:
     assert part == OpaquePart(Origin("anthropic", "m", {**use, "input": {"command": "ls"}}))
 
 
-def test_citations_are_told_and_kept_for_replay() -> None:
+def test_citations_are_reported_and_kept_for_replay() -> None:
     citation = {"type": "char_location", "cited_text": "a", "document_title": "Notes"}
     deltas = ({"type": "citations_delta", "citation": citation}, {"type": "text_delta", "text": "a"})
     data = sse(start(), *block(0, {"type": "text", "text": "", "citations": []}, *deltas), *end())
@@ -354,12 +354,12 @@ def test_what_follows_the_terminal_event_is_ignored() -> None:
     assert events_of(ANTHROPIC, [data + sse(ERROR) + b"data: [DONE]\n\n"]) == events_of(ANTHROPIC, [data])
 
 
-def test_frame_that_is_no_json_is_an_error() -> None:
-    with pytest.raises(StreamError, match="no event"):
+def test_frame_that_is_not_json_is_an_error() -> None:
+    with pytest.raises(StreamError, match="malformed event"):
         events_of(ANTHROPIC, [b"data: <html>\n\n"])
 
 
-def test_rate_limit_headers_stand_in_the_response() -> None:
+def test_rate_limit_headers_are_in_the_response() -> None:
     told = {
         "anthropic-ratelimit-requests-remaining": "4",
         "anthropic-ratelimit-tokens-remaining": "1000",

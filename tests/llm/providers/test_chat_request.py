@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import (
     AudioPart,
@@ -36,7 +36,7 @@ IMAGE = ImagePart(b"png", "image/png")
 
 
 def encode(request: Request, server: str = "openrouter", **options: Any) -> dict[str, Any]:
-    return body_of(ChatCodec(server, facts_lookup(server), **options).encode(request, stream=True))
+    return body_of(ChatCodec(server, capabilities_lookup(server), **options).encode(request, stream=True))
 
 
 def messages(*said: Message, server: str = "openrouter", **options: Any) -> list[Any]:
@@ -60,7 +60,7 @@ def test_plain_request_whole() -> None:
         "temperature": 0.5,
         "messages": [{"role": "system", "content": "be"}, {"role": "user", "content": "hi"}],
     }
-    whole = ChatCodec("openrouter", facts_lookup("openrouter")).encode(request, stream=False)
+    whole = ChatCodec("openrouter", capabilities_lookup("openrouter")).encode(request, stream=False)
     assert (whole.path, "stream" in body_of(whole)) == ("/chat/completions", False)
     assert "stream_options" not in encode(request, "mistral")
 
@@ -157,7 +157,7 @@ def test_tool_choice_of_every_kind() -> None:
     assert "tool_choice" not in encode(ask)
     named = replace(ask, tool_choice=NamedToolChoice("read_file"))
     assert encode(named)["tool_choice"] == {"type": "function", "function": {"name": "read_file"}}
-    with pytest.raises(ConfigurationError, match="one certain tool"):
+    with pytest.raises(ConfigurationError, match="one particular tool"):
         encode(named, "ollama")
     assert "tool_choice" not in encode(Request("m", (user("hi"),), tool_choice="required"))
 
@@ -173,9 +173,7 @@ def test_tool_choice_of_every_kind() -> None:
         ("groq", None, {}),
     ],
 )
-def test_effort_stands_where_the_server_looks(
-    server: str, effort: str | None, expected: dict[str, Any]
-) -> None:
+def test_effort_is_where_the_server_looks(server: str, effort: str | None, expected: dict[str, Any]) -> None:
     body = encode(Request("m", (user("hi"),), reasoning_effort=effort), server)
     assert {key: value for key, value in body.items() if key.startswith("reasoning")} == expected
 
@@ -229,7 +227,7 @@ def test_ids_are_cut_to_what_the_server_takes() -> None:
 
 
 @pytest.mark.req("P5")
-def test_text_protocol_tells_tools_calls_and_results_in_words() -> None:
+def test_text_protocol_reports_tools_calls_and_results_in_words() -> None:
     said = (system("be"), user("a"), turn(TextPart("I look."), CALL), tool_results([RESULT]))
     body = encode(Request("m", said, tools=(TOOL,)), "llamacpp", text_tools=True)
     assert "tools" not in body
@@ -254,7 +252,7 @@ def test_result_in_the_text_protocol_cannot_end_its_frame() -> None:
 
 @pytest.mark.req("O6", "U7")
 def test_requests_of_a_session_begin_with_the_same_bytes() -> None:
-    codec = ChatCodec("openrouter", facts_lookup("openrouter"))
+    codec = ChatCodec("openrouter", capabilities_lookup("openrouter"))
     history: list[Message] = [system("be"), user("a")]
     before = b""
     for number in range(4):

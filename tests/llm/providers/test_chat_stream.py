@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.llm import errors as e
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.messages import (
     Citation,
     ReasoningPart,
@@ -310,6 +310,23 @@ ERRORS: dict[str, tuple[int | None, Any, type[e.LlmError]]] = {
     ),
     "deepseek money": (402, {"error": {"message": "Insufficient Balance"}}, e.QuotaExceededError),
     "page": (502, None, e.ServerError),
+    "litellm key": (
+        400,
+        {"error": {"message": "No connected db.", "type": "no_db_connection", "code": "400"}},
+        e.AuthenticationError,
+    ),
+    "litellm key, in words": (
+        400,
+        {"error": {"message": "Authentication Error, No connected db.", "type": "None", "code": 400}},
+        e.AuthenticationError,
+    ),
+    "litellm model": (
+        400,
+        {"error": {"message": "/chat/completions: Invalid model name passed in model=x.", "code": "400"}},
+        e.NotFoundError,
+    ),
+    "transformers": (400, {"detail": "Server is pinned to 'a/b', asked for 'x'"}, e.NotFoundError),
+    "unknown": (400, {"error": {"message": "Odd thing.", "code": "400"}}, e.InvalidRequestError),
 }
 
 
@@ -320,6 +337,38 @@ def test_error_bodies_of_every_shape(status: int, body: Any, kind: type[e.LlmErr
     error = CHAT.decode_error(ask(), ReplyHead(status), data)
     assert type(error) is kind
     assert error.hint
+
+
+def test_refused_request_whose_reason_is_unknown_names_both_possible_causes() -> None:
+    error = CHAT.decode_error(ask(), ReplyHead(400), b'{"error": {"message": "Odd thing."}}')
+    assert "Odd thing." in str(error)
+    assert "model" in error.hint and "key" in error.hint and "not" not in error.hint.split()
+
+
+TOO_LONG = {
+    "code": 400,
+    "type": "exceed_context_size_error",
+    "message": "the request exceeds the available context size, try increasing it",
+    "n_prompt_tokens": 9120,
+    "n_ctx": 4096,
+}
+
+
+@pytest.mark.req("P5", "R1")
+def test_first_message_that_is_too_long_for_a_local_server_names_sizes_and_how_to_start_it_with_more() -> (
+    None
+):
+    codec = ChatCodec("llamacpp", capabilities_lookup("llamacpp"))
+    error = codec.decode_error(ASK, ReplyHead(400), json.dumps({"error": TOO_LONG}).encode())
+    assert type(error) is e.ContextLengthError
+    assert "(9,120 tokens for a context of 4,096)" in str(error)
+    assert "--ctx-size" in error.hint and "new session" in error.hint
+
+
+def test_sizes_that_the_server_names_itself_are_not_repeated() -> None:
+    body = {**TOO_LONG, "message": "request (9120 tokens) exceeds the available context size (4096 tokens)"}
+    error = CHAT.decode_error(ASK, ReplyHead(400), json.dumps({"error": body}).encode())
+    assert type(error) is e.ContextLengthError and "9,120" not in str(error)
 
 
 def test_error_in_the_stream_is_raised_also_after_a_finish_reason() -> None:
@@ -334,7 +383,7 @@ def test_error_in_the_stream_is_raised_also_after_a_finish_reason() -> None:
 
 @pytest.mark.req("P5")
 def test_model_whose_server_refuses_tools_is_spoken_to_in_text_from_then_on() -> None:
-    codec = ChatCodec("ollama", facts_lookup("ollama"))
+    codec = ChatCodec("ollama", capabilities_lookup("ollama"))
     body = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not support tools"}}
     error = codec.decode_error(ASK, ReplyHead(400), json.dumps(body).encode())
     assert "tools" in json.loads(codec.encode(ASK, stream=True).content)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.messages import (
     AudioPart,
     DocumentPart,
@@ -23,7 +23,7 @@ from agent_ls.llm.messages import (
     user,
 )
 from agent_ls.llm.providers.gemini import GeminiCodec
-from agent_ls.llm.providers.gemini.schema import subset
+from agent_ls.llm.providers.gemini.schema import to_gemini_schema
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
 from tests.support.codec_runs import GEMINI, body_of
 
@@ -157,7 +157,7 @@ def test_signature_of_another_model_is_left_out() -> None:
     assert answer["parts"] == [CALL_PART]
 
 
-def test_older_models_get_images_of_results_beside_them() -> None:
+def test_older_models_get_images_of_results_separately() -> None:
     result = replace(RESULT, images=(ImagePart(b"png", "image/png"),))
     found = contents(turn(CALL), tool_results([result]), user("what is it?"), model="gemini-2.5-flash")
     blob = {"inlineData": {"mimeType": "image/png", "data": "cG5n"}}
@@ -248,7 +248,7 @@ SUBSETS: dict[str, tuple[Any, Any]] = {
 @pytest.mark.req("U6")
 @pytest.mark.parametrize(("schema", "expected"), SUBSETS.values(), ids=SUBSETS)
 def test_schema_subset(schema: Any, expected: Any) -> None:
-    assert subset(schema) == expected
+    assert to_gemini_schema(schema) == expected
 
 
 @pytest.mark.req("U6")
@@ -268,7 +268,7 @@ def test_format_of_the_answer() -> None:
 
 
 @pytest.mark.req("U13")
-def test_options_reach_the_request_and_built_in_tools_stand_beside_ours() -> None:
+def test_options_reach_the_request_and_built_in_tools_are_next_to_ours() -> None:
     options: dict[str, Any] = {
         "gemini": {"tools": [{"googleSearch": {}}], "safetySettings": [{"threshold": "OFF"}]}
     }
@@ -279,7 +279,7 @@ def test_options_reach_the_request_and_built_in_tools_stand_beside_ours() -> Non
 
 @pytest.mark.req("O6", "U7")
 def test_requests_of_a_session_begin_with_the_same_bytes() -> None:
-    codec = GeminiCodec(facts_lookup("gemini"))
+    codec = GeminiCodec(capabilities_lookup("gemini"))
     history: list[Message] = [system("be"), user("a")]
     before = b""
     for number in range(4):

@@ -136,6 +136,13 @@ def test_calls_of_every_shape(parts: Sequence[Any], expected: list[tuple[str, st
     assert (response.finish_reason.kind, response.finish_reason.raw) == ("tool_calls", "STOP")
 
 
+@pytest.mark.parametrize("finish", ["FUNCTION_CALL", "STOP"])
+def test_whole_call_goes_on_however_the_answer_names_its_end(finish: str) -> None:
+    response = response_of(GEMINI, wire(chunk({"functionCall": {"name": "f"}}, finish=finish)))
+    assert [call.name for call in response.tool_calls] == ["f"]
+    assert (response.finish_reason.kind, response.finish_reason.raw) == ("tool_calls", finish)
+
+
 def test_call_whose_pieces_never_end_is_left_out() -> None:
     response = response_of(
         GEMINI, wire(chunk({"functionCall": {"name": "f", "willContinue": True}}), chunk(finish="MAX_TOKENS"))
@@ -156,7 +163,7 @@ FINISHES = {
 
 @pytest.mark.req("L17")
 @pytest.mark.parametrize(("raw", "kind"), FINISHES.items())
-def test_call_with_any_other_reason_is_no_natural_end(raw: str, kind: str) -> None:
+def test_call_with_any_other_reason_is_not_a_normal_end(raw: str, kind: str) -> None:
     told = chunk({"functionCall": {"name": "f"}}, finish=raw)
     told["candidates"][0]["finishMessage"] = "because"
     response = response_of(GEMINI, wire(told))
@@ -225,7 +232,7 @@ ERRORS: dict[str, tuple[int, str, list[Any], type[e.LlmError], float | None]] = 
     "rate": (429, "RESOURCE_EXHAUSTED", [{"retryDelay": "34s"}], e.RateLimitError, 34.0),
     "day": (429, "RESOURCE_EXHAUSTED", [PER_DAY, {"retryDelay": "34s"}], e.QuotaExceededError, 34.0),
     "overloaded": (503, "UNAVAILABLE", [], e.OverloadedError, None),
-    "denied": (403, "PERMISSION_DENIED", [], e.AccessDeniedError, None),
+    "denied": (403, "PERMISSION_DENIED", [], e.PermissionDeniedError, None),
 }
 
 

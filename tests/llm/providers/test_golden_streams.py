@@ -1,7 +1,7 @@
-"""Streams of our own in the shapes of the real ones: one for each feature of a wire, and for each of its traps.
+"""Our own streams in the formats of the real services: one for each feature of a wire, and for each known
+pitfall.
 
-The traps are those that FORMATS section 6 counts: 2, 7 and 12 are no matter of a stream and stand in errors.json and
-requests.json beside them.
+Pitfalls that concern errors and requests instead of streams are in errors.json and requests.json.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_ls.llm import errors
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.messages import (
     Message,
     ReasoningPart,
@@ -139,7 +139,7 @@ ERRORS = read("errors.json")
 @pytest.mark.parametrize("row", ERRORS, ids=lambda row: f"{row['wire']}-{row['shows']}")
 def test_error_that_a_wire_answers_is_of_its_class(row: dict[str, Any]) -> None:
     provider = row.get("provider")
-    codec = ChatCodec(provider, facts_lookup(provider)) if provider else WIRES[row["wire"]]
+    codec = ChatCodec(provider, capabilities_lookup(provider)) if provider else WIRES[row["wire"]]
     body = row["body"] if isinstance(row["body"], str) else json.dumps(row["body"])
     error = codec.decode_error(ask(), ReplyHead(row["status"], row.get("headers", {})), body.encode())
     assert failure(error) == row["error"]
@@ -148,10 +148,10 @@ def test_error_that_a_wire_answers_is_of_its_class(row: dict[str, Any]) -> None:
 
 REQUESTS = read("requests.json")
 MODELS: dict[str, Codec] = {
-    "anthropic": AnthropicCodec(facts_lookup("anthropic")),
-    "openai": OpenAIResponsesCodec(facts_lookup("openai")),
-    "gemini": GeminiCodec(facts_lookup("gemini")),
-    "openrouter": ChatCodec("openrouter", facts_lookup("openrouter")),
+    "anthropic": AnthropicCodec(capabilities_lookup("anthropic")),
+    "openai": OpenAIResponsesCodec(capabilities_lookup("openai")),
+    "gemini": GeminiCodec(capabilities_lookup("gemini")),
+    "openrouter": ChatCodec("openrouter", capabilities_lookup("openrouter")),
 }
 
 

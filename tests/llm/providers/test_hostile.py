@@ -71,7 +71,7 @@ def anything(source: random.Random, depth: int) -> Any:
 
 
 def event(source: random.Random) -> dict[str, Any]:
-    # Mostly an event that is nearly right: such junk goes deepest.
+    # Mostly events that are nearly valid, because such input gets furthest.
     inner = {
         key: anything(source, 2) for key in ("delta", "content_block", "item", "message", "response", "usage")
     }

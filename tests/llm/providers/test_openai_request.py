@@ -21,7 +21,7 @@ from agent_ls.llm.messages import (
     tool_results,
     user,
 )
-from agent_ls.llm.providers.base import ModelFacts, Thinking
+from agent_ls.llm.providers.base import ModelCapabilities, Thinking
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.providers.strict import fits_strict
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolChoice, ToolDefinition
@@ -32,7 +32,7 @@ TOOL = ToolDefinition("read_file", "Reads.", SCHEMA)
 
 
 def encode(request: Request, thinking: Thinking = "effort", *, stream: bool = True) -> dict[str, Any]:
-    codec = OpenAIResponsesCodec(lambda _: ModelFacts(64_000, thinking))
+    codec = OpenAIResponsesCodec(lambda _: ModelCapabilities(64_000, thinking))
     return body_of(codec.encode(request, stream=stream))
 
 
@@ -74,7 +74,7 @@ PLAIN_TEXT = {"role": "assistant", "content": "t", "phase": "commentary"}
 
 def test_plain_request_whole() -> None:
     request = Request("gpt-x", (system("be"), user("hi")), tools=(TOOL,), cache_key="session-1")
-    codec = OpenAIResponsesCodec(lambda _: ModelFacts(64_000, "effort"))
+    codec = OpenAIResponsesCodec(lambda _: ModelCapabilities(64_000, "effort"))
     wire = codec.encode(request, stream=True)
     assert wire.path == "/responses"
     assert wire.headers == {}
@@ -260,6 +260,8 @@ SCHEMAS: dict[str, tuple[dict[str, Any], bool]] = {
     "a default": (closed(path={"type": "string", "default": "."}), False),
     "a pattern": (closed(path={"type": "string", "pattern": "x"}), False),
     "any items": (closed(a={"type": "array", "items": True}), False),
+    "a list of anything": (closed(a={"type": "array"}), False),
+    "open or null": (closed(a={"type": ["object", "null"]}), False),
     "root is a choice": ({**closed(), "anyOf": [closed()]}, False),
 }
 

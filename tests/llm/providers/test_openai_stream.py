@@ -187,7 +187,7 @@ def spans(events: list[StreamEvent]) -> list[tuple[str, int]]:
     return [(type(e).__name__, e.index) for e in events if hasattr(e, "index")]
 
 
-def test_overlapping_items_are_told_one_after_the_other() -> None:
+def test_overlapping_items_are_reported_one_after_the_other() -> None:
     first, second = ({**CALL, "call_id": f"call_{i}", "arguments": "{}"} for i in range(2))
     data = sse(
         CREATED,
@@ -312,7 +312,7 @@ def test_refusal_is_text_and_a_content_filter() -> None:
         ({"type": "open_page", "url": "u"}, (), (Source("u"),)),
     ],
 )
-def test_searches_of_the_service_are_told(
+def test_searches_of_the_service_are_reported(
     action: Event, queries: tuple[str, ...], sources: tuple[Source, ...]
 ) -> None:
     raw: Event = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
@@ -377,7 +377,7 @@ def test_done_alone_does_not_make_a_stream_whole() -> None:
         events_of(OPENAI, [sse(CREATED) + b"data: [DONE]\n\n"])
 
 
-def test_rate_limit_headers_stand_in_the_response() -> None:
+def test_rate_limit_headers_are_in_the_response() -> None:
     told = {
         "x-ratelimit-remaining-requests": "9",
         "x-ratelimit-remaining-tokens": "149000",

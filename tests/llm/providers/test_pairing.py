@@ -12,7 +12,7 @@ from agent_ls.llm.messages import (
     system,
     user,
 )
-from agent_ls.llm.providers.pairing import NO_RESULT, paired
+from agent_ls.llm.providers.pairing import NO_RESULT, pair_tool_results
 
 
 def calls(*ids: str) -> Message:
@@ -45,4 +45,4 @@ CASES: dict[str, tuple[list[Message], list[Message]]] = {
 @pytest.mark.req("L16")
 @pytest.mark.parametrize(("history", "expected"), CASES.values(), ids=CASES)
 def test_paired_gives_each_call_one_result(history: list[Message], expected: list[Message]) -> None:
-    assert paired(history) == expected
+    assert pair_tool_results(history) == expected

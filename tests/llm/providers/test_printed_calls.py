@@ -117,7 +117,7 @@ def thoughts(text: str, sizes: list[int]) -> tuple[str, str]:
         ("  ", "", "  "),
     ],
 )
-def test_think_tags_when_cut_anywhere_then_thoughts_and_text_are_told_apart(
+def test_think_tags_when_cut_anywhere_then_thoughts_and_text_are_separated(
     text: str, reasoning: str, said: str
 ) -> None:
     for sizes in ([], [1] * len(text), [2, 3, 5]):

@@ -1,4 +1,7 @@
-"""Histories that the real services accepted, where their recordings lie beside the repository: sent as they were."""
+"""Recorded histories, which the real services accepted, are encoded again exactly as they were sent.
+
+The recordings are optional: a folder next to the repository.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.catalog import facts_lookup
+from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.messages import Message, ReasoningPart, ToolResultPart, tool_results, user
 from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.providers.openai_chat import ChatCodec
@@ -25,7 +28,7 @@ def recorded_request(name: str) -> Any:
 
 @pytest.mark.req("U4")
 @pytest.mark.parametrize("name", ["parallel-results", "thinking-tool"])
-def test_history_that_anthropic_accepted_is_sent_again_as_it_was(name: str) -> None:
+def test_history_that_anthropic_accepted_is_encoded_exactly_as_sent(name: str) -> None:
     sent = recorded_request(f"anthropic/replay/{name}.request.json")
     question, answer, results = sent["messages"]
     answered = ANTHROPIC.decode(ask(), HEAD, json.dumps({"content": answer["content"]}).encode())
@@ -41,7 +44,7 @@ def test_history_that_anthropic_accepted_is_sent_again_as_it_was(name: str) -> N
 
 
 @pytest.mark.req("U4")
-def test_history_that_openai_accepted_is_sent_again_as_it_was() -> None:
+def test_history_that_openai_accepted_is_encoded_exactly_as_sent() -> None:
     sent = recorded_request("openai-responses/replay/encrypted-reasoning.request.json")
     question, reasoning, call, result = sent["input"]
     answered = OPENAI.decode(ask(), HEAD, json.dumps({"output": [reasoning, call]}).encode())
@@ -56,7 +59,7 @@ def test_history_that_openai_accepted_is_sent_again_as_it_was() -> None:
 
 @pytest.mark.req("U4")
 @pytest.mark.parametrize("name", ["signature-tool", "signature-gemini3"])
-def test_history_that_gemini_accepted_is_sent_again_as_it_was(name: str) -> None:
+def test_history_that_gemini_accepted_is_encoded_exactly_as_sent(name: str) -> None:
     sent = recorded_request(f"gemini/replay/{name}.request.json")
     question, answer, results = sent["contents"]
     whole = {"candidates": [{"content": answer, "finishReason": "STOP"}]}
@@ -74,7 +77,7 @@ def test_history_that_gemini_accepted_is_sent_again_as_it_was(name: str) -> None
     assert [(g["name"], g.get("id")) for g in given] == [(t["name"], t.get("id")) for t in told]
 
 
-# --- what was streamed goes back as it came
+# --- streamed answers are sent back unchanged
 
 
 def sent_again(codec: Codec, message: Message) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def test_items_of_openai_go_back_as_they_came(entry: dict[str, Any]) -> None:
     came = [p["item"] for p in sorted(done, key=lambda p: p["output_index"])]
     items = sent_again(OPENAI, found.message)["input"]
     is_lost = [item["type"] == "reasoning" and not item.get("encrypted_content") for item in came]
-    # Clear thoughts cannot be sent back, and what followed them goes without the id that names the pair.
+    # Plain reasoning cannot be sent back; the item after it is sent without the id that links them.
     kept = [
         item
         for item, lost, led in zip(came, is_lost, [False, *is_lost], strict=False)
@@ -147,7 +150,7 @@ def test_parts_of_gemini_go_back_with_their_signatures(entry: dict[str, Any]) ->
 
 
 @pytest.mark.req("U4")
-def test_history_that_openrouter_accepted_is_sent_again_as_it_was() -> None:
+def test_history_that_openrouter_accepted_is_encoded_exactly_as_sent() -> None:
     sent = recorded_request("chat/replay/openrouter-reasoning-details.request.json")
     question, answer, result = sent["messages"]
     whole = {"id": "x", "choices": [{"message": answer, "finish_reason": "tool_calls"}]}
@@ -168,7 +171,7 @@ def test_history_that_openrouter_accepted_is_sent_again_as_it_was() -> None:
 
 @pytest.mark.req("U4")
 def test_history_of_one_server_is_not_signed_for_another() -> None:
-    other: Codec = ChatCodec("groq", facts_lookup("groq"))
+    other: Codec = ChatCodec("groq", capabilities_lookup("groq"))
     entry = next(p.values[0] for p in recordings({"chat"}, "chat") if p.id == "chat/openrouter/reasoning")
     message = response_of(CHAT, wire_bytes(entry)).message
     sent = body_of(other.encode(Request("m", (user("hi"), message, user("go on"))), stream=True))

@@ -1,4 +1,6 @@
-"""The recordings of real services, where they lie beside the repository: every fact of the manifest holds."""
+"""Recordings of real services, if there is a folder with them next to the repository: every fact of its
+manifest holds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What we send passes the official SDKs' own request types (docs/adding-a-provider.md)."""
+"""Requests to providers are valid for the request types of the official SDKs (docs/adding-a-provider.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.catalog import facts_lookup, model_info
+from agent_ls.llm.catalog import capabilities_lookup, find_entry
 from agent_ls.llm.messages import (
     DocumentPart,
     ImagePart,
@@ -51,11 +51,11 @@ PARTS = (TextPart("x"), IMAGE, ImagePart(url="https://x.example/a.png", detail="
 RESULTS = (ToolResultPart("c1", "read_file", "x"), ToolResultPart("c2", "read_file", "no", is_error=True))
 
 CODECS: dict[str, Codec] = {
-    "anthropic": AnthropicCodec(facts_lookup("anthropic")),
-    "openai": OpenAIResponsesCodec(facts_lookup("openai")),
-    "gemini": GeminiCodec(facts_lookup("gemini")),
-    "groq": ChatCodec("groq", facts_lookup("groq")),
-    "openrouter": ChatCodec("openrouter", facts_lookup("openrouter")),
+    "anthropic": AnthropicCodec(capabilities_lookup("anthropic")),
+    "openai": OpenAIResponsesCodec(capabilities_lookup("openai")),
+    "gemini": GeminiCodec(capabilities_lookup("gemini")),
+    "groq": ChatCodec("groq", capabilities_lookup("groq")),
+    "openrouter": ChatCodec("openrouter", capabilities_lookup("openrouter")),
 }
 MODELS = {
     "anthropic": ["claude-fable-5-2", "claude-opus-5", "claude-opus-4-6", "claude-haiku-4-5"],
@@ -73,7 +73,7 @@ REASONING: dict[str, Mapping[str, Any]] = {
     },
 }
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-# What a server takes beyond the wire whose SDK checks it.
+# Fields that a server accepts beyond the wire whose SDK checks the request.
 BEYOND = {"openrouter": {"reasoning", "reasoning_details", "cache_control"}}
 
 
@@ -119,7 +119,8 @@ def answer_in_schema(provider: str, model: str) -> Request:
 
 
 def sampling(provider: str, model: str) -> Request:
-    # The newest version of Messages, which its types are of, knows no sampling; the one spoken by default does.
+    # The SDK's types describe the newest version of Messages, which has no sampling options; the default
+    # version has them.
     temperature, top_p = (None, None) if provider == "anthropic" else (0.5, 0.9)
     return replace(plain(provider, model), temperature=temperature, top_p=top_p)
 
@@ -146,9 +147,7 @@ def faults(provider: str, request: Request) -> list[str]:
 @pytest.mark.req("U2", "U4", "U5", "U7", "U14")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("provider", CODECS)
-def test_body_passes_the_types_of_the_official_sdk(
-    provider: str, case: Callable[[str, str], Request]
-) -> None:
+def test_the_body_is_valid_for_the_official_sdk(provider: str, case: Callable[[str, str], Request]) -> None:
     for model in MODELS[provider]:
         assert faults(provider, case(provider, model)) == []
 
@@ -156,18 +155,18 @@ def test_body_passes_the_types_of_the_official_sdk(
 @pytest.mark.req("U6")
 @pytest.mark.parametrize("choice", ["auto", "none", "required", NamedToolChoice("ls")])
 @pytest.mark.parametrize("provider", CODECS)
-def test_body_with_any_tool_choice_passes_the_types_of_the_official_sdk(provider: str, choice: Any) -> None:
+def test_the_body_with_any_tool_choice_is_valid_for_the_official_sdk(provider: str, choice: Any) -> None:
     for model in MODELS[provider]:
-        if choice in ("auto", "none") or facts_lookup(provider)(model).forces_tools:
+        if choice in ("auto", "none") or capabilities_lookup(provider)(model).forces_tools:
             assert faults(provider, replace(tools(provider, model), tool_choice=choice)) == []
 
 
 @pytest.mark.req("L7")
 @pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("provider", CODECS)
-def test_body_with_any_effort_passes_the_types_of_the_official_sdk(provider: str, effort: str) -> None:
+def test_the_body_with_any_effort_is_valid_for_the_official_sdk(provider: str, effort: str) -> None:
     for model in MODELS[provider]:
-        if effort == "none" or effort in (model_info(provider, model).efforts or EFFORTS):
+        if effort == "none" or effort in (find_entry(provider, model).efforts or EFFORTS):
             assert faults(provider, replace(tools(provider, model), reasoning_effort=effort)) == []
 
 
@@ -180,6 +179,6 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("provider", CHECKS)
-def test_body_that_is_wrong_deep_inside_does_not_pass(provider: str) -> None:
+def test_a_body_with_a_nested_error_is_invalid(provider: str) -> None:
     body = json.loads(CODECS[provider].encode(plain(provider, MODELS[provider][0]), stream=True).content)
     assert CHECKS[provider]({**body, **WRONG[provider]}, set()) != []

@@ -5,15 +5,15 @@ import json
 import pytest
 
 from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results, user
-from agent_ls.llm.providers.walkthrough.moves import Move, next_move, python_name, script
+from agent_ls.llm.providers.walkthrough.script import ScriptedAnswer, load_script, next_answer, python_name
 
 TOOLS = frozenset(("read_file", "edit_file", "shell", "glob"))
 TASK = user("fix the discount")
 
 
-def answered(messages: list[Message], *results: tuple[str, bool]) -> tuple[Move, list[Message]]:
+def answered(messages: list[Message], *results: tuple[str, bool]) -> tuple[ScriptedAnswer, list[Message]]:
     """The walkthrough's next move, and the conversation after its calls were answered so."""
-    move = next_move(messages, TOOLS)
+    move = next_answer(messages, TOOLS)
     calls = tuple(
         ToolCallPart(f"c{len(messages)}-{i}", call.name, json.dumps(call.arguments))
         for i, call in enumerate(move.calls)
@@ -32,7 +32,7 @@ def answered(messages: list[Message], *results: tuple[str, bool]) -> tuple[Move,
     return move, after
 
 
-def names(move: Move) -> list[str]:
+def names(move: ScriptedAnswer) -> list[str]:
     return [call.name for call in move.calls]
 
 
@@ -64,13 +64,13 @@ def test_moves_when_all_goes_well_then_read_edit_test_edit_test_and_finish() -> 
         move, messages = answered(messages, *results)
         said.append(names(move))
     assert said == [["read_file", "read_file"], ["edit_file"], ["shell"], ["edit_file"], ["shell"]]
-    last = next_move(messages, TOOLS)
+    last = next_answer(messages, TOOLS)
     assert last.calls == () and "All tests pass" in last.say
 
 
 @pytest.mark.req("H14")
 def test_first_words_name_the_walkthrough_as_what_it_is() -> None:
-    assert next_move([TASK], TOOLS).say.startswith(script()["label"])
+    assert next_answer([TASK], TOOLS).say.startswith(load_script()["label"])
 
 
 @pytest.mark.req("H14")
@@ -83,7 +83,7 @@ def test_moves_when_the_command_is_denied_then_ends_and_repeats_the_reason(
     messages = [TASK]
     for results in ((OK, OK), (OK,), ((denial, True),)):
         _, messages = answered(messages, *results)
-    move = next_move(messages, TOOLS)
+    move = next_answer(messages, TOOLS)
     assert move.calls == () and expected in move.say and "All tests pass" not in move.say
 
 
@@ -96,7 +96,7 @@ def test_moves_when_an_edit_fails_then_reads_again_and_tries_once_more() -> None
     assert names(again) == ["read_file"]
     retry, messages = answered(messages, ("old_string not found", True))
     assert names(retry) == ["edit_file"]
-    assert next_move(messages, TOOLS).calls == ()
+    assert next_answer(messages, TOOLS).calls == ()
 
 
 @pytest.mark.req("H14")
@@ -114,14 +114,14 @@ def test_moves_when_steered_to_note_the_change_then_says_so_and_edits_the_change
     assert read.calls[0].arguments == {"file_path": "CHANGES.md"}
     edit, messages = answered(messages, OK)
     assert edit.calls[0].arguments["file_path"] == "CHANGES.md"
-    assert next_move(messages, TOOLS).calls == ()
+    assert next_answer(messages, TOOLS).calls == ()
 
 
 @pytest.mark.req("H14")
 def test_moves_when_the_sample_project_is_not_there_then_says_how_to_get_it() -> None:
     messages = [TASK]
     _, messages = answered(messages, ("File not found", True), ("File not found", True))
-    move = next_move(messages, TOOLS)
+    move = next_answer(messages, TOOLS)
     assert move.calls == () and "agent-ls demo" in move.say
 
 
@@ -130,9 +130,9 @@ def test_moves_when_a_second_task_is_given_then_starts_over_from_there() -> None
     for results in ((OK, OK), (OK,), (OK,)):
         _, messages = answered(messages, *results)
     messages += [Message(Role.ASSISTANT, ()), user("again")]
-    assert names(next_move(messages, TOOLS)) == ["read_file", "read_file"]
+    assert names(next_answer(messages, TOOLS)) == ["read_file", "read_file"]
 
 
 def test_moves_when_a_tool_is_missing_then_names_it() -> None:
-    move = next_move([TASK], frozenset(("read_file", "edit_file")))
+    move = next_answer([TASK], frozenset(("read_file", "edit_file")))
     assert move.calls == () and "shell" in move.say

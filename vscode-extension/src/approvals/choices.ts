@@ -1,21 +1,20 @@
-// The answers that an approval allows, in the words and the order in which they are offered. Pure.
-import type { ApprovalRequest, RuleOffer } from "../protocol_approvals";
-import type { ApproveAnswer } from "../requests";
+// The possible answers to an approval, with their labels in display order. Pure.
+import { type ApprovalRequested, type ApproveAnswer, type RuleOffer, effectOf } from "../protocol";
 
-/** What is done with a choice: sent as it is, or after the user has written something. */
+/** A choice: it is sent directly, or after the user has entered a text. */
 export type Choice = { readonly label: string; readonly detail: string } & (
   | { readonly kind: "send"; readonly answer: ApproveAnswer }
   | { readonly kind: "reason" | "edit" | "show" }
 );
 
-const LINE_CHARS = 120; // what a notification shows in whole
+const LINE_CHARS = 120; // characters that a notification shows completely
 
 function byRule(rule: RuleOffer): Choice {
   const detail = [`Holds for ${HOLDS[rule.scope]}`, ...examples(rule)].join(". ");
   return { kind: "send", label: rule.label, detail, answer: { decision: "allow", scope: rule.scope, ruleId: rule.id } };
 }
 
-/** What it would allow besides, and what would be asked about all the same: a sentence each. */
+/** Examples of what a rule would also allow, and of what would still be asked: one sentence each. */
 export function examples({ allows, stillAsked }: Pick<RuleOffer, "allows" | "stillAsked">): string[] {
   return [
     ...(allows.length > 0 ? [`Also allows: ${allows.join(" · ")}`] : []),
@@ -33,23 +32,28 @@ const TRUST: Choice[] = [
   { kind: "show", label: "Show in Chat", detail: "" },
 ];
 
-/** All answers: allow once, by each rule that the server offers, with another command, deny, deny with a reason. */
-export function choicesFor(request: ApprovalRequest): Choice[] {
-  const isCommand = request.effect.command !== undefined && request.effect.inputOf === undefined;
-  if (request.effect.folder !== undefined) return TRUST;
+/**
+ * Returns all answers: allow once, by each rule that the server offers, with another command, deny, deny with a
+ * reason.
+ */
+export function choicesFor(request: ApprovalRequested): Choice[] {
+  const effect = effectOf(request);
+  const isCommand = effect.command !== undefined && effect.inputOf === undefined;
+  if (effect.folder !== undefined) return TRUST;
   return [
     { kind: "send", label: "Allow Once", detail: "", answer: { decision: "allow", scope: "once" } },
     ...request.rules.map(byRule),
-    ...(isCommand ? [{ kind: "edit" as const, label: "Run Another Command Instead…", detail: "You change it; the model is told" }] : []),
+    ...(isCommand ? [{ kind: "edit" as const, label: "Run Another Command Instead…", detail: "You change it; the model gets your command" }] : []),
     { kind: "send", label: "Deny", detail: "", answer: { decision: "deny" } },
-    { kind: "reason", label: "Deny with a Reason…", detail: "The model is told why" },
+    { kind: "reason", label: "Deny with a Reason…", detail: "The model gets your reason" },
     { kind: "show", label: "Show in Chat", detail: "" },
   ];
 }
 
-/** The question in one line, and whether that line tells all that is asked. */
-export function question(request: ApprovalRequest): { readonly text: string; readonly isWhole: boolean } {
-  const { effect, tool, summary } = request;
+/** The request in one line, and whether that line is complete. */
+export function question(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
+  const { tool, summary } = request;
+  const effect = effectOf(request);
   if (effect.folder !== undefined) return { text: `agent-ls asks whether you trust ${effect.folder}`, isWhole: false };
   if (effect.url !== undefined) {
     const isWhole = effect.url.length <= LINE_CHARS;

@@ -1,19 +1,19 @@
-// Answers an approval outside of the chat: by a list of all that may be answered. It decides nothing itself.
+// Answers an approval outside the chat, by a list of all possible answers.
 import * as vscode from "vscode";
 import type { ApprovalItem } from "../items";
-import type { ApproveAnswer } from "../requests";
+import { type ApproveAnswer, effectOf } from "../protocol";
 import type { Sessions } from "../session";
 import { type Choice, choicesFor, question } from "./choices";
 
 export class ApprovalPicker {
   constructor(private readonly sessions: Sessions) {}
 
-  /** Offers all answers to what is asked. */
+  /** Offers all answers to a request. */
   async ask(item: ApprovalItem): Promise<void> {
     const { request } = item;
     const picks = choicesFor(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
     const title = question(request).text;
-    const chosen = await vscode.window.showQuickPick(picks, { title, placeHolder: request.effect.command ?? request.summary, ignoreFocusOut: true });
+    const chosen = await vscode.window.showQuickPick(picks, { title, placeHolder: effectOf(request).command ?? request.summary, ignoreFocusOut: true });
     if (chosen) await this.choose(item, chosen.choice);
   }
 
@@ -23,9 +23,9 @@ export class ApprovalPicker {
     else await this.sessions.approve(now, answer);
   }
 
-  /** Denies; an empty reason is none. */
+  /** Denies a request; an empty reason counts as none. */
   async denyWithReason(item: ApprovalItem): Promise<void> {
-    const reason = await vscode.window.showInputBox({ prompt: "Why not? The model is told.", placeHolder: item.summary, ignoreFocusOut: true });
+    const reason = await vscode.window.showInputBox({ prompt: "Why not? The model gets your reason.", placeHolder: item.summary, ignoreFocusOut: true });
     if (reason !== undefined) await this.send(item, { decision: "deny", ...(reason.trim() !== "" && { reason: reason.trim() }) });
   }
 
@@ -43,8 +43,8 @@ export class ApprovalPicker {
   }
 
   private async edit(item: ApprovalItem): Promise<void> {
-    const asked = item.request.effect.command ?? "";
-    // An input box has one line: what has more is edited where all of it can be seen.
+    const asked = effectOf(item.request).command ?? "";
+    // An input box has one line, so longer commands are edited in a document.
     if (asked.includes("\n")) {
       await vscode.commands.executeCommand("agentLs.open");
       return;

@@ -1,23 +1,27 @@
-// What the server offers to choose from: models and slash commands. Asked for once, and again after it was restarted.
-import type { CommandInfo, ModelsResult } from "../protocol_chat";
+// Models and slash commands of the server. Requested again after some seconds, and after a restart of the server: MCP
+// servers that start with a message bring commands of their own.
+import type { CommandInfo, ModelsResult } from "../protocol";
 import type { Sessions } from "../session";
 
+const FRESH_MS = 3000;
+
 export class Catalog {
-  private known: { readonly sessionId: string | undefined; readonly commands: Promise<readonly CommandInfo[]> } | undefined;
+  private known: { readonly sessionId: string | undefined; readonly askedMs: number; readonly commands: Promise<readonly CommandInfo[]> } | undefined;
 
   constructor(private readonly sessions: Sessions) {
     sessions.listen(({ forgotten }) => { if (forgotten === true) this.known = undefined; });
   }
 
-  /** Always asked anew: keys come and go. Null: the server does not tell. */
+  /** Requested each time, because API keys may change. Null: the server does not support the request. */
   async models(look: boolean): Promise<ModelsResult | null> {
     return (await this.sessions.offered("agent/models", look ? { look } : {})) ?? null;
   }
 
   commands(): Promise<readonly CommandInfo[]> {
     const { currentId } = this.sessions;
-    if (this.known?.sessionId !== currentId || this.known === undefined) {
-      this.known = { sessionId: currentId, commands: this.ask(currentId) };
+    const nowMs = Date.now();
+    if (this.known === undefined || this.known.sessionId !== currentId || nowMs - this.known.askedMs > FRESH_MS) {
+      this.known = { sessionId: currentId, askedMs: nowMs, commands: this.ask(currentId) };
     }
     return this.known.commands;
   }

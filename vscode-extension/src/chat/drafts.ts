@@ -1,45 +1,45 @@
-// Keeps what is written but not sent: told to the server soon after the last key, at once when the page goes away. Pure.
+// Saves the unsent prompt to the server, soon after the last key and at once when the page closes. Pure.
 import type { DraftView, Posted } from "../webview/messages";
 
-export type Told = Extract<Posted, { type: "draft" }>;
+export type ReportedDraft = Extract<Posted, { type: "draft" }>;
 
 const QUIET_MS = 200;
-const WITH_PICTURES_MS = 2_000; // megabytes are not written at every pause
+const WITH_PICTURES_MS = 2_000; // images are megabytes, so they are saved less often
 
 const EMPTY: DraftView = { text: "", attachments: [] };
 
 export class Drafts {
   private now = EMPTY;
-  /** The session whose prompt it is; "" when there is none yet. */
+  /** The session of the prompt; "" if there is none yet. */
   private of = "";
   private before = { of: "", draft: EMPTY };
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly keep: (draft: DraftView, of: string) => void) {}
 
-  /** The page's prompt has changed. */
-  take(told: Told): void {
-    if (told.of === this.of) this.took(told);
-    else this.late(told);
+  /** Takes a changed prompt of the page. */
+  take(draft: ReportedDraft): void {
+    if (draft.of === this.of) this.store(draft);
+    else this.saveForEarlier(draft);
   }
 
-  /** Typed before the page knew that it shows another session. */
-  private late({ of, text, attachments }: Told): void {
+  /** Saves a prompt that was typed before the page displayed another session. */
+  private saveForEarlier({ of, text, attachments }: ReportedDraft): void {
     const known = of === this.before.of ? this.before.draft.attachments : [];
     this.keep({ text, attachments: attachments ?? known }, of);
   }
 
-  private took({ text, attachments, isLast }: Told): void {
+  private store({ text, attachments, isLast }: ReportedDraft): void {
     const emptied = text === "" && this.now.text !== "";
     this.now = { text, attachments: attachments ?? this.now.attachments };
     const hasPictures = this.now.attachments.some(({ part }) => part.type === "image");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { this.flush(); }, hasPictures ? WITH_PICTURES_MS : QUIET_MS);
-    // An emptied prompt was sent: a reload must not bring it back.
+    // An emptied prompt was sent, so a reload must not restore it.
     if (isLast || emptied) this.flush();
   }
 
-  /** The prompt is that of another session now, and is kept as it is. */
+  /** Switches to the prompt of another session, which is already saved. */
   replace(draft: DraftView, of: string): void {
     this.flush();
     if (of !== this.of) this.before = { of: this.of, draft: this.now };
@@ -47,7 +47,7 @@ export class Drafts {
     this.now = draft;
   }
 
-  /** Keeps at once what waits to be kept. */
+  /** Saves pending changes at once. */
   flush(): void {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);

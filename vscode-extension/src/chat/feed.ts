@@ -1,11 +1,12 @@
-// Decides what a webview is sent: all when it is new, then what changed, of a text that grows only the new piece. Pure.
+// Decides what to send to the webview: everything if it is new, then the changes, and of a growing text only the new
+// part. Pure.
 import type { Item, Snapshot, TextItem } from "../items";
 import { drain } from "../snapshot";
 import type { ToView } from "../webview/messages";
 import { attachmentsOf } from "./labels";
 import { type ViewContext, itemView, sessionView } from "./views";
 
-const PAGE = 50; // items; what a person scrolls back through at a time
+const PAGE = 50; // items per page of scrolling
 
 interface Sent {
   readonly revision: number;
@@ -19,12 +20,12 @@ export class Feed {
 
   constructor(private readonly context: ViewContext) {}
 
-  /** Everything that a view needs which knows nothing: the newest page. */
+  /** The newest page, for a view without any content. */
   reset(s: Snapshot): ToView {
     drain(s);
     this.sent.clear();
     this.first = Math.max(s.first, s.first + s.items.length - PAGE);
-    const session = sessionView(s);
+    const session = sessionView(s, this.context);
     this.sentSession = JSON.stringify(session);
     const draft = s.draft ? { text: s.draft.text, attachments: attachmentsOf(s.draft.attachments) } : null;
     return { type: "reset", session, items: this.views(s, s.items.slice(this.first - s.first)), first: this.first, more: this.hasMore(s), draft };
@@ -45,7 +46,7 @@ export class Feed {
     return { type: "later", items, isEnd: from + PAGE >= s.items.length };
   }
 
-  /** What changed since the last message; undefined when the view has it all. */
+  /** The changes since the last message; undefined if there are none. */
   update(s: Snapshot): ToView | undefined {
     const appends: { id: string; text: string; open: boolean }[] = [];
     const whole: Item[] = [];
@@ -55,10 +56,10 @@ export class Feed {
       if (piece === undefined) whole.push(item);
       else appends.push({ id: item.id, ...piece });
     }
-    const session = sessionView(s);
-    const told = JSON.stringify(session);
-    const isNew = told !== this.sentSession;
-    this.sentSession = told;
+    const session = sessionView(s, this.context);
+    const encoded = JSON.stringify(session);
+    const isNew = encoded !== this.sentSession;
+    this.sentSession = encoded;
     if (whole.length === 0 && appends.length === 0 && !isNew) return undefined;
     return { type: "update", session: isNew ? session : null, items: this.views(s, whole), appends };
   }
@@ -76,7 +77,7 @@ export class Feed {
     this.sent.set(item.id, { revision: item.part.revision, chars: item.part.text.length });
   }
 
-  /** The new end of a text that was sent before and only grew. */
+  /** The new end of a text that only grew since it was sent. */
   private piece(item: Item): { text: string; open: boolean } | undefined {
     if (!isText(item)) return undefined;
     const sent = this.sent.get(item.id);

@@ -1,14 +1,18 @@
-// What the user does in the chat, as requests of the session and commands of the editor.
+// Maps messages of the chat page to requests of the session and commands of the editor.
 import * as vscode from "vscode";
-import type { InputPart } from "../protocol";
-import type { QueueChange } from "../protocol_chat";
+import { type InputPart, type QueueChange, effectOf } from "../protocol";
 import type { ReviewActions } from "../review/actions";
 import type { Sessions } from "../session";
 import type { Terminals } from "../terminals/terminals";
 import type { FromView, HostCommand, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
+import type { HomePage } from "./home";
+import type { Action } from "../trouble";
 import { compact, rollBack } from "../sessions/rollback";
+import { showServers } from "../sessions/servers";
+import { insertAtCursor } from "./insert";
 import { openFile, openLink } from "./links";
+import { openMemory } from "./memory";
 import type { Offers } from "./offers";
 import { otherWords } from "./queue_changes";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
@@ -23,10 +27,19 @@ const COMMANDS: Record<HostCommand, string> = {
   demo: "agentLs.demo",
   configure: "agentLs.configure",
   nextHunk: "agentLs.nextHunk",
+  previousHunk: "agentLs.previousHunk",
+  reviewAll: "agentLs.compareAll",
   keepAll: "agentLs.keepAll",
   undoAll: "agentLs.undoAll",
   compact: "agentLs.compact",
   takeOver: "agentLs.takeOver",
+};
+
+const ACTS: Readonly<Record<Exclude<Action, "retry" | "continue" | "chooseModel" | "sendAgain">, readonly [string, ...unknown[]]>> = {
+  setKey: ["agentLs.setApiKey"],
+  manageTrust: ["workbench.trust.manage"],
+  choosePython: ["workbench.action.openSettings", "agentLs.python"],
+  showLog: ["agentLs.showLog"],
 };
 
 export class Inbox {
@@ -36,9 +49,11 @@ export class Inbox {
     private readonly terminals: Terminals,
     private readonly catalog: Catalog,
     private readonly offers: Offers,
+    private readonly home: HomePage,
+    private readonly share: (isShared: boolean) => void,
   ) {}
 
-  /** Does what was asked; the answer, if any, goes back to the view. */
+  /** Handles a message; returns the answer for the page, if any. */
   async take(message: Message): Promise<ToView | undefined> {
     const { sessions } = this;
     switch (message.type) {
@@ -52,9 +67,22 @@ export class Inbox {
       }
       case "models":
         return { type: "models", models: await this.catalog.models(message.look) };
+      case "home":
+        return { type: "home", home: await this.home.look() };
+      case "openSession":
+        await this.home.open(message.id);
+        break;
+      case "share":
+        this.share(message.isShared);
+        break;
+      case "insert":
+        await insertAtCursor(message.text);
+        break;
       case "stop":
         await sessions.interrupt();
         break;
+      case "act":
+        return this.act(message.action);
       case "unsteer":
         await sessions.unsteer(message.steerId);
         break;
@@ -83,6 +111,9 @@ export class Inbox {
         return this.rollBack(message.turnId);
       case "review":
         await this.review.judge(message.hunkIds, message.verdict);
+        break;
+      case "compare":
+        await vscode.commands.executeCommand("agentLs.compareHunk", message.hunkId);
         break;
       case "openFile":
         await openFile(message.target, sessions.snapshot.session.workspaceFolder);
@@ -116,7 +147,16 @@ export class Inbox {
     return { type: "unsent", text, attachments };
   }
 
-  /** A slash command of this editor. */
+  /** Runs an action that a failure offers. */
+  private async act(action: Action): Promise<ToView | undefined> {
+    if (action === "retry") await this.sessions.retry();
+    else if (action === "continue") await this.sessions.submit([{ type: "text", text: "Continue." }]);
+    else if (action === "chooseModel") return { type: "pickModel" };
+    else if (action !== "sendAgain") await vscode.commands.executeCommand(...ACTS[action]);
+    return undefined;
+  }
+
+  /** Runs a slash command of this editor. */
   private async run(name: ClientCommandName, words: string): Promise<ToView | undefined> {
     const { sessions } = this;
     switch (name) {
@@ -129,11 +169,17 @@ export class Inbox {
       case "stop":
         await sessions.interrupt();
         break;
+      case "mcp":
+        await showServers(sessions);
+        break;
       case "keep":
         await vscode.commands.executeCommand(COMMANDS.keepAll);
         break;
       case "undo":
         await vscode.commands.executeCommand(COMMANDS.undoAll);
+        break;
+      case "memory":
+        await openMemory();
         break;
       case "compact":
         await compact(sessions, words);
@@ -150,7 +196,7 @@ export class Inbox {
     return undefined;
   }
 
-  /** What was said there comes back to the prompt. */
+  /** Rolls back to before a message, whose text returns to the prompt. */
   private async rollBack(turnId: string): Promise<ToView | undefined> {
     const text = await rollBack(this.sessions, turnId);
     return text === undefined || text === "" ? undefined : { type: "unsent", text, attachments: [] };
@@ -163,7 +209,7 @@ export class Inbox {
   private async allow({ requestId, ruleId, command }: Allow): Promise<void> {
     const item = this.sessions.snapshot.requests.get(requestId);
     const rule = item?.request.rules.find((each) => each.id === ruleId);
-    const changed = command !== undefined && command !== item?.request.effect.command;
+    const changed = command !== undefined && item !== undefined && command !== effectOf(item.request).command;
     if (!item) return;
     await this.sessions.approve(item, {
       decision: "allow",

@@ -1,4 +1,4 @@
-// What an attachment is called, from its part alone: drafts that the server kept have no labels. Pure.
+// Labels of attachments, computed from their parts, because drafts stored by the server have no labels. Pure.
 import type { InputPart } from "../protocol";
 import type { Attachment } from "../webview/messages";
 
@@ -11,7 +11,7 @@ function nameOf(uri: string): string {
   }
 }
 
-/** Undefined: text is no attachment. */
+/** Undefined for a text, which is not an attachment. */
 export function labelOf(part: InputPart): string | undefined {
   switch (part.type) {
     case "text":
@@ -26,6 +26,8 @@ export function labelOf(part: InputPart): string | undefined {
       return part.uri === undefined ? "problems" : `problems of ${nameOf(part.uri)}`;
     case "image":
       return "picture";
+    case "resource":
+      return `${part.server}:${part.uri}`;
     case "command":
       return `/${part.name}`;
   }

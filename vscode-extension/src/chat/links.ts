@@ -1,23 +1,38 @@
-// What a click on a link in the chat opens: files in the editor, web addresses outside of it when the user confirms.
+// Opens links of the chat: files in the editor, web addresses in the browser after a confirmation.
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
+import { targetOf } from "./target";
 
-/** A file that the user clicked on: a uri, or a path as the model wrote it, with a line or without. */
+/** Finds a file of the workspace by its base name; undefined if there is none or more than one. */
+async function byName(name: string): Promise<vscode.Uri | undefined> {
+  if (!/^[^/\\*?{}[\]]+$/.test(name)) return undefined;
+  const found = await vscode.workspace.findFiles(`**/${name}`, "**/{node_modules,.venv,.git}/**", 2);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Opens a file link: a URI, or a path as the model wrote it, with or without lines. */
 export async function openFile(target: string, folder: string | undefined): Promise<void> {
-  const [, name = target, line] = /^(.*?)(?:(?::|#L)(\d+))?(?:[:-].*)?$/s.exec(target.replace(/^file:\/\//, "")) ?? [];
+  const { name, lines } = targetOf(target);
   const base = folder?.startsWith("file:") === true ? vscode.Uri.parse(folder).fsPath : "";
-  const uri = target.startsWith("file:") ? vscode.Uri.parse(target) : vscode.Uri.file(isAbsolute(name) ? name : join(base, name));
-  const at = new vscode.Position(line === undefined ? 0 : Math.max(0, Number(line) - 1), 0);
+  const uri = name.startsWith("file:") ? vscode.Uri.parse(name) : vscode.Uri.file(isAbsolute(name) ? name : join(base, name));
+  const selection = lines && new vscode.Range(lines[0], 0, lines[1], lines[0] === lines[1] ? 0 : Number.MAX_SAFE_INTEGER);
+  const show = async (file: vscode.Uri) => {
+    // A file of another host would be requested over the network.
+    if (file.authority !== "") throw new Error("not on this machine");
+    await vscode.window.showTextDocument(file, { preview: true, ...(selection && { selection }) });
+  };
   try {
-    // A file of another host would be asked for over the network.
-    if (uri.authority !== "") throw new Error("not on this machine");
-    await vscode.window.showTextDocument(uri, { preview: true, ...(line !== undefined && { selection: new vscode.Range(at, at) }) });
+    await show(uri).catch(async () => {
+      const other = await byName(name);
+      if (!other) throw new Error("not found");
+      await show(other);
+    });
   } catch {
     void vscode.window.setStatusBarMessage(`agent-ls: cannot open ${name}`, 4000);
   }
 }
 
-/** The address is shown whole before it is opened: the model wrote it, and it may carry more than it seems. */
+/** Shows the whole address before opening it, because the model wrote it and it may carry data. */
 export async function openLink(url: string): Promise<void> {
   if (!/^https?:\/\//i.test(url)) return;
   const message = "Open this address outside of the editor?";

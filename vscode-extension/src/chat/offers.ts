@@ -1,7 +1,6 @@
-// What `@` and `/` offer in the prompt: what this editor knows, and what the server finds.
+// Completions for `@` and `/` in the prompt, from this editor and from the server.
 import * as vscode from "vscode";
-import type { InputPart } from "../protocol";
-import { type CommandInfo, type Completion, MODES } from "../protocol_chat";
+import { type CommandInfo, type Completion, type InputPart, MODES } from "../protocol";
 import type { Sessions } from "../session";
 import type { Attachment, Offer } from "../webview/messages";
 import type { Catalog } from "./catalog";
@@ -11,7 +10,7 @@ const LIMIT = 30;
 const MAX_SYMBOLS = 8;
 const MAX_OPEN = 8;
 const ICONS: Readonly<Record<Completion["kind"], string>> = {
-  file: "file", folder: "folder", command: "terminal", problems: "warning", selection: "selection",
+  file: "file", folder: "folder", command: "terminal", problems: "warning", selection: "selection", resource: "database",
 };
 
 type Bring = () => Promise<Attachment | undefined>;
@@ -28,7 +27,7 @@ export function selectionOf(editor: vscode.TextEditor): Attachment {
 }
 
 function linesOf(document: vscode.TextDocument, startLine: number, endLine: number): Attachment {
-  // Whole lines: what the model is told of counts in lines.
+  // Whole lines, because references for the model are in lines.
   const text = document.getText(new vscode.Range(startLine, 0, endLine, 0));
   const label = `${vscode.workspace.asRelativePath(document.uri)}:${startLine + 1}-${endLine}`;
   return { label, part: { type: "selection", uri: document.uri.toString(), startLine, endLine, text } };
@@ -77,7 +76,7 @@ async function symbols(query: string): Promise<Found[]> {
   }));
 }
 
-/** For a server that completes nothing. */
+/** Fallback for a server without completion. */
 async function filesByName(query: string): Promise<Found[]> {
   const name = query.replace(/[^\w./-]/g, "");
   if (name === "") return [];
@@ -99,7 +98,7 @@ export class Offers {
     return trigger === "/" ? this.commands(query) : this.mentions(query);
   }
 
-  /** What an offer attaches. Undefined: it is of an older list. */
+  /** The attachment of a completion. Undefined if it is from an older list. */
   async choose(token: string): Promise<Attachment | undefined> {
     return this.brings.get(token)?.();
   }
@@ -125,7 +124,7 @@ export class Offers {
       ...(sessionId !== undefined && { sessionId }), ...(workspaceFolder !== undefined && { workspaceFolder }),
     });
     if (!answer) return filesByName(query);
-    const paths = answer.items.filter(({ kind }) => kind === "file" || kind === "folder");
+    const paths = answer.items.filter(({ kind }) => kind === "file" || kind === "folder" || kind === "resource");
     return paths.map(({ kind, label, detail, part }) => fixed({ icon: ICONS[kind], label, detail: detail ?? "" }, part));
   }
 

@@ -1,4 +1,4 @@
-// The page that the chat webview is: what it may load is only what this extension brought.
+// The HTML of the chat webview. Its content security policy allows only resources of this extension.
 import * as vscode from "vscode";
 
 export function page(webview: vscode.Webview, folder: vscode.Uri, nonce: string): string {
@@ -8,7 +8,7 @@ export function page(webview: vscode.Webview, folder: vscode.Uri, nonce: string)
     `script-src 'nonce-${nonce}'`,
     `style-src ${webview.cspSource}`,
     `font-src ${webview.cspSource}`,
-    "img-src data:", // pictures that the user pasted
+    "img-src data:", // images pasted by the user
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");

@@ -1,11 +1,11 @@
-// The chat view: sends the webview what changed, never faster than it draws, and hands on what the user does there.
+// The chat view: sends changes to the webview, not faster than it draws, and passes on the user's actions.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
-import type { Draft } from "../protocol_chat";
+import type { DraftInfo } from "../protocol";
 import type { Change } from "../seams";
-import type { Attachment, DraftView, Posted, ToView } from "../webview/messages";
+import type { Along, Attachment, DraftView, Posted, ToView } from "../webview/messages";
 import { Drafts } from "./drafts";
 import { Feed } from "./feed";
 import type { Inbox, Message } from "./inbox";
@@ -15,9 +15,9 @@ import { page } from "./page";
 export const VIEW_ID = "agentLs.chat";
 
 const FRAME_MS = 16;
-const DRAFT_KEY = "agentLs.draft"; // of the prompt while there is no session
+const DRAFT_KEY = "agentLs.draft"; // draft of the prompt while there is no session
 
-/** A path as people read it; the workspace folder itself by its name. */
+/** A path relative to the workspace; the name of the workspace folder itself. */
 function relative(path: string): string {
   const own = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.fsPath === path);
   return own?.name ?? vscode.workspace.asRelativePath(path);
@@ -27,7 +27,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private view: vscode.WebviewView | undefined;
   private isReady = false;
   private hasKeyboard = false;
-  /** The page is still drawing what it was sent last. What changes meanwhile is sent in one piece. */
+  /** The page is still drawing the last message. Changes until then are sent in one message. */
   private isDrawing = false;
   private timer: NodeJS.Timeout | undefined;
   private waiting: ToView[] = [];
@@ -36,14 +36,15 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private readonly subscriptions: { dispose(): void }[];
   /** Called when the view is shown for the first time. */
   onFirstShow: () => void = () => undefined;
-  /** Called when the view comes into sight or goes out of it. */
+  /** Called when the view becomes visible or hidden. */
   onVisibility: () => void = () => undefined;
 
   constructor(
     private readonly ctx: Ctx,
     private readonly inbox: Inbox,
+    private readonly along: () => Along | null,
   ) {
-    const draft = ctx.extension.workspaceState.get<Draft>(DRAFT_KEY);
+    const draft = ctx.extension.workspaceState.get<DraftInfo>(DRAFT_KEY);
     if (draft) ctx.sessions.snapshot.draft = draft;
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(VIEW_ID, this),
@@ -66,7 +67,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     view.webview.options = { enableScripts: true, localResourceRoots: [folder] };
     view.webview.onDidReceiveMessage((message: Posted) => { this.receive(message); });
     view.onDidChangeVisibility(() => {
-      if (!view.visible) this.isReady = this.hasKeyboard = false; // its page is gone until it is shown again
+      if (!view.visible) this.isReady = this.hasKeyboard = false; // the page does not exist while the view is hidden
       this.onVisibility();
     });
     view.onDidDispose(() => {
@@ -78,14 +79,14 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.onVisibility();
   }
 
-  /** Shows the chat and puts the cursor into the prompt: only when the user asked for it. */
+  /** Shows the chat and focuses the prompt. Only for actions of the user. */
   async focus(): Promise<void> {
-    // Giving it what it has would take it away for a moment, and what is typed in that moment would be lost.
+    // Focusing it again would move the focus away for a moment, and keys typed then would be lost.
     if (!this.hasKeyboard) await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
     this.later({ type: "focus" });
   }
 
-  /** Shows the chat and leaves the cursor where it is. */
+  /** Shows the chat without moving the focus. */
   async reveal(): Promise<void> {
     if (this.view) {
       this.view.show(true);
@@ -99,12 +100,17 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.later({ type: "attach", attachment });
   }
 
-  /** A session is being made, to be shown here. */
+  /** Updates the automatic attachment of messages. */
+  showAlong(): void {
+    if (this.isReady) this.post({ type: "along", along: this.along() });
+  }
+
+  /** Tells the page that a session is being created. */
   expect(): void {
     if (this.isReady) this.post({ type: "making" });
   }
 
-  /** Keeps at once what is written but not sent. */
+  /** Saves the unsent prompt at once. */
   flush(): void {
     this.drafts.flush();
   }
@@ -122,7 +128,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   private schedule(): void {
-    // The first change goes soon, those within the same frame with it.
+    // The first change is sent soon, together with others of the same frame.
     if (!this.isReady || this.isDrawing) return;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -142,7 +148,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     else inBackground(this.ctx.log, message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
   }
 
-  /** Done in a session that is not shown any more: only what was written must not be lost. */
+  /** Handles an action for a session that is no longer displayed: only its draft must not be lost. */
   private late(message: Posted): void {
     if (message.type !== "submit") return;
     this.post({ type: "unsent", text: message.text, attachments: message.attachments });
@@ -152,6 +158,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private ready(): void {
     this.isReady = true;
     this.reset();
+    this.showAlong();
     for (const message of this.waiting.splice(0)) this.post(message);
   }
 
@@ -162,7 +169,7 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   private reset(): void {
     const { snapshot, currentId } = this.ctx.sessions;
-    this.flush(); // into what is shown now
+    this.flush(); // into the session displayed now
     const message = this.feed.reset(snapshot);
     if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] }, currentId ?? "");
     this.draw(message);
@@ -180,14 +187,14 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   private keepDraft({ text, attachments }: DraftView, id: string | undefined): void {
-    const draft: Draft = { text, attachments: attachments.map(({ part }) => part) };
+    const draft: DraftInfo = { text, attachments: attachments.map(({ part }) => part) };
     this.ctx.sessions.keepDraft(draft, id);
     if (id !== undefined) return;
     const kept = text === "" && attachments.length === 0 ? undefined : draft;
     inBackground(this.ctx.log, this.ctx.extension.workspaceState.update(DRAFT_KEY, kept));
   }
 
-  /** Now, or when the page is there. */
+  /** Sends a message now, or when the page is ready. */
   private later(message: ToView): void {
     if (this.isReady) this.post(message);
     else this.waiting.push(message);

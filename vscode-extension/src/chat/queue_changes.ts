@@ -1,7 +1,7 @@
-// What the user does with messages that wait, as the request says it. Pure.
-import type { QueueChange } from "../protocol_chat";
+// Builds the requests that change queued messages. Pure.
+import type { QueueChange } from "../protocol";
 
-/** Other words for one of them. The pictures that go with it are in no event, and stay. */
+/** Changes the text of a queued message. Its images stay, because no event has them. */
 export function otherWords(queuedId: string, text: string): QueueChange {
   return { edit: { queuedId, input: [{ type: "text", text }], keepImages: true } };
 }

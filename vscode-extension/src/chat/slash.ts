@@ -1,14 +1,13 @@
-// What a prompt that begins with a slash means: a command of this editor, one of the server, or plain text. Pure.
-import { type Mode } from "../protocol";
-import { type CommandInfo, MODES } from "../protocol_chat";
+// Parses a prompt that begins with a slash: a command of this editor, one of the server, or plain text. Pure.
+import { type CommandInfo, MODES, type Mode } from "../protocol";
 
 interface ClientCommand {
   readonly description: string;
-  /** What may follow it. */
+  /** Hint for its arguments. */
   readonly hint?: string;
 }
 
-/** Commands that this editor does by itself; a server's command of the same name comes after them. */
+/** Commands of this editor; they take precedence over server commands with the same name. */
 export const CLIENT_COMMANDS = {
   new: { description: "Start a new session" },
   stop: { description: "Stop the agent" },
@@ -17,7 +16,9 @@ export const CLIENT_COMMANDS = {
   compact: { description: "Make room in the model's window: earlier messages become a summary", hint: "what it should keep" },
   keep: { description: "Keep all changes" },
   undo: { description: "Undo all changes" },
+  memory: { description: "Open the notes for later sessions of this project" },
   sessions: { description: "Go on with another session" },
+  mcp: { description: "The MCP servers of this session: look, switch on and off" },
 } as const satisfies Record<string, ClientCommand>;
 
 export type ClientCommandName = keyof typeof CLIENT_COMMANDS;
@@ -35,9 +36,9 @@ export function isMode(word: string): word is Mode {
   return (MODES as readonly string[]).includes(word);
 }
 
-/** A path or a command that nobody knows is text: it is sent as it is. */
+/** A path or an unknown command is text and is sent unchanged. */
 export function parseSlash(text: string, known: readonly CommandInfo[]): Slash {
-  const [, name = "", words = ""] = /^\/([a-z][\w-]*)(?:\s+([^]*))?$/i.exec(text.trim()) ?? [];
+  const [, name = "", words = ""] = /^\/([a-z][\w.:-]*)(?:\s+([^]*))?$/i.exec(text.trim()) ?? [];
   if (isClientCommand(name)) return { kind: "client", name, words: words.trim() };
   if (known.some((command) => command.name === name)) return { kind: "server", name, words: words.trim() };
   return { kind: "text" };

@@ -1,20 +1,27 @@
-// Items of a snapshot as the webview is given them: plain data, cut where it would be too long to show. Pure.
+// Converts items of a snapshot for the webview: plain data, cut if too long to display. Pure.
 import { END_WORDS } from "../folds";
-import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, TextItem, ToolItem } from "../items";
+import { doing } from "../doing";
+import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../items";
+import { withMoves } from "../moves";
 import { ownerWords } from "../owners";
-import type { HunkState } from "../protocol";
+import { type HunkState, effectOf } from "../protocol";
 import { isOpen } from "../review/model";
 import { activity } from "../snapshot";
+import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
+import { fileOf, lookOf } from "../tool_words";
+import { type Said, type SaidContext, saidParts, saidText } from "./said";
 
-const RUNNING_TAIL_CHARS = 2_000; // the last lines of a running command
-const HALF_OUTPUT_CHARS = 8_000; // of a done one, at each end
+const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output
+const HALF_OUTPUT_CHARS = 8_000; // characters of a finished output, at each end
 const DIFF_CHARS = 40_000;
+const MAX_ABOUT_CHARS = 300;
 const STATE_ORDER: readonly HunkState[] = ["proposed", "pending", "edited", "stale", "kept", "undone", "gone"];
 
-export interface ViewContext {
-  /** A path as people read it in this workspace. */
-  readonly relative: (path: string) => string;
+export type ViewContext = SaidContext;
+
+function said({ text: modelText, parts }: UserItem | SteerItem, context: ViewContext): Said {
+  return parts ? saidParts(parts, modelText, context) : saidText(modelText, context);
 }
 
 function text(item: TextItem): TextView {
@@ -45,16 +52,38 @@ function outcome(item: ToolItem, waiting: boolean): string {
   return words.join(" · ");
 }
 
+const NEAR = 40; // items between a call and its changes, when calls run in parallel
+
+/** Whether the call's changes have items that show everything its row would. */
+function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): boolean {
+  if (status === "failed" || terminalId !== undefined) return false;
+  const from = index - s.first + 1;
+  return s.items.slice(from, from + NEAR).some((item) => item.kind === "file" && item.callId === id);
+}
+
+const REACHES: Readonly<Record<string, string>> = { once: "allowed once", turn: "allowed for this turn", session: "allowed for this session" };
+
+/** How the call was allowed; "" if it was not asked about or is still pending. */
+function allowed(callId: string, s: Snapshot): string {
+  const item = [...s.requests.values()].findLast(({ request, status }) => request.callId === callId && status === "allow");
+  return item ? (REACHES[item.scope ?? "once"] ?? "allowed by a rule") : "";
+}
+
 function tool(item: ToolItem, s: Snapshot): ToolView {
   const { kind, id, index, name, summary, status, background = false, terminalId } = item;
   const terminal = terminalId === undefined ? undefined : s.terminals.get(terminalId);
+  const { lines = "", target = "" } = fileOf(name, summary, item.arguments.text) ?? {};
   return {
-    kind, id, index, name, summary, status, background,
+    kind, id, index, name, summary, status, background, lines, target,
     ...cutOutput(item),
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
     outcome: outcome(item, terminal?.waiting === true),
+    allowed: allowed(id, s),
+    look: status === "done" && item.agentId === undefined ? lookOf(name) : "",
+    isRedundant: isRedundant(item, s),
     hasTerminal: terminalId !== undefined,
     killable: terminal?.running === true ? terminal.id : null,
+    sinceMs: terminal?.running === true ? (terminal.sinceMs ?? null) : null,
   };
 }
 
@@ -64,15 +93,18 @@ function file(item: FileItem, s: Snapshot, context: ViewContext): FileView {
   const states = STATE_ORDER.map((state) => ({ state, count: hunks.filter((hunk) => hunk.state === state).length }));
   return {
     kind, id, index, uri, action, added, removed,
-    diff: item.diff.slice(0, DIFF_CHARS),
+    diff: (item.path.endsWith(".ipynb") ? notebookDiff(item.diff) : item.diff).slice(0, DIFF_CHARS),
     path: context.relative(item.path),
     states: states.filter(({ count }) => count > 0),
     openIds: hunks.filter((hunk) => isOpen(hunk.state)).map((hunk) => hunk.id),
+    isProposed: item.isProposal === true,
+    movedFrom: item.movedFrom === undefined ? "" : context.relative(item.movedFrom),
+    callId: s.calls.has(item.callId) ? item.callId : "",
   };
 }
 
 function where(item: ApprovalItem, context: ViewContext): string {
-  const { effect } = item.request;
+  const effect = effectOf(item.request);
   if (effect.command === undefined && effect.text === undefined) return "";
   if (effect.inputOf !== undefined) return `typed into the background process ${effect.inputOf}`;
   const folder = effect.workingDir ?? "";
@@ -82,9 +114,20 @@ function where(item: ApprovalItem, context: ViewContext): string {
   return words.join(", ");
 }
 
-function approval(item: ApprovalItem, context: ViewContext): ApprovalView {
+/** The model's description of the call. */
+function about(callId: string, s: Snapshot): string {
+  const given = s.calls.get(callId)?.arguments.text ?? "";
+  const found = /"description"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(given)?.[1];
+  try {
+    return found === undefined ? "" : (JSON.parse(found) as string).slice(0, MAX_ABOUT_CHARS);
+  } catch {
+    return "";
+  }
+}
+
+function approval(item: ApprovalItem, s: Snapshot, context: ViewContext): ApprovalView {
   const { kind, id, index, summary, status, request } = item;
-  const { effect } = request;
+  const effect = effectOf(request);
   return {
     kind, id, index, summary, status,
     tool: request.tool,
@@ -98,15 +141,24 @@ function approval(item: ApprovalItem, context: ViewContext): ApprovalView {
     rules: request.rules,
     reason: item.reason ?? "",
     scope: item.scope ?? "once",
+    instead: item.command ?? "",
+    about: about(request.callId, s),
+    isRedundant: status === "allow" && effect.folder === undefined && (item.reason ?? "") === "" && s.calls.has(request.callId),
   };
 }
 
 function end({ kind, id, index, turnId, reason, files }: EndItem, s: Snapshot, context: ViewContext): EndView {
-  const open = [...s.hunks.values()].filter((hunk) => hunk.turnId === turnId && isOpen(hunk.state));
+  const own = [...s.hunks.values()].filter((hunk) => hunk.turnId === turnId);
+  const all = withMoves(s, files);
+  const open = own.filter((hunk) => isOpen(hunk.state));
+  const states = new Set(own.map(({ state }) => state));
   return {
     kind, id, index,
     text: END_WORDS[reason] ?? "",
-    files: files.map((each) => ({ ...each, path: context.relative(each.path) })),
+    files: all.map(({ movedFrom, ...each }) => ({ ...each, path: context.relative(each.path), ...(movedFrom !== undefined && { movedFrom: context.relative(movedFrom) }) })),
+    outcome: own.length === 0 || open.length > 0 ? "" : states.has("kept") && states.size > 1 ? "decided" : states.has("kept") ? "kept" : "undone",
+    isRedundant: all.length === 1 && s.items.filter((each) => each.kind === "file" && each.turnId === turnId).length === 1,
+    canContinue: reason === "interrupted" && s.items.at(-1)?.id === id,
     openIds: open.map((hunk) => hunk.id),
   };
 }
@@ -118,7 +170,7 @@ function reverted({ kind, id, index, data }: RevertedItem, context: ViewContext)
 
 export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemView {
   const { agentId, isOut = false } = item;
-  // Without its entry there is nothing to fold it into.
+  // without the subagent's item there is nothing to collapse it into
   const isFolded = agentId !== undefined && s.agents.has(agentId);
   return { ...view(item, s, context), ...(isFolded && { agentId }), ...(isOut && { isOut }) };
 }
@@ -133,29 +185,34 @@ function view(item: Item, s: Snapshot, context: ViewContext): ItemView {
     case "file":
       return file(item, s, context);
     case "approval":
-      return approval(item, context);
+      return approval(item, s, context);
     case "end":
       return end(item, s, context);
     case "reverted":
       return reverted(item, context);
+    case "user":
+      return { kind: "user", id: item.id, index: item.index, said: said(item, context), ...(item.turnId !== undefined && { turnId: item.turnId }) };
+    case "steer":
+      return { kind: "steer", id: item.id, index: item.index, said: said(item, context), status: item.status };
+    case "notice":
+      return item.isOut === true ? { ...item, actions: [] } : item;
     case "question":
     case "subagent":
     case "compaction":
-    case "user":
-    case "steer":
     case "retry":
-    case "notice":
       return item;
   }
 }
 
-export function sessionView(s: Snapshot): SessionView {
+export function sessionView(s: Snapshot, context: ViewContext): SessionView {
   const { session } = s;
   const open = [...s.hunks.values()].filter((hunk) => isOpen(hunk.state));
   return {
     id: session.id ?? "",
     title: session.title ?? "",
     activity: activity(s),
+    doing: doing(s),
+    sending: s.sending ? saidParts(s.sending, "", context) : null,
     provider: session.provider ?? "",
     model: session.model ?? "",
     effort: session.effort ?? "",

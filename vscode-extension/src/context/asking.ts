@@ -1,5 +1,5 @@
-// What is asked about a place in a file, as parts of a message. The words that the model is told are the server's:
-// a slash command with the problems as its arguments. Pure.
+// Builds messages about a location in a file. The text for the model comes from the server: a slash command with the
+// problems as its arguments. Pure.
 import type { CommandInput } from "../protocol";
 
 interface Position {
@@ -12,7 +12,7 @@ interface Lines {
   readonly endLine: number;
 }
 
-/** The whole lines of a range: what the model is told of counts in lines. A cursor is its line. */
+/** The whole lines of a range, because references for the model are in lines. For a cursor, its line. */
 export function linesOf({ start, end }: { readonly start: Position; readonly end: Position }): Lines {
   const endsAtLineStart = end.character === 0 && end.line > start.line;
   return { startLine: start.line, endLine: endsAtLineStart ? end.line : end.line + 1 };

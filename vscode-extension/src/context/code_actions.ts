@@ -1,4 +1,4 @@
-// Asks the agent from a file: fix or explain a problem at its place, explain or change what is selected.
+// Code actions that ask the agent to fix or explain a problem, or to explain or change the selection.
 import * as vscode from "vscode";
 import type { InputPart } from "../protocol";
 import type { Sessions } from "../session";
@@ -12,7 +12,7 @@ function action(title: string, kind: vscode.CodeActionKind, command: string, arg
   return made;
 }
 
-/** Where the user is, when a command comes without a place. */
+/** The user's location, for a command without arguments. */
 interface Place {
   readonly uri: vscode.Uri;
   readonly range: vscode.Range;
@@ -65,7 +65,7 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
       fix.diagnostics = [...context.diagnostics];
       actions.push(fix, action("Explain with agent", vscode.CodeActionKind.QuickFix, "agentLs.explainHere", at));
     }
-    // On every selection the bulb would say nothing: there it is offered when the user asks for actions.
+    // Offered only when the user asks for actions: a light bulb on every selection would be noise.
     const isAsked = context.triggerKind === vscode.CodeActionTriggerKind.Invoke;
     if (isAsked && !range.isEmpty && context.diagnostics.length === 0) actions.push(action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
     return actions;

@@ -1,16 +1,16 @@
-// Tells the server what other language servers and linters say of the files (agent/diagnostics).
+// Reports diagnostics of other language servers and linters to the server (agent/diagnostics).
 import * as vscode from "vscode";
 import type { Client } from "../client";
-import type { DiagnosticItem, DiagnosticsReport } from "../protocol";
-import { type Moments, Told, settlesAtMs } from "./diagnostics_model";
+import type { Diagnostic, Diagnostics } from "../protocol";
+import { type Moments, SentReports, settlesAtMs } from "./diagnostics_model";
 
-const BURST_MS = 50; // one message for what comes at once
-const MAX_ITEMS = 200; // of a file: more than anyone reads
-const MAX_CHARS = 2_000; // of a message
-const MAX_FILES = 1_000; // as many as the server takes
-const MAX_WAIT_MS = 10_000; // for checkers that go on and on: less than the server waits
+const BURST_MS = 50; // one message for reports that arrive together
+const MAX_ITEMS = 200; // per file
+const MAX_CHARS = 2_000; // per message
+const MAX_FILES = 1_000; // the server's limit
+const MAX_WAIT_MS = 10_000; // for tools that never stop reporting; less than the server waits
 
-const SEVERITY: Record<vscode.DiagnosticSeverity, DiagnosticItem["severity"]> = {
+const SEVERITY: Record<vscode.DiagnosticSeverity, Diagnostic["severity"]> = {
   [vscode.DiagnosticSeverity.Error]: 1,
   [vscode.DiagnosticSeverity.Warning]: 2,
   [vscode.DiagnosticSeverity.Information]: 3,
@@ -22,7 +22,7 @@ function codeOf({ code }: vscode.Diagnostic): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-export function itemOf(diagnostic: vscode.Diagnostic): DiagnosticItem {
+export function itemOf(diagnostic: vscode.Diagnostic): Diagnostic {
   const { range, severity, message, source } = diagnostic;
   const code = codeOf(diagnostic);
   return {
@@ -36,7 +36,7 @@ function isOpen(uri: vscode.Uri): boolean {
   return vscode.workspace.textDocuments.some((each) => each.uri.toString() === uri.toString());
 }
 
-function reportOf(uri: vscode.Uri, isSettled: boolean): DiagnosticsReport {
+function reportOf(uri: vscode.Uri, isSettled: boolean): Diagnostics {
   const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
   const worstFirst = [...vscode.languages.getDiagnostics(uri)].sort((a, b) => a.severity - b.severity);
   return {
@@ -56,7 +56,7 @@ interface Watched {
 
 export class DiagnosticsReporter implements vscode.Disposable {
   private readonly watched = new Map<string, Watched>();
-  private readonly told = new Told();
+  private readonly sentReports = new SentReports();
   private readonly waiting = new Map<string, (() => void)[]>();
   private readonly subscriptions: vscode.Disposable[];
 
@@ -68,14 +68,17 @@ export class DiagnosticsReporter implements vscode.Disposable {
     ];
   }
 
-  /** The server is new: it is told all there is. */
+  /** Reports everything to a new server. */
   restart(): void {
-    this.told.clear();
+    this.sentReports.clear();
     for (const [uri, items] of vscode.languages.getDiagnostics()) if (items.length > 0) this.send(uri, true);
   }
 
-  /** What is known of one file, or of all. A file that nobody had open is opened, and its checkers are waited for. */
-  async reports(uri: vscode.Uri | undefined): Promise<readonly DiagnosticsReport[]> {
+  /**
+   * Returns the diagnostics of one file or of all. A file that is not open is opened, and its tools get time to
+   * report.
+   */
+  async reports(uri: vscode.Uri | undefined): Promise<readonly Diagnostics[]> {
     if (!uri) {
       const found = vscode.languages.getDiagnostics().filter(([each, items]) => each.scheme === "file" && items.length > 0);
       return found.slice(0, MAX_FILES).map(([each]) => reportOf(each, !this.watched.has(each.toString())));
@@ -144,6 +147,6 @@ export class DiagnosticsReporter implements vscode.Disposable {
   private send(uri: vscode.Uri, isSettled: boolean): void {
     if (uri.scheme !== "file" || !this.client.takesDiagnostics) return;
     const report = reportOf(uri, isSettled);
-    if (this.told.isNew(report.uri, report)) this.client.notify("agent/diagnostics", report);
+    if (this.sentReports.isNew(report.uri, report)) this.client.notify("agent/diagnostics", report);
   }
 }

@@ -1,9 +1,10 @@
-// When the problems of a file are told, and whether they are all that will come for its text. Pure; times are given.
+// Decides when to send a file's diagnostics, and whether they are final for its text. Pure; times are parameters.
 
-export const PUBLISH_QUIET_MS = 350; // checkers publish in bursts: parse errors first, types later
-export const SILENCE_MS = 1_000; // no checker has said anything of a new text: the old problems still hold, or none is at work
+export const PUBLISH_QUIET_MS = 350; // tools publish in bursts: parse errors first, type errors later
+// no tool has reported on a new text: its old problems still hold, or no tool checks it
+export const SILENCE_MS = 1_000;
 
-/** What happened to a file, in milliseconds of any one clock. */
+/** Times of a file's events, in milliseconds of any one clock. */
 export interface Moments {
   /** Its text changed. */
   readonly changedMs?: number;
@@ -11,21 +12,21 @@ export interface Moments {
   readonly publishedMs?: number;
 }
 
-/** From when on nothing more is expected for the text as it is. */
+/** The time after which no more reports are expected for the current text. */
 export function settlesAtMs({ changedMs, publishedMs }: Moments): number {
   const changed = changedMs ?? -Infinity;
   const published = publishedMs ?? -Infinity;
   return published >= changed ? published + PUBLISH_QUIET_MS : changed + SILENCE_MS;
 }
 
-/** Which reports are worth sending: an equal one was told already. */
-export class Told {
+/** Filters out reports that equal the last one sent. */
+export class SentReports {
   private readonly last = new Map<string, string>();
 
   isNew(uri: string, report: object): boolean {
-    const told = JSON.stringify(report);
-    if (this.last.get(uri) === told) return false;
-    this.last.set(uri, told);
+    const encoded = JSON.stringify(report);
+    if (this.last.get(uri) === encoded) return false;
+    this.last.set(uri, encoded);
     return true;
   }
 

@@ -1,9 +1,10 @@
-// Tells the server what the user looks at, and which changed files it cannot see (agent/editorState).
+// Reports to the server the user's view, and changed files that it does not see (agent/editorState).
 import * as vscode from "vscode";
 import type { Client } from "../client";
-import type { EditorState, TextRange } from "../protocol";
+import type { EditorSelection, EditorState } from "../protocol";
+import type { Along } from "../webview/messages";
 
-const QUIET_MS = 150; // moving through files should not send one message per file
+const QUIET_MS = 150; // moving through files must not send one message per file
 
 function uriOf(input: unknown): vscode.Uri | undefined {
   if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook) {
@@ -20,7 +21,7 @@ function unsynced(): string[] {
   return [...new Set(uris.map((uri) => uri.toString()))].filter((uri) => !synced.has(uri)).sort();
 }
 
-function rangeOf({ start, end }: vscode.Range): TextRange {
+function rangeOf({ start, end }: vscode.Range): EditorSelection {
   return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
 }
 
@@ -33,6 +34,9 @@ export class EditorStateReporter implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private lastSent = "";
   private active: Pick<EditorState, "activeUri" | "selection"> = {};
+  private isShared = true;
+  /** Called when the automatic attachment has changed. */
+  onChange: () => void = () => undefined;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly client: Client) {
@@ -45,7 +49,22 @@ export class EditorStateReporter implements vscode.Disposable {
     ];
   }
 
-  /** The server is new: what was told before is forgotten. */
+  /** The automatic attachment of messages: the active file with its selected lines. */
+  get along(): Along | null {
+    const { activeUri, selection } = this.active;
+    if (activeUri === undefined) return null;
+    const isSelected = selection !== undefined && JSON.stringify([selection.startLine, selection.startCharacter]) !== JSON.stringify([selection.endLine, selection.endCharacter]);
+    const lines = isSelected ? `:${selection.startLine + 1}-${selection.endLine + 1}` : "";
+    return { label: `${vscode.workspace.asRelativePath(vscode.Uri.parse(activeUri))}${lines}`, isShared: this.isShared };
+  }
+
+  /** Turns the automatic attachment on or off. */
+  share(isShared: boolean): void {
+    this.isShared = isShared;
+    this.send();
+  }
+
+  /** Sends the state to a new server. */
   restart(): void {
     this.lastSent = "";
     this.later();
@@ -63,12 +82,13 @@ export class EditorStateReporter implements vscode.Disposable {
 
   private send(): void {
     const editor = vscode.window.activeTextEditor;
-    // A panel or a terminal in front: the last file is still what the user means.
+    // While a panel or a terminal has the focus, the last file counts as active.
     if (editor?.document.uri.scheme === "file") this.active = { activeUri: editor.document.uri.toString(), selection: rangeOf(editor.selection) };
-    const state: EditorState = { ...this.active, visibleUris: visible(), unsynced: unsynced() };
-    const told = JSON.stringify(state);
-    if (told === this.lastSent) return;
-    this.lastSent = told;
+    this.onChange();
+    const state: EditorState = { ...(this.isShared && { ...this.active, visibleUris: visible() }), unsynced: unsynced() };
+    const encoded = JSON.stringify(state);
+    if (encoded === this.lastSent) return;
+    this.lastSent = encoded;
     this.client.notify("agent/editorState", state);
   }
 }

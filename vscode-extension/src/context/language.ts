@@ -1,12 +1,15 @@
-// Asks the language servers of this window for what the model wants to know of the code. Nothing is changed here: of a
-// rename only the edit is told, which the server of ours makes like any other of its own.
+// Answers the model's code queries with the language servers of this window. Changes nothing: for a rename only the
+// edit is returned, which our server applies like any other edit.
 import * as vscode from "vscode";
-import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../protocol_asked";
+import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../protocol";
 import { type Found, type FoundSymbols, locations, renameEdits, symbols } from "./language_model";
 
 type Asked<W extends keyof ClientRequests> = ClientRequests[W]["params"];
 
-/** Opened, for servers answer for open documents only; the editor closes it again where nobody looks at it. */
+/**
+ * Opens a document, because language servers answer only for open ones; the editor closes it again if no tab shows
+ * it.
+ */
 async function documentOf(uri: string): Promise<vscode.TextDocument> {
   return vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
 }
@@ -41,7 +44,7 @@ async function rename(query: Asked<"rename">): Promise<RenameEdits> {
   const edit = await vscode.commands.executeCommand<vscode.WorkspaceEdit | undefined>(
     "vscode.executeDocumentRenameProvider", ...place, query.newName,
   );
-  // What was opened only by the asking has the text that was asked about.
+  // Documents opened by the query have the text that was asked about.
   const now = versions();
   return renameEdits(edit, (uri) => before.get(uri) ?? now.get(uri));
 }

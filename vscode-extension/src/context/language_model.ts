@@ -1,12 +1,11 @@
-// What language servers answer, as the server of ours is told it: flat lists of uris, lines and characters, bounded.
-// Pure: the shapes of the editor's own values stand here, so that it can be tried without one.
-import type { TextRange } from "../protocol";
-import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, RenameEdits } from "../protocol_asked";
+// Converts answers of language servers for our server: flat lists of URIs, lines and characters, with limits. Pure:
+// the editor's types are declared here, so that tests need no editor.
+import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, EditorSelection, RenameEdits } from "../protocol";
 
-export const MAX_PLACES = 5_000; // as many as the server takes
+export const MAX_PLACES = 5_000; // the server's limit
 const MAX_DOCUMENTS = 1_000;
 const MAX_EDITS = 10_000;
-const TEXT_EDIT = 2; // the editor's own number for an entry of a workspace edit that is text
+const TEXT_EDIT = 2; // VS Code's number for a text entry of a workspace edit
 
 export interface Uri {
   toString(): string;
@@ -55,7 +54,7 @@ export interface Edit {
   entries(): readonly (readonly [Uri, readonly Change[]])[];
 }
 
-function rangeOf({ start, end }: Span): TextRange {
+function rangeOf({ start, end }: Span): EditorSelection {
   return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
 }
 
@@ -66,7 +65,7 @@ export function locations(found: Found): CodeLocations {
   return { locations: all.slice(0, MAX_PLACES), truncated: all.length > MAX_PLACES };
 }
 
-/** The place of a symbol is that of its name, its end that of its body. The editor counts kinds from 0, the protocol from 1. */
+/** A symbol's location is its name, its end the end of its body. VS Code counts kinds from 0, the protocol from 1. */
 function* flat(uri: string, found: readonly (DocumentSymbol | SymbolInformation)[], container?: string, depth = 0): Generator<CodeSymbol> {
   for (const one of found) {
     const { name, kind } = one;
@@ -93,7 +92,7 @@ export function symbols(found: FoundSymbols, uri = ""): CodeSymbols {
   return { symbols: all, truncated: false };
 }
 
-/** What the edit holds besides changes of text. The editor has no public way to see it. */
+/** The file operations of an edit. VS Code has no public API for them. */
 function fileOperations(edit: Edit): string[] {
   const { _allEntries: all } = edit as { _allEntries?: () => readonly { readonly _type: number; readonly from?: Uri; readonly to?: Uri }[] };
   return (all?.call(edit) ?? [])
@@ -101,7 +100,7 @@ function fileOperations(edit: Edit): string[] {
     .map(({ from, to }) => [from, to].filter((uri) => uri !== undefined).join(" to ") || "a notebook");
 }
 
-/** `versionOf` gives that of an open document, from before the edit was asked for. */
+/** `versionOf` returns the version of an open document before the edit was requested. */
 export function renameEdits(edit: Edit | null | undefined, versionOf: (uri: string) => number | undefined): RenameEdits {
   const entries = edit?.entries() ?? [];
   if (entries.length > MAX_DOCUMENTS || entries.some(([, changes]) => changes.length > MAX_EDITS)) {

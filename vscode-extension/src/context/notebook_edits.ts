@@ -1,10 +1,10 @@
-// What the server wants of a notebook, checked against the cells that are there. Pure.
-import type { NotebookChange } from "../protocol_asked";
+// Checks the server's notebook edits against the current cells. Pure.
+import type { ClientRequests } from "../protocol";
 
 const withLf = (text: string) => text.replace(/\r\n/g, "\n");
 
-/** Whether the notebook is still what the change was made for: outputs may have come, no text may have changed. */
-export function fits(cells: readonly string[], { cellCount, texts, splices }: NotebookChange): boolean {
+/** Whether the edit still fits: outputs may have changed, but no texts. */
+export function fits(cells: readonly string[], { cellCount, texts, splices }: ClientRequests["editNotebook"]["params"]): boolean {
   const holds = (at: number, text: string) => cells[at] !== undefined && withLf(cells[at]) === text;
   return cells.length === cellCount
     && texts.every(({ index, was }) => holds(index, was))
@@ -20,7 +20,7 @@ export interface Replacement {
 const isHigh = (text: string, at: number) => /[\ud800-\udbff]/.test(text.charAt(at));
 const isLow = (text: string, at: number) => /[\udc00-\udfff]/.test(text.charAt(at));
 
-/** The part of a text that changes: what stands around it keeps its marks, and the cursor its place. */
+/** The changed part of a text, so that markers and the cursor in the rest keep their positions. */
 export function changedPart(old: string, wanted: string): Replacement {
   const text = old.includes("\r\n") ? withLf(wanted).replace(/\n/g, "\r\n") : wanted;
   const most = Math.min(old.length, text.length);

@@ -1,6 +1,6 @@
-// Changes cells of a notebook that is open in this window, as one edit of the user's undo history.
+// Changes cells of an open notebook, as one edit in the user's undo history.
 import * as vscode from "vscode";
-import type { NewCell, NotebookChange } from "../protocol_asked";
+import type { ClientRequests, NewCell } from "../protocol";
 import { changedPart, fits } from "./notebook_edits";
 
 function cellData({ kind, language, text, id }: NewCell): vscode.NotebookCellData {
@@ -10,7 +10,7 @@ function cellData({ kind, language, text, id }: NewCell): vscode.NotebookCellDat
   return data;
 }
 
-function editOf(notebook: vscode.NotebookDocument, { texts, splices }: NotebookChange): vscode.WorkspaceEdit {
+function editOf(notebook: vscode.NotebookDocument, { texts, splices }: ClientRequests["editNotebook"]["params"]): vscode.WorkspaceEdit {
   const edit = new vscode.WorkspaceEdit();
   for (const { index, text } of texts) {
     const { document } = notebook.cellAt(index);
@@ -23,8 +23,8 @@ function editOf(notebook: vscode.NotebookDocument, { texts, splices }: NotebookC
   return edit;
 }
 
-/** The answer to `editNotebook`. What becomes of it, the server sees by itself: the notebook is synced. */
-export async function editNotebook(change: NotebookChange): Promise<Record<string, never>> {
+/** Answers `editNotebook`. The server sees the result by itself, because the notebook is synced. */
+export async function editNotebook(change: ClientRequests["editNotebook"]["params"]): Promise<Record<string, never>> {
   const uri = vscode.Uri.parse(change.uri).toString();
   const notebook = vscode.workspace.notebookDocuments.find((each) => each.uri.toString() === uri);
   if (!notebook) throw new Error("the notebook is not open in this window");

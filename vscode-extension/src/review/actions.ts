@@ -1,16 +1,15 @@
-// What the user does with hunks: verdicts are sent by id, nothing is changed here.
+// The user's decisions about hunks, sent by hunk id; nothing is changed here.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import { ownerWords } from "../owners";
-import type { Verdict } from "../protocol";
-import type { ReviewSelector } from "../requests";
+import type { ReviewSelector, Verdict } from "../protocol";
 import type { Sessions } from "../session";
 import { all, at, next, ofFile, selected } from "./model";
 import type { ReviewStore } from "./store";
 import { fileOfSide, inProposed } from "./texts";
 import { type Node, hunksOf } from "./tree_model";
 
-const SHOWN_LINES = 12; // of each text: enough to see which is which
+const SHOWN_LINES = 12; // of each text
 
 function excerpt(lines: readonly string[]): string {
   const shown = lines.slice(0, SHOWN_LINES).map((line) => `    ${line}`);
@@ -18,7 +17,7 @@ function excerpt(lines: readonly string[]): string {
   return shown.length > 0 ? shown.join("\n") : "    (nothing)";
 }
 
-/** Undoing what the user has typed in is asked about, with both texts. */
+/** Asks before undoing hunks in which the user has typed, and shows both texts. */
 async function mayUndo(edited: readonly Hunk[]): Promise<boolean> {
   if (edited.length === 0) return true;
   const detail = edited
@@ -42,12 +41,12 @@ export class ReviewActions {
     private readonly sessions: Sessions,
   ) {}
 
-  /** The hunk that a command is about: named by id or by its line in the tree, else the one at the cursor. */
+  /** The hunk of a command: given by id or by its line in the tree, else the one at the cursor. */
   hunk(argument?: unknown): Hunk | undefined {
     const id = isNode(argument) ? hunksOf(argument)[0]?.id : argument;
     if (typeof id === "string") {
       const [named] = this.store.byIds([id]);
-      if (!named) tell("this change was decided already"); // what is drawn above it follows a moment later
+      if (!named) tell("this change was decided already"); // its code lens is updated a moment later
       return named;
     }
     const found = this.atCursor();
@@ -56,7 +55,7 @@ export class ReviewActions {
   }
 
   async judgeHunk(verdict: Verdict, argument?: unknown): Promise<void> {
-    // What a node showed is judged, not what has come since.
+    // Decide about the hunks that the node displayed, not about later ones.
     if (isNode(argument)) await this.judge(hunksOf(argument).map(({ id }) => id), verdict);
     else {
       const hunk = this.hunk(argument);
@@ -64,7 +63,7 @@ export class ReviewActions {
     }
   }
 
-  /** The selected lines alone: of each change those that are among them. */
+  /** Decides about the selected lines of each change only. */
   async judgeSelection(verdict: Verdict): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return;
@@ -76,7 +75,7 @@ export class ReviewActions {
     if (whole.length + parts.length === 0) tell("no change of the agent is among these lines");
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     for (const { hunk, lines } of parts) {
-      // In the file stand the lines that a proposal would replace, not its own.
+      // The file has the lines that the proposal would replace, not its own.
       if (hunk.state === "proposed" && side === undefined) tell("compare it to choose lines of what is proposed");
       else await this.judge([hunk.id], verdict, { lines });
     }
@@ -92,7 +91,7 @@ export class ReviewActions {
     await this.judge(all(this.store.hunks).map(({ id }) => id), verdict);
   }
 
-  /** True when it was sent; what changed comes as events. */
+  /** Sends a decision. Returns whether it was sent; the changed hunks arrive as events. */
   async judge(hunkIds: readonly string[], verdict: Verdict, more: { readonly comment?: string; readonly lines?: readonly [number, number] } = {}): Promise<boolean> {
     const asked = this.store.byIds(hunkIds);
     if (this.store.areOthers(asked)) {
@@ -105,17 +104,21 @@ export class ReviewActions {
     return (await this.sessions.review({ ...which, verdict, ...more, ...(edited.length > 0 && { confirm: true }) })) !== undefined;
   }
 
-  /** To the next change, through this file and on to the others. */
-  async go(by: 1 | -1): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    const uri = editor && (this.store.uriOf(editor.document) ?? editor.document.uri.toString());
-    const here = editor && uri !== undefined ? { uri, line: editor.selection.active.line } : undefined;
-    const place = next(this.store.hunks, here, by);
+  /** Goes to the next change, through this file and on to the others, starting from the given hunk or the cursor. */
+  async go(by: 1 | -1, argument?: unknown): Promise<void> {
+    const from = typeof argument === "string" ? this.store.byIds([argument])[0] : undefined;
+    const place = next(this.store.hunks, from ? { uri: from.uri, line: from.first } : this.cursor, by);
     if (place) await this.show(place.hunk);
     else tell("no change of the agent waits");
   }
 
-  /** Puts the cursor on a hunk; asked for in the file itself, it also shows what stood there before. */
+  private get cursor(): { readonly uri: string; readonly line: number } | undefined {
+    const editor = vscode.window.activeTextEditor;
+    const uri = editor && (this.store.uriOf(editor.document) ?? editor.document.uri.toString());
+    return editor && uri !== undefined ? { uri, line: editor.selection.active.line } : undefined;
+  }
+
+  /** Puts the cursor on a hunk; if called in the file itself, also shows the earlier text. */
   async showHunk(argument: unknown): Promise<void> {
     const hunk = this.hunk(argument);
     if (!hunk) return;
@@ -129,12 +132,12 @@ export class ReviewActions {
     try {
       await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position), preview: true });
     } catch {
-      // The agent deleted it, or has not made it yet: the comparison shows the text that there is.
+      // The agent deleted the file or has not created it yet: the comparison shows its other text.
       await vscode.commands.executeCommand("agentLs.compareHunk", hunk.id);
     }
   }
 
-  /** No button is drawn for these, but keys and commands come here all the same. */
+  /** Reports the owner: these hunks have no buttons here, but keys and commands can be used. */
   private tellOwner(): void {
     const takeOver = "Take Over";
     const words = `Nothing is decided here: this session is owned by ${ownerWords(this.sessions.snapshot.session.owner)}.`;

@@ -1,8 +1,8 @@
-// What can be said to each open hunk, above it in the file itself; for proposals also in the proposed text.
+// Code lenses with the actions of each open hunk, in the file and for proposals in the proposed text.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import { SECTION, showsCodeLens } from "../settings";
-import { ofFile } from "./model";
+import { all, ofFile } from "./model";
 import type { ReviewStore } from "./store";
 import { fileOfSide, inProposed, sideOf } from "./texts";
 import { nature, verdictWords } from "./words";
@@ -13,23 +13,34 @@ interface Numbered {
   readonly label: string;
 }
 
-function lenses({ hunk, line, label }: Numbered, lineCount: number, isCompared: boolean, isOthers: boolean): vscode.CodeLens[] {
+interface Shown {
+  /** Whether the document is the proposed text of a comparison. */
+  readonly isCompared: boolean;
+  /** Whether another editor owns the session. */
+  readonly isOthers: boolean;
+  readonly isAlone: boolean;
+}
+
+function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared, isOthers, isAlone }: Shown): vscode.CodeLens[] {
   const at = Math.min(line, Math.max(lineCount - 1, 0));
   const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [hunk.id] });
   const { keep, undo } = verdictWords(hunk);
+  // VS Code removes a plain space after an icon.
+  const sign = (name: string, words: string) => `$(${name})\u00a0${words}`;
   const isProposal = hunk.state === "proposed";
   const verdicts = isOthers ? [] : [
-    lens(`$(check) ${keep}`, "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
-    lens(`$(discard) ${undo}`, "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Put back what stood here before"),
-    lens("$(comment) Comment", "agentLs.commentHunk", "Tell the agent what to do differently"),
-    ...(isProposal ? [lens("$(edit) Edit", "agentLs.editProposal", "Accept it with a text of your own")] : []),
+    lens(sign("check", keep), "agentLs.keepHunk", isProposal ? "Make this change" : "Keep this change of the agent"),
+    lens(sign("discard", undo), "agentLs.undoHunk", isProposal ? "Leave it as it is" : "Put back what stood here before"),
+    lens(sign("comment", "Comment"), "agentLs.commentHunk", "Tell the agent what to do differently"),
+    ...(isProposal ? [lens(sign("edit", "Edit"), "agentLs.editProposal", "Accept it with a text of your own")] : []),
   ];
   return [
     ...verdicts,
-    ...(isProposal && !isCompared ? [lens("$(diff) Compare", "agentLs.compareHunk", "Show the file as it would be")] : []),
+    ...(isProposal && !isCompared ? [lens(sign("diff", "Compare"), "agentLs.compareHunk", "Show the file as it would be")] : []),
     lens(label, isProposal ? "agentLs.compareHunk" : "agentLs.showHunk", "Show what stood here before"),
+    ...(isAlone || isCompared ? [] : [lens("$(arrow-up)", "agentLs.previousHunk", "Previous change"), lens("$(arrow-down)", "agentLs.nextHunk", "Next change")]),
   ];
 }
 
@@ -51,7 +62,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     if (!showsCodeLens()) return [];
     const isCompared = sideOf(document.uri) !== undefined;
-    return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, isCompared, this.store.areOthers([each.hunk])));
+    return this.numbered(document).flatMap((each) => lenses(each, document.lineCount, { isCompared, isAlone: all(this.store.hunks).length < 2, isOthers: this.store.areOthers([each.hunk]) }));
   }
 
   dispose(): void {
@@ -59,7 +70,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** The hunks that a document shows, with the lines where they stand in it. */
+  /** The hunks of a document, with their lines in it. */
   private numbered(document: vscode.TextDocument): Numbered[] {
     const file = fileOfSide(document.uri);
     const inOrder = file === undefined ? this.store.of(document) : ofFile(this.store.hunks, file);

@@ -1,4 +1,4 @@
-// The commands of the review, and the parts of it that the user sees.
+// The commands and views of the review.
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { ReviewActions } from "./actions";
@@ -66,8 +66,8 @@ export class ReviewFace implements vscode.Disposable {
       rejectFile: () => actions.judgeFile("undo"),
       keepAll: () => actions.judgeAll("keep"),
       undoAll: () => actions.judgeAll("undo"),
-      nextHunk: () => actions.go(1),
-      previousHunk: () => actions.go(-1),
+      nextHunk: (argument) => actions.go(1, argument),
+      previousHunk: (argument) => actions.go(-1, argument),
       commentKeep: (argument) => comments.judge("keep", reply(argument)),
       commentUndo: (argument) => comments.judge("undo", reply(argument)),
       commentAccept: (argument) => comments.judge("keep", reply(argument)),
@@ -83,7 +83,7 @@ export class ReviewFace implements vscode.Disposable {
   }
 }
 
-/** The file of a line of the tree; undefined leaves it to the editor in front. */
+/** The file of a tree node; undefined means the active editor. */
 function fileOf(argument: unknown): string | undefined {
   const node = argument as Partial<Node> | undefined;
   if (node?.kind === "file") return node.uri;

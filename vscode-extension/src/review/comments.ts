@@ -1,5 +1,5 @@
-// A comment on a hunk: a thread of the editor in the file, and what becomes of the change that it is about. Lines of
-// hunks can be commented on, other lines cannot: of those the agent is asked in the chat.
+// Comments on hunks: a comment thread in the file, with a decision about the hunk. Only lines of hunks can be
+// commented on; use the chat for other lines.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import type { Verdict } from "../protocol";
@@ -25,7 +25,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     private readonly actions: ReviewActions,
   ) {
     this.controller.options = { prompt: "Tell the agent about this change", placeHolder: "What should be different?" };
-    // Set anew, the editor asks again which lines they are.
+    // Setting it again makes VS Code request the commentable lines again.
     const offer = () => { this.controller.commentingRangeProvider = this; };
     this.subscription = store.onDidChange(offer);
     offer();
@@ -35,22 +35,22 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     return this.store.of(document).map((hunk) => rangeOf(hunk, document.lineCount));
   }
 
-  /** Opens a thread at a hunk of the editor in front, with the cursor in it. */
+  /** Opens a thread at a hunk of the active editor, with the cursor in it. */
   async open(hunk: Hunk): Promise<void> {
     const lineCount = vscode.window.activeTextEditor?.document.lineCount ?? 1;
     const { start, end } = rangeOf(hunk, lineCount);
-    // The editor's own command counts from 1.
+    // VS Code's command counts from 1.
     const range = { startLineNumber: start.line + 1, startColumn: 1, endLineNumber: end.line + 1, endColumn: 1 };
     await vscode.commands.executeCommand("workbench.action.addComment", { range, fileComment: false });
   }
 
-  /** Keeps or undoes the hunk, and tells the model why with its next call. */
+  /** Keeps or undoes the hunk, and sends the comment to the model with its next call. */
   async judge(verdict: Verdict, { thread, text }: vscode.CommentReply): Promise<void> {
     const hunk = this.of(thread);
     if (hunk && (await this.actions.judge([hunk.id], verdict, { comment: text.trim() }))) thread.dispose();
   }
 
-  /** Leaves the hunk as it is and asks for another version of it. */
+  /** Leaves the hunk as it is, and asks the model for another version. */
   async ask({ thread, text }: vscode.CommentReply): Promise<void> {
     const hunk = this.of(thread);
     if (!hunk) return;

@@ -1,4 +1,4 @@
-// Opens the editor's own diff on a file of the review: accepted against current, or current against proposed.
+// Opens VS Code's diff editor for a file under review: accepted against current, or current against proposed text.
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
@@ -7,26 +7,25 @@ import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";
 import { fileOfSide } from "./texts";
 
+/** An undefined side belongs to a file that does not exist; then only the other side is shown. */
 interface Sides {
-  readonly left: vscode.Uri;
-  readonly right: vscode.Uri;
+  readonly left: vscode.Uri | undefined;
+  readonly right: vscode.Uri | undefined;
   readonly what: string;
 }
 
-/** A file that is not there has no text to show beside the other: an empty document stands for it. */
 function sidesOf(uri: string, hunks: readonly Hunk[]): Sides {
   const isProposed = hunks.some(({ state }) => state === "proposed");
   const whole = hunks.find(({ what }) => what !== "content")?.what;
   const file = vscode.Uri.parse(uri);
-  const nothing = sideUri("empty", uri);
-  if (isProposed) {
-    return { left: whole === "create" ? nothing : file, right: whole === "delete" ? nothing : sideUri("proposed", uri), what: "proposed" };
-  }
-  return { left: whole === "create" ? nothing : sideUri("base", uri), right: whole === "delete" ? nothing : file, what: "agent's changes" };
+  const left = whole === "create" ? undefined : isProposed ? file : sideUri("base", uri);
+  const right = whole === "delete" ? undefined : isProposed ? sideUri("proposed", uri) : file;
+  return { left, right, what: isProposed ? "proposed" : "agent's changes" };
 }
 
-/** The file that a tab compares with its accepted or proposed text. */
+/** The file that a tab compares with its accepted or proposed text, or displays as proposed. */
 function comparedIn({ input }: vscode.Tab): string | undefined {
+  if (input instanceof vscode.TabInputText) return fileOfSide(input.uri);
   return input instanceof vscode.TabInputTextDiff ? fileOfSide(input.original) ?? fileOfSide(input.modified) : undefined;
 }
 
@@ -37,7 +36,7 @@ export class Comparison implements vscode.Disposable {
     this.subscription = store.onDidChange((uris) => { this.closeDecided(uris); });
   }
 
-  /** One file, at the hunk when one is given. Without a file: that of the editor in front. */
+  /** Compares one file, at the given hunk. Without a file: that of the active editor. */
   async file(uri = this.inFront(), hunk?: Hunk): Promise<void> {
     const hunks = uri === undefined ? [] : ofFile(this.store.hunks, uri);
     if (uri === undefined || hunks.length === 0) {
@@ -45,12 +44,17 @@ export class Comparison implements vscode.Disposable {
       return;
     }
     const { left, right, what } = sidesOf(uri, hunks);
+    const title = `${basename(vscode.Uri.parse(uri).path)} (${what})`;
     const first = (hunk ?? hunks[0])?.first ?? 0;
     const options: vscode.TextDocumentShowOptions = { preview: true, selection: new vscode.Range(first, 0, first, 0) };
-    await vscode.commands.executeCommand("vscode.diff", left, right, `${basename(vscode.Uri.parse(uri).path)} (${what})`, options);
+    if (!left || !right) {
+      await vscode.commands.executeCommand("vscode.open", left ?? right, options, title);
+      return;
+    }
+    await vscode.commands.executeCommand("vscode.diff", left, right, title, options);
   }
 
-  /** All files in one editor. */
+  /** Compares all files in one editor. */
   async all(): Promise<void> {
     const each = files(this.store.hunks).map((uri) => {
       const { left, right } = sidesOf(uri, ofFile(this.store.hunks, uri));
@@ -64,7 +68,7 @@ export class Comparison implements vscode.Disposable {
     this.subscription.dispose();
   }
 
-  /** All is decided: both sides are equal, and there is nothing to see. Nothing that is unsaved is closed. */
+  /** Closes comparisons without open hunks, whose sides are equal. Unsaved documents stay open. */
   private closeDecided(uris: readonly string[]): void {
     const decided = uris.filter((uri) => ofFile(this.store.hunks, uri).length === 0);
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);

@@ -1,8 +1,10 @@
-// Shows open hunks in their files: what the agent wrote coloured, the other text in a hover. It draws what it is told.
+// Shows open hunks in their files: the agent's lines highlighted, the other text after the lines and in a hover.
+// Positions come from the server.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import type { HunkState } from "../protocol";
 import { ofFile } from "./model";
+import { asides } from "./other_text";
 import type { ReviewStore } from "./store";
 import { verdictWords } from "./words";
 
@@ -41,7 +43,7 @@ function decorationTypes(): Record<Look, vscode.TextEditorDecorationType> {
     edited: make(edge("editorGutter.modifiedBackground", LEFT, "diffEditor.insertedLineBackground")),
     stale: make(edge("editorWarning.foreground", LEFT)),
     removed: make(edge("editorGutter.deletedBackground", TOP)),
-    // What would go, and where something would come.
+    // Lines to be removed, and positions of lines to be added.
     proposed: make(edge("editorInfo.foreground", LEFT, "diffEditor.removedLineBackground")),
     insertion: make(edge("editorInfo.foreground", TOP)),
   };
@@ -53,7 +55,7 @@ function link(title: string, command: string, hunk: Hunk): string {
   return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([hunk.id]))})`;
 }
 
-/** The other text of a hunk: what stood there, or what is proposed for it. */
+/** Hover with the other text of a hunk: the earlier or the proposed one. */
 function hover(hunk: Hunk, languageId: string, isOthers: boolean): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   text.isTrusted = { enabledCommands: COMMANDS };
@@ -80,18 +82,36 @@ function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): v
   return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document.languageId, isOthers) };
 }
 
+/** The other text of a hunk, shown after its lines. */
+function behind(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
+  const color = new vscode.ThemeColor(hunk.state === "proposed" ? "editorInfo.foreground" : "editorCodeLens.foreground");
+  return asides(hunk).map(({ line, text }) => {
+    const end = document.lineAt(Math.min(line, document.lineCount - 1)).range.end;
+    return { range: new vscode.Range(end, end), renderOptions: { after: { contentText: text, color, fontStyle: "italic", margin: "0 0 0 3ch" } } };
+  });
+}
+
+/**
+ * Whether the editor belongs to a comparison, which has its own colours, or to a peek view: only editors in a tab
+ * have a column.
+ */
+function isApart(editor: vscode.TextEditor): boolean {
+  return editor.viewColumn === undefined;
+}
+
 export class Decorations implements vscode.Disposable {
   private readonly types = decorationTypes();
+  private readonly behind = vscode.window.createTextEditorDecorationType({ rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed });
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly store: ReviewStore) {
     const all = () => { this.drawAll(); };
-    // Another editor has saved what it changed.
+    // Another editor has saved its changes.
     const reloaded = (document: vscode.TextDocument) => {
       if (store.areOthers(ofFile(store.hunks, store.uriOf(document) ?? ""))) all();
     };
     this.subscriptions = [
-      store.onDidChange(all), vscode.window.onDidChangeVisibleTextEditors(all),
+      store.onDidChange(all), vscode.window.onDidChangeVisibleTextEditors(all), vscode.window.onDidChangeTextEditorViewColumn(all),
       vscode.workspace.onDidChangeTextDocument(({ document }) => { reloaded(document); }),
     ];
     this.drawAll();
@@ -99,7 +119,7 @@ export class Decorations implements vscode.Disposable {
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
-    for (const type of Object.values(this.types)) type.dispose();
+    for (const type of [...Object.values(this.types), this.behind]) type.dispose();
   }
 
   private drawAll(): void {
@@ -108,7 +128,9 @@ export class Decorations implements vscode.Disposable {
 
   private draw(editor: vscode.TextEditor): void {
     const options: Record<Look, vscode.DecorationOptions[]> = { added: [], edited: [], stale: [], removed: [], proposed: [], insertion: [] };
-    for (const hunk of this.store.of(editor.document)) options[lookOf(hunk)].push(option(hunk, editor.document, this.store.areOthers([hunk])));
+    const hunks = isApart(editor) ? [] : this.store.of(editor.document);
+    for (const hunk of hunks) options[lookOf(hunk)].push(option(hunk, editor.document, this.store.areOthers([hunk])));
     for (const look of Object.keys(options) as Look[]) editor.setDecorations(this.types[look], options[look]);
+    editor.setDecorations(this.behind, hunks.flatMap((hunk) => behind(hunk, editor.document)));
   }
 }

@@ -1,9 +1,8 @@
-// The hunks of all sessions by file, as the server last told them. Pure; it computes no position and no diff.
-import type { EventData, EventHunk } from "../events";
+// The hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
+import type { AgentEvent, EventData, EventHunk, FileHunks, HunkInfo, HunkState } from "../protocol";
 import type { Hunk } from "../items";
-import type { AgentEvent, FileHunks, HunkInfo, HunkState } from "../protocol";
 
-/** By uri, then by id; only hunks that wait for a verdict. */
+/** By URI, then by id; only hunks that need a decision. */
 export type Hunks = Map<string, Map<string, Hunk>>;
 
 const OPEN: ReadonlySet<HunkState> = new Set<HunkState>(["proposed", "pending", "edited", "stale"]);
@@ -16,7 +15,7 @@ function withoutEnds(lines: readonly string[]): string[] {
   return lines.map((line) => line.replace(/\r?\n$/, ""));
 }
 
-/** A hunk of an event, in our one shape. */
+/** Converts a hunk of an event. */
 export function hunkOf(raw: EventHunk): Hunk {
   const { id, sessionId, turnId, callId, what, state } = raw;
   return {
@@ -25,7 +24,7 @@ export function hunkOf(raw: EventHunk): Hunk {
   };
 }
 
-/** A hunk of a result, in our one shape. */
+/** Converts a hunk of a result. */
 export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
   const { id, sessionId, turnId, callId, what, state, newRange } = raw;
   return {
@@ -42,7 +41,7 @@ export function setHunk(hunks: Hunks, hunk: Hunk): void {
   else hunks.delete(hunk.uri);
 }
 
-/** Takes in whatever an event says of hunks. Returns the uris whose hunks changed. */
+/** Applies an event to the hunks. Returns the URIs whose hunks changed. */
 export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
   if (event.kind !== "file_change" && event.kind !== "hunk_state") return [];
   const data = event.data as EventData["file_change"] | EventData["hunk_state"];
@@ -55,7 +54,7 @@ export function applyEvent(hunks: Hunks, event: AgentEvent): string[] {
   return [...changed];
 }
 
-/** Takes in what a session's subscription lists: the whole of its open hunks. Returns the uris that changed. */
+/** Replaces the hunks of a session by those of its subscription. Returns the URIs that changed. */
 export function replaceSession(hunks: Hunks, sessionId: string, files: readonly FileHunks[]): string[] {
   const changed = new Set<string>();
   for (const hunk of all(hunks).filter((each) => each.sessionId === sessionId)) {
@@ -83,18 +82,21 @@ export function all(hunks: Hunks): Hunk[] {
   return files(hunks).flatMap((uri) => ofFile(hunks, uri));
 }
 
-/** The hunk at a line. A removal has no line of its own: it stands at the line after it. */
+/** The hunk at a line. A removal has no lines of its own: it counts as being on the line after it. */
 export function at(inOrder: readonly Hunk[], line: number): Hunk | undefined {
   return inOrder.find((hunk) => line >= hunk.first && line < Math.max(hunk.last, hunk.first + 1));
 }
 
-/** What a selection of lines means: hunks that are in it as a whole, and lines of the others, [first, last) of the hunk. */
+/** A selection: hunks that are completely inside it, and lines of other hunks, [first, last) of the hunk. */
 export interface Selected {
   readonly whole: readonly Hunk[];
   readonly parts: readonly { readonly hunk: Hunk; readonly lines: readonly [number, number] }[];
 }
 
-/** `placed`: where the new lines of each hunk stand. Lines count from 0, `last` is the one after the last. */
+/**
+ * Splits a selection. `placed` are the positions of each hunk's new lines. Lines count from 0, `last` is
+ * exclusive.
+ */
 export function selected(placed: readonly { readonly hunk: Hunk; readonly first: number; readonly last: number }[], first: number, last: number): Selected {
   const among = placed.filter((each) => (each.first === each.last ? first <= each.first && each.first < last : first < each.last && each.first < last));
   const isWhole = (each: (typeof placed)[number]) => first <= each.first && each.last <= last;
@@ -109,7 +111,7 @@ export interface Place {
   readonly hunk: Hunk;
 }
 
-/** The hunk after (1) or before (-1) a line, through this file and on to the others, round and round. */
+/** The hunk after (1) or before (-1) a line, through this file and on to the others, cyclically. */
 export function next(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): Place | undefined {
   const uris = files(hunks);
   const inFile = here ? ofFile(hunks, here.uri) : [];

@@ -1,4 +1,4 @@
-// A proposal that the user accepts with a text of their own: it opens as a small document, and saving it is the verdict.
+// Accepts a proposal with a text of the user: it opens as a small document, and saving it is the decision.
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
@@ -37,7 +37,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     await vscode.window.showTextDocument(uri, { preview: false });
   }
 
-  /** Accepts with the text of the editor in front, as saving it does, though nothing was changed in it. */
+  /** Accepts with the text of the active editor, as saving does, even if it was not changed. */
   async accept(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
     if (document?.uri.scheme !== SCHEME) return;
@@ -51,7 +51,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
   }
 
   watch(): vscode.Disposable {
-    return new vscode.Disposable(() => undefined); // nothing else can change it
+    return new vscode.Disposable(() => undefined); // only this file system provider changes it
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {
@@ -104,7 +104,7 @@ export class OwnText implements vscode.FileSystemProvider, vscode.CodeLensProvid
     if (!answer || answer.refused.length > 0) return false;
     const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
     const own = tabs.filter(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
-    // Only once the save has ended: a document that is being saved is still unsaved.
+    // After the save has ended, because a document that is being saved still counts as unsaved.
     setTimeout(() => void vscode.window.tabGroups.close(own, true), 0);
     return true;
   }

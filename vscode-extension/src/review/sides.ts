@@ -1,12 +1,12 @@
-// The documents to compare a file with: its accepted and its proposed text. The server gives them where it can
-// (workspace/textDocumentContent); else they are made here from the open hunks.
+// Virtual documents with the accepted and the proposed text of a file. The server provides them if it can
+// (workspace/textDocumentContent); else they are computed from the open hunks.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import { ofFile } from "./model";
 import type { ReviewStore } from "./store";
 import { SCHEMES, type Side, baseText, fileOfSide, proposedText, serverParts, sideOf, sideParts } from "./texts";
 
-const TYPING_MS = 300; // typing belongs to both sides: the other follows when it pauses
+const TYPING_MS = 300; // the other side is updated when the typing pauses
 
 export function sideUri(side: Side, fileUri: string): vscode.Uri {
   return vscode.Uri.from(sideParts(side, fileUri, vscode.Uri.parse(fileUri).path));
@@ -19,11 +19,11 @@ async function currentText(fileUri: string): Promise<string> {
   try {
     return new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
   } catch {
-    return ""; // not there: the agent deleted it, or will create it
+    return ""; // no such file: the agent deleted it, or will create it
   }
 }
 
-/** Asks the server for a text by its uri; undefined: it does not give any. */
+/** Requests a text from the server by its URI; undefined if it does not provide any. */
 export type AskServer = (uri: string) => Promise<string | undefined>;
 
 export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Disposable {
@@ -46,7 +46,7 @@ export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Dis
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const file = fileOfSide(uri);
     const side = sideOf(uri);
-    if (file === undefined || side === "empty") return "";
+    if (file === undefined) return "";
     const given = await this.ask(vscode.Uri.from(serverParts(uri)).toString());
     if (given !== undefined) return given;
     const make: (current: string, hunks: readonly Hunk[]) => string = side === "base" ? baseText : proposedText;

@@ -1,10 +1,12 @@
-// The open hunks of this window, kept from what the sessions tell; views of them listen for the files that changed.
+// The open hunks of this window, updated from session events. Views listen for changed files.
 import * as vscode from "vscode";
 import type { Hunk } from "../items";
 import { isReadOnly } from "../owners";
+import type { FileHunks } from "../protocol";
 import type { Change } from "../seams";
 import type { Sessions } from "../session";
 import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
+import { moveHunks, placeHunks } from "./moving";
 import { fileOfSide } from "./texts";
 
 function isIn({ first, last, newLines }: Hunk, document: vscode.TextDocument): boolean {
@@ -14,24 +16,27 @@ function isIn({ first, last, newLines }: Hunk, document: vscode.TextDocument): b
 export class ReviewStore implements vscode.Disposable {
   private current: Hunks = new Map();
   private readonly changed = new vscode.EventEmitter<readonly string[]>();
-  private readonly subscription: { dispose(): void };
+  private readonly subscriptions: readonly { dispose(): void }[];
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly sessions: Sessions) {
-    this.subscription = sessions.listen((change) => { this.take(change); });
+    this.subscriptions = [
+      sessions.listen((change) => { this.take(change); }),
+      vscode.workspace.onDidChangeTextDocument((change) => { this.typed(change); }),
+    ];
   }
 
   get hunks(): Hunks {
     return this.current;
   }
 
-  /** The uri under which the server knows this document; encodings of the same uri differ. */
+  /** The URI under which the server knows this document, because one URI can be encoded in different ways. */
   uriOf(document: vscode.TextDocument): string | undefined {
     const own = document.uri.toString();
     return files(this.current).find((uri) => uri === own || vscode.Uri.parse(uri).toString() === own);
   }
 
-  /** The same for a document of a comparison: the file that it stands for. */
+  /** The URI of the file for a document of a comparison, too. */
   fileOf(document: vscode.TextDocument): string | undefined {
     const side = fileOfSide(document.uri);
     return side === undefined ? this.uriOf(document) : files(this.current).find((uri) => uri === side);
@@ -40,7 +45,7 @@ export class ReviewStore implements vscode.Disposable {
   of(document: vscode.TextDocument): Hunk[] {
     const uri = this.uriOf(document);
     const hunks = uri === undefined ? [] : ofFile(this.current, uri);
-    // What another editor has not saved yet is not in this text, and lines of it would be shown for what they are not.
+    // Unsaved changes of another editor are not in this text: its hunks are left out unless their lines match.
     return this.areOthers(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
 
@@ -48,15 +53,34 @@ export class ReviewStore implements vscode.Disposable {
     return all(this.current).filter((hunk) => ids.includes(hunk.id));
   }
 
-  /** Nothing of it is decided here: it is of the session that is shown, and another editor has that. */
+  /**
+   * Whether the hunks belong to the displayed session and another editor owns it, so that they are not decided
+   * here.
+   */
   areOthers(hunks: readonly Hunk[]): boolean {
     const { snapshot, currentId } = this.sessions;
     return hunks.length > 0 && isReadOnly(snapshot) && hunks.every(({ sessionId }) => sessionId === currentId);
   }
 
   dispose(): void {
-    this.subscription.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
     this.changed.dispose();
+  }
+
+  /** Applies the server's positions of the hunks of a file. */
+  placed(file: FileHunks): void {
+    const uri = vscode.Uri.parse(file.uri).toString();
+    const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
+    // The positions are for an older text; the server sends them again after the last change.
+    if (open && file.version !== undefined && open.version !== file.version) return;
+    if (placeHunks(this.current, file)) this.changed.fire([file.uri]);
+  }
+
+  private typed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const uri = this.uriOf(document);
+    if (uri === undefined || contentChanges.length === 0) return;
+    const lengthOf = (line: number) => (line < document.lineCount ? document.lineAt(line).text.length : 0);
+    if (moveHunks(this.current, uri, contentChanges, lengthOf)) this.changed.fire([uri]);
   }
 
   private take(change: Change): void {
@@ -71,7 +95,7 @@ export class ReviewStore implements vscode.Disposable {
       return before;
     }
     if (change.files && change.sessionId !== undefined) return replaceSession(this.current, change.sessionId, change.files);
-    // Others may be decided here now, though none has changed.
+    // The owner may have changed, so that other hunks can be decided here.
     if (change.event?.kind === "access" || change.switched === true) return files(this.current);
     return change.event ? applyEvent(this.current, change.event) : [];
   }

@@ -1,9 +1,9 @@
-// The accepted and the proposed text of a file, made from its current text and its open hunks. Pure. The server knows
-// better: this is for servers that do not give these texts, and for the moment before one has started.
+// Computes the accepted and the proposed text of a file from its current text and open hunks. Pure. Used if the server
+// does not provide these texts, or has not started yet.
 import type { Hunk } from "../items";
 
-/** The document that stands for a side of a comparison; `empty` is that of a file which is not there. */
-export type Side = "base" | "proposed" | "empty";
+/** A side of a comparison. */
+export type Side = "base" | "proposed";
 
 interface UriParts {
   readonly scheme: string;
@@ -11,16 +11,16 @@ interface UriParts {
   readonly query: string;
 }
 
-const SCHEME = /^agent-ls-(base|proposed|empty)$/;
+const SCHEME = /^agent-ls-(base|proposed)$/;
 
-export const SCHEMES = ["agent-ls-base", "agent-ls-proposed", "agent-ls-empty"] as const;
+export const SCHEMES = ["agent-ls-base", "agent-ls-proposed"] as const;
 
-/** The uri of a side, by its pieces. Its path is the file's, so that the editor takes both for one file. */
+/** The components of a side's URI. Its path is the file's, so that VS Code treats both as one file. */
 export function sideParts(side: Side, fileUri: string, filePath: string): UriParts {
   return { scheme: `agent-ls-${side}`, path: filePath, query: fileUri };
 }
 
-/** The name that the server has for it: `agent-ls:/base/<path>?<uri of the file>`. */
+/** Converts to the server's URI: `agent-ls:/base/<path>?<uri of the file>`. */
 export function serverParts({ scheme, path, query }: UriParts): UriParts {
   return { scheme: "agent-ls", path: `/${scheme.replace(SCHEME, "$1")}${path}`, query };
 }
@@ -29,7 +29,7 @@ export function sideOf(uri: Pick<UriParts, "scheme">): Side | undefined {
   return SCHEME.exec(uri.scheme)?.[1] as Side | undefined;
 }
 
-/** The uri of the file that a side stands for; undefined for any other document. */
+/** The URI of the file of a side; undefined for any other document. */
 export function fileOfSide(uri: UriParts): string | undefined {
   return sideOf(uri) === undefined ? undefined : uri.query;
 }
@@ -42,13 +42,13 @@ function replaced(text: string, hunks: readonly Hunk[], linesOf: (hunk: Hunk) =>
   return lines.join(end);
 }
 
-/** What the user has accepted: each change of the agent taken back. A stale one has no place, and stays. */
+/** The accepted text: the current text without the agent's open changes. Stale hunks have no position and stay. */
 export function baseText(current: string, hunks: readonly Hunk[]): string {
   const inText = hunks.filter(({ state }) => state === "pending" || state === "edited");
   return replaced(current, inText, (hunk) => hunk.oldLines);
 }
 
-/** The current text with each proposal in it. */
+/** The current text with all proposals applied. */
 export function proposedText(current: string, hunks: readonly Hunk[]): string {
   const proposals = hunks.filter(({ state }) => state === "proposed");
   return replaced(current, proposals, (hunk) => hunk.newLines);

@@ -1,4 +1,4 @@
-// The view of changes that wait for a verdict, with keep and undo on each line. It draws what tree_model.ts says.
+// The tree view of pending changes, with keep and undo on each line. tree_model.ts computes its nodes.
 import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 import type { Sessions } from "../session";
@@ -12,7 +12,7 @@ export const VIEW_ID = "agentLs.changes";
 const GROUPING_KEY = "agentLs.changes.grouping";
 const HUNK_ICONS: Partial<Record<string, string>> = { edited: "edit", stale: "warning", proposed: "lightbulb" };
 
-/** What the user asked in each turn of the session that is shown, oldest first. */
+/** The user's message of each turn of the displayed session, oldest first. */
 function turnTitles(sessions: Sessions): Map<string, string> {
   const titles = new Map<string, string>();
   for (const item of sessions.snapshot.items) if (item.kind === "user" && item.turnId !== undefined) titles.set(item.turnId, item.text);

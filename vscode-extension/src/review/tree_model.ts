@@ -1,4 +1,4 @@
-// The tree of changes that wait for a verdict: by file, or by turn and file. Pure.
+// The tree of pending changes: by file, or by turn and file. Pure.
 import type { Hunk } from "../items";
 import { type Hunks, all, files, ofFile } from "./model";
 import { count, size } from "./words";
@@ -14,7 +14,7 @@ export interface TurnNode {
 export interface FileNode {
   readonly kind: "file";
   readonly uri: string;
-  /** Of which turn the hunks are; absent: of all. */
+  /** Turn of the hunks; absent: all turns. */
   readonly turnId?: string;
   readonly hunks: readonly Hunk[];
 }
@@ -28,7 +28,7 @@ export type Node = TurnNode | FileNode | HunkNode;
 
 function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
   const turnIds = [...new Set(all(hunks).map((hunk) => hunk.turnId))];
-  // The newest first: it is what the user has just been told of.
+  // Newest first: the user has just seen that turn.
   const place = (turnId: string) => order.indexOf(turnId);
   turnIds.sort((a, b) => place(b) - place(a));
   return turnIds.map((turnId) => ({ kind: "turn", turnId, files: fileNodes(hunks, turnId) }));
@@ -42,7 +42,7 @@ function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
   return nodes.filter((node) => node.hunks.length > 0);
 }
 
-/** The nodes at the top. `turns`: the ids of the session's turns, oldest first. */
+/** The root nodes. `turns`: the ids of the session's turns, oldest first. */
 export function roots(hunks: Hunks, grouping: Grouping, turns: readonly string[]): Node[] {
   return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
 }
@@ -57,19 +57,19 @@ export function hunksOf(node: Node): readonly Hunk[] {
   return node.kind === "file" ? node.hunks : [node.hunk];
 }
 
-/** Stable over redraws, so that what the user has opened stays open. */
+/** Stable over redraws, so that expanded nodes stay expanded. */
 export function nodeId(node: Node): string {
   if (node.kind === "turn") return `turn:${node.turnId}`;
   return node.kind === "file" ? `file:${node.turnId ?? ""}:${node.uri}` : `hunk:${node.hunk.id}`;
 }
 
-/** What the menus of a node depend on. */
+/** The context value on which a node's menus depend. */
 export function contextOf(node: Node): string {
   const isProposal = hunksOf(node).every(({ state }) => state === "proposed");
   return isProposal ? `${node.kind}.proposed` : node.kind;
 }
 
-/** One line about all of it; "" when nothing waits. */
+/** A one-line summary; "" if there are no pending changes. */
 export function summary(hunks: Hunks): string {
   const each = all(hunks);
   return each.length === 0 ? "" : `${size(each)} in ${count(hunks.size, "file")}`;

@@ -1,4 +1,4 @@
-// How hunks are named wherever they are listed: lenses, tree, hovers, notifications. Pure.
+// Names of hunks in lenses, tree, hovers and notifications. Pure.
 import type { Hunk } from "../items";
 
 const WHAT: Record<Hunk["what"], string> = { content: "", create: "new file", delete: "deleted file" };
@@ -11,12 +11,12 @@ export function size(hunks: readonly Hunk[]): string {
   return [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].filter(Boolean).join(" ") || "no lines";
 }
 
-/** What is special about a hunk, and how large it is. */
+/** The kind and size of a hunk. */
 export function nature(hunk: Hunk): string {
   return [WHAT[hunk.what], STATE[hunk.state] ?? "", size([hunk])].filter(Boolean).join(" · ");
 }
 
-/** The first line that says something: of what was written, else of what was removed. */
+/** The first non-empty line that was written, else that was removed. */
 export function gist(hunk: Hunk): string {
   const tells = (line: string) => /\w/.test(line);
   const line = hunk.newLines.find(tells) ?? hunk.newLines[0] ?? "";
@@ -28,7 +28,7 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** The words for a verdict: what is in the file is kept or undone, what is only proposed accepted or rejected. */
+/** Names of the decisions: keep and undo for changes in the file, accept and reject for proposals. */
 export function verdictWords(hunk: Hunk): { readonly keep: string; readonly undo: string } {
   return hunk.state === "proposed" ? { keep: "Accept", undo: "Reject" } : { keep: "Keep", undo: "Undo" };
 }

@@ -1,4 +1,4 @@
-// The server that this package brings along: its wheel, and the versions of what that needs.
+// The bundled server: its wheel, and the versions of its dependencies.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { join } from "node:path";
 export interface Bundle {
   readonly wheel: string;
   readonly requirements: string;
-  /** Names this very server: another one, be it of the same version, has another stamp. */
+  /** Identifies this build of the server; another build of the same version has another stamp. */
   readonly stamp: string;
 }
 
-/** Undefined when the package was built without a server, as in a checkout. */
+/** Undefined if the extension was built without a server, as in a checkout. */
 export function findBundle(extensionPath: string): Bundle | undefined {
   const folder = join(extensionPath, "out", "server");
   const wheel = filesOf(folder).find((name) => name.endsWith(".whl"));

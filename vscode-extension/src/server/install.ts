@@ -1,4 +1,4 @@
-// Installs the server of this package into an environment of its own, once for each stamp, and clears away old ones.
+// Installs the bundled server into a virtual environment, once per stamp, and deletes old environments.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import type { Python } from "./python";
 const READY = ".ready";
 const PARTIAL = ".partial";
 const HOUR_MS = 3_600_000;
-/** Another window may still run what this one has no use for: it loads modules as it needs them. */
+/** Another window may still use an environment and import modules from it later. */
 const UNUSED_MS = 7 * 24 * HOUR_MS;
 
 export interface Steps {
@@ -21,22 +21,22 @@ export interface Steps {
   readonly signal?: AbortSignal;
 }
 
-/** The interpreter of the environment; it need not be there. */
+/** Path of the environment's interpreter; it may not exist. */
 export function interpreter(environment: string): string {
   return process.platform === "win32" ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
-/** The environment of this bundle below `storage`, when it is whole; its use is noted. */
+/** The environment of this bundle below `storage`, if it is complete. Notes its use. */
 export async function installed(bundle: Bundle, storage: string): Promise<string | undefined> {
   const environment = join(storage, bundle.stamp);
-  // A system upgrade that takes the interpreter away leaves a dead link.
+  // A system upgrade that removes the interpreter leaves a dangling link.
   if (!existsSync(join(environment, READY)) || !existsSync(interpreter(environment))) return undefined;
   const now = new Date();
   await utimes(join(environment, READY), now, now);
   return environment;
 }
 
-/** Makes the environment beside its place, so that what has the place's name is whole. */
+/** Creates the environment under a temporary name, so that one with the final name is complete. */
 export async function install(bundle: Bundle, python: Python, storage: string, steps: Steps): Promise<string | Problem> {
   const environment = join(storage, bundle.stamp);
   const partial = `${environment}.${randomBytes(4).toString("hex")}${PARTIAL}`;
@@ -69,7 +69,7 @@ async function fill(partial: string, bundle: Bundle, python: Python, { run, say,
   return undefined;
 }
 
-/** A problem when there was no moving it; another window may have been quicker, which is as good. */
+/** Renames the environment. Returns a problem if that fails and no other window has installed it. */
 async function putInPlace(partial: string, environment: string): Promise<Problem | undefined> {
   const isWhole = (): boolean => existsSync(join(environment, READY)) && existsSync(interpreter(environment));
   if (!isWhole()) await rm(environment, { recursive: true, force: true });
@@ -110,7 +110,7 @@ function lastLine(output: string): string {
   return output.trimEnd().split(/\r?\n/).at(-1) ?? "";
 }
 
-/** Removes environments that nobody has used for a week, and what an interrupted set-up left. */
+/** Deletes environments unused for a week, and the rest of interrupted installations. */
 export async function clearAway(storage: string, keep: string, nowMs: number): Promise<void> {
   const names = await readdir(storage).catch(() => []);
   for (const name of names.filter((each) => each !== keep)) {

@@ -1,4 +1,4 @@
-// Which program serves: the one of the user's settings, else the one of this package, installed on its first use.
+// Finds the server program: the one in the user's settings, else the bundled one, which is installed on first use.
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import { type Log, inBackground } from "../logger";
@@ -6,6 +6,7 @@ import type { Problem } from "../protocol";
 import { chosen } from "../settings";
 import { type Bundle, findBundle } from "./bundle";
 import { clearAway, install, installed, interpreter } from "./install";
+import { findInstalled, fits } from "./installed";
 import { executable, onPath, run } from "./programs";
 import { findPython } from "./python";
 
@@ -16,11 +17,16 @@ export interface Command {
 
 const SERVE = ["serve", "--stdio"] as const;
 const FOLDER = "${workspaceFolder}";
+/** Where the user's choice is kept: the path of an installed server, or "" for the bundled one. */
+const OWN_SERVER = "agentLs.ownServer";
+const USE = "Use It";
+const SET_UP = "Set Up Another";
 
 export class ServerLocator {
-  /** Set up after all, once the user tried again. */
-  onReady: () => void = () => undefined;
+  /** Called with the step in progress; undefined at the end. */
+  onProgress: (words: string | undefined) => void = () => undefined;
   private installing: Promise<string | Problem> | undefined;
+  private choosing: Promise<string | undefined> | undefined;
 
   constructor(
     private readonly extension: vscode.ExtensionContext,
@@ -31,13 +37,14 @@ export class ServerLocator {
     if (!vscode.workspace.isTrusted) {
       return {
         message: "This folder is not trusted, so the agent does not start in it.",
-        hint: "It reads, edits and runs what is in the folder. Choose Workspaces: Manage Workspace Trust when you trust it.",
+        hint: "It reads, edits and runs what is in the folder.",
+        kind: "untrusted",
       };
     }
     return fromSettings() ?? this.fromCheckout() ?? this.bundled();
   }
 
-  /** While the extension itself is being developed. */
+  /** The server of a checkout, during development of the extension. */
   private fromCheckout(): Command | undefined {
     if (this.extension.extensionMode === vscode.ExtensionMode.Production) return undefined;
     const program = executable(join(interpreter(join(this.extension.extensionPath, "..", ".venv")), "..", process.platform === "win32" ? "agent-ls.exe" : "agent-ls"));
@@ -49,19 +56,45 @@ export class ServerLocator {
     if (!bundle) {
       return { message: "This build of the extension brings no server along.", hint: "Install agent-ls, and name it in the setting agentLs.command." };
     }
+    const own = await this.usersOwn(bundle);
+    if (own !== undefined) return { program: own, args: SERVE };
     this.installing ??= this.environment(bundle).finally(() => { this.installing = undefined; });
     const environment = await this.installing;
     if (typeof environment !== "string") return environment;
-    // -I: a module of the folder that is open must not take the place of one of ours.
+    // -I: a module in the workspace folder must not shadow one of ours.
     return { program: interpreter(environment), args: ["-I", "-m", "agent_ls", ...SERVE] };
+  }
+
+  /** The server that the user installed, if they want it: asked once, before the bundled one is set up. */
+  private usersOwn(bundle: Bundle): Promise<string | undefined> {
+    this.choosing ??= this.chooseOwn(bundle).finally(() => { this.choosing = undefined; });
+    return this.choosing;
+  }
+
+  private async chooseOwn(bundle: Bundle): Promise<string | undefined> {
+    const remembered = this.extension.globalState.get<string>(OWN_SERVER);
+    if (remembered === "") return undefined;
+    const storage = join(this.extension.globalStorageUri.fsPath, "server");
+    if (remembered === undefined && (await installed(bundle, storage)) !== undefined) return undefined;
+    const found = await findInstalled();
+    if (found === undefined) return undefined;
+    if (!fits(found.version, bundle.stamp)) {
+      this.log.info(`${found.program} is version ${found.version}, which is another than that of the extension`);
+      return undefined;
+    }
+    if (remembered === found.program) return found.program;
+    const detail = `${found.program}, version ${found.version}. Otherwise the extension sets up a server of its own.`;
+    const answer = await vscode.window.showInformationMessage("Use the agent-ls that is installed on this machine?", { modal: true, detail }, USE, SET_UP);
+    if (answer === USE || answer === SET_UP) await this.extension.globalState.update(OWN_SERVER, answer === USE ? found.program : "");
+    return answer === USE ? found.program : undefined;
   }
 
   private async environment(bundle: Bundle): Promise<string | Problem> {
     const storage = join(this.extension.globalStorageUri.fsPath, "server");
     const environment = (await installed(bundle, storage)) ?? (await this.setUp(bundle, storage));
     if (typeof environment === "string") inBackground(this.log, clearAway(storage, bundle.stamp, Date.now()));
-    else inBackground(this.log, this.offer(environment));
-    return environment;
+    else this.log.error(environment.message);
+    return typeof environment === "string" ? environment : { kind: "set_up", ...environment };
   }
 
   private async setUp(bundle: Bundle, storage: string): Promise<string | Problem> {
@@ -73,26 +106,24 @@ export class ServerLocator {
     return vscode.window.withProgress(options, async (progress, token) => {
       const cancelled = new AbortController();
       token.onCancellationRequested(() => { cancelled.abort(); });
+      const say = (message: string) => {
+        progress.report({ message });
+        this.onProgress(`Setting up the server: ${message}`);
+      };
       return install(bundle, python, storage, {
         run,
-        say: (message) => { progress.report({ message }); },
+        say,
         onLine: (line) => { this.log.info(line); },
         signal: cancelled.signal,
       });
     });
   }
-
-  private async offer({ message, hint }: Problem): Promise<void> {
-    this.log.error(message);
-    const again = "Try Again", choose = "Choose Python…", show = "Show Log";
-    const answer = await vscode.window.showErrorMessage(hint === undefined ? message : `${message} ${hint}`, again, choose, show);
-    if (answer === show) this.log.show(true);
-    if (answer === choose) await vscode.commands.executeCommand("workbench.action.openSettings", "agentLs.python");
-    if (answer === again && "program" in (await this.find())) this.onReady();
-  }
 }
 
-/** Machine scope: a workspace cannot set it. An interpreter of the workspace runs only when the user names it there. */
+/**
+ * The program in the settings. They have machine scope, so a workspace cannot set it; an interpreter in the
+ * workspace runs only if the user configured it.
+ */
 function fromSettings(): Command | Problem | undefined {
   const value = chosen("command");
   const words = Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];

@@ -1,9 +1,9 @@
-// Programs of this machine: where they are, and what one says when it is run.
+// Finds and runs programs of this machine.
 import { spawn } from "node:child_process";
 import { constants, accessSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** Its path when it is a file that may be run. */
+/** The path if it is an executable file. */
 export function executable(path: string): string | undefined {
   try {
     accessSync(path, constants.X_OK);
@@ -13,7 +13,10 @@ export function executable(path: string): string | undefined {
   }
 }
 
-/** Looked up by us: systems that also look in the working folder would run what a repository put there. */
+/**
+ * Finds a program on PATH. Own lookup, because systems that also search the working folder would run a
+ * repository's program.
+ */
 export function onPath(name: string, path = process.env["PATH"] ?? ""): string | undefined {
   const suffixes = process.platform === "win32" && !name.endsWith(".exe") ? [".exe"] : [""];
   for (const folder of path.split(delimiter).filter(isAbsolute)) {
@@ -26,18 +29,18 @@ export function onPath(name: string, path = process.env["PATH"] ?? ""): string |
 }
 
 export interface Outcome {
-  /** null: it did not run, or was ended by a signal. */
+  /** null: it did not start, or a signal ended it. */
   readonly code: number | null;
   readonly output: string;
 }
 
 export interface RunOptions {
   readonly signal?: AbortSignal;
-  /** Whole lines of both streams, as they come. */
+  /** Called with each line of both streams. */
   readonly onLine?: (line: string) => void;
 }
 
-/** Settles when the program has ended; never rejects. */
+/** Runs a program. Resolves when it has ended; never rejects. */
 export function run(program: string, args: readonly string[], { signal, onLine }: RunOptions = {}): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { env: cleanEnvironment(process.env), stdio: ["ignore", "pipe", "pipe"], ...(signal && { signal }) });
@@ -55,7 +58,7 @@ export function run(program: string, args: readonly string[], { signal, onLine }
   });
 }
 
-/** Settings that would send what we install elsewhere are left out; those of the package index stay. */
+/** Removed variables: they would redirect the installation. Variables for the package index are kept. */
 const MISLEADING = ["PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "PIP_DRY_RUN", "VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
 
 export function cleanEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

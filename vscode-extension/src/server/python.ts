@@ -1,4 +1,4 @@
-// Finds a Python that the server can run on.
+// Finds a Python interpreter for the server.
 import { isAbsolute } from "node:path";
 import type { Problem } from "../protocol";
 import { executable, onPath, run } from "./programs";
@@ -12,7 +12,7 @@ export interface Python {
   readonly version: string;
 }
 
-/** `wanted`: the setting agentLs.python, "" to look on PATH. */
+/** `wanted` is the setting agentLs.python; "" searches PATH. */
 export async function findPython(wanted: string): Promise<Python | Problem> {
   const names = wanted === "" ? NAMES : [wanted];
   const places = new Set(names.map((name) => (isAbsolute(name) ? executable(name) : onPath(name))));

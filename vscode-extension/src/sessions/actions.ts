@@ -1,15 +1,15 @@
-// What is done to a session from its view: open, fork, rename, export, close, delete.
+// Actions of the sessions view: open, fork, rename, export, close, delete.
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { type SessionInfo, problemOf } from "../protocol";
 import { ownerWords } from "../owners";
 import { Library } from "./library";
-import { fileName, titleOf } from "./rows";
+import { type ExportFormat, fileName, titleOf } from "./rows";
 import { type SessionNode, SessionsTree } from "./tree";
 
-type Format = "markdown" | "jsonl";
-
-const FORMATS: readonly (vscode.QuickPickItem & { format: Format })[] = [
+const FORMATS: readonly (vscode.QuickPickItem & { format: ExportFormat; redact?: true })[] = [
+  { label: "Web page, redacted", description: "one file to share, without keys, mail addresses and home folders", format: "html", redact: true },
+  { label: "Web page", description: "one file, with diffs and costs", format: "html" },
   { label: "Markdown", description: "to read or to share", format: "markdown" },
   { label: "JSON lines", description: "every event, for programs", format: "jsonl" },
 ];
@@ -38,7 +38,7 @@ export class SessionsFace implements vscode.Disposable {
       takeOver: on((info) => this.takeOver(info)),
       renameSession: on((info) => this.rename(info)),
       exportSession: on((info) => this.export(info)),
-      endSession: on((info) => this.close(info)),
+      closeSession: on((info) => this.close(info)),
       deleteSession: on((info) => this.remove(info)),
       moreSessions: (node) => this.tree.more(node).catch(tell),
       refreshSessions: () => { this.tree.refresh(); },
@@ -49,7 +49,7 @@ export class SessionsFace implements vscode.Disposable {
     this.tree.dispose();
   }
 
-  /** The session of a line of the view, else the one that the chat shows. */
+  /** Runs an action for the session of a tree line, else for the current one. */
   private async on(argument: unknown, act: (info: SessionInfo) => Promise<void>): Promise<void> {
     const { session } = this.ctx.sessions.snapshot;
     const shown = session.id === undefined ? undefined : ({ title: "", ...session } as SessionInfo);
@@ -66,12 +66,12 @@ export class SessionsFace implements vscode.Disposable {
   }
 
   private async open(id: string): Promise<void> {
-    // The chat also says why it cannot be opened.
+    // The chat also shows why opening failed.
     await this.ctx.sessions.open(id);
     await this.showChat();
   }
 
-  /** The session of another process becomes this window's; from one that does not answer only if the user says so. */
+  /** Takes a session over for this window. Asks the user before a forced take-over, if the owner does not answer. */
   private async takeOver(info: SessionInfo): Promise<void> {
     try {
       await this.library.takeOver(info.id, false);
@@ -104,10 +104,11 @@ export class SessionsFace implements vscode.Disposable {
     const name = fileName(info, chosen.format);
     const target = await vscode.window.showSaveDialog({ title: "Export this session", ...(folder && { defaultUri: vscode.Uri.joinPath(folder, name) }) });
     if (!target) return;
-    const text = await this.library.text(info.id, chosen.format);
+    const text = await this.library.text(info.id, chosen.format, chosen.redact);
     await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
     const show = "Show";
-    if ((await vscode.window.showInformationMessage(`Exported to ${vscode.workspace.asRelativePath(target)}.`, show)) === show) await vscode.window.showTextDocument(target);
+    if ((await vscode.window.showInformationMessage(`Exported to ${vscode.workspace.asRelativePath(target)}.`, show)) !== show) return;
+    await (chosen.format === "html" ? vscode.env.openExternal(target) : vscode.window.showTextDocument(target));
   }
 
   private async close(info: SessionInfo): Promise<void> {

@@ -1,6 +1,7 @@
-// The sessions that the server keeps: pages of them, and what is done to one from outside. It knows no editor.
+// Stored sessions of the server: lists them by page, and changes single ones. Does not depend on the editor.
 import type { SessionInfo } from "../protocol";
 import type { Connection } from "../seams";
+import type { ExportFormat } from "./rows";
 
 export interface Page {
   readonly sessions: readonly SessionInfo[];
@@ -9,21 +10,21 @@ export interface Page {
 
 const PAGE = 30;
 
-/** Every method rejects with what problemOf reads. */
+/** All methods reject with an error for problemOf. */
 export class Library {
   constructor(
     private readonly connection: Connection,
     private readonly newKey: () => string,
   ) {}
 
-  /** Newest first; `cursor` of the page before. Without a folder: of all folders. */
+  /** Newest first; `cursor` is from the previous page. Without a folder: of all folders. */
   async page(folder: string | undefined, cursor?: string): Promise<Page> {
     const params = { limit: PAGE, ...(folder !== undefined && { workspaceFolder: folder }), ...(cursor !== undefined && { cursor }) };
     const { sessions, nextCursor } = await this.connection.request("agent/sessions", params);
     return { sessions, ...(typeof nextCursor === "string" && { nextCursor }) };
   }
 
-  /** A new session with the same past; `atTurnId`: up to that turn. */
+  /** Creates a session with the same history; `atTurnId`: up to that turn. */
   async fork(sessionId: string, atTurnId?: string): Promise<SessionInfo> {
     const params = { ...this.change(sessionId), ...(atTurnId !== undefined && { atTurnId }) };
     return (await this.connection.request("agent/fork", params)).session;
@@ -33,7 +34,7 @@ export class Library {
     return (await this.connection.request("agent/rename", { ...this.change(sessionId), title })).session;
   }
 
-  /** `force`: also from a process that lives and does not answer; ask the user before. */
+  /** `force`: also from a running process that does not answer; ask the user first. */
   async takeOver(sessionId: string, force: boolean): Promise<SessionInfo> {
     return (await this.connection.request("agent/takeOver", { ...this.change(sessionId), ...(force && { force }) })).session;
   }
@@ -42,13 +43,14 @@ export class Library {
     await this.connection.request("agent/closeSession", this.change(sessionId));
   }
 
-  /** `force`: also when changes of it wait for a verdict, which then stay in the files as they are. */
+  /** `force`: also with pending changes, which then stay in the files. */
   async remove(sessionId: string, force: boolean): Promise<void> {
     await this.connection.request("agent/deleteSession", { ...this.change(sessionId), ...(force && { force }) });
   }
 
-  async text(sessionId: string, format: "markdown" | "jsonl"): Promise<string> {
-    return (await this.connection.request("agent/export", { sessionId, format })).text;
+  /** Returns the transcript. `redact`: without keys, mail addresses and names of this machine; not for jsonl. */
+  async text(sessionId: string, format: ExportFormat, redact?: true): Promise<string> {
+    return (await this.connection.request("agent/export", { sessionId, format, ...(redact && { redact }) })).text;
   }
 
   private change(sessionId: string) {

@@ -1,12 +1,12 @@
-// Back to before something that was said, after a look at what that does; room in the window; rules taken back.
+// Rolls back to before a message, after a preview; also lists and deletes rules.
 import * as vscode from "vscode";
-import type { RevertFile, RevertResult, RuleInfo } from "../protocol_chat";
+import type { RevertFile, RevertResult, RuleInfo } from "../protocol";
 import { count } from "../review/words";
 import type { Sessions } from "../session";
 
 const ACTIONS = { create: "written again", modify: "changed back", delete: "removed" } as const;
 
-function told({ path, action, state, reason }: RevertFile): string {
+function describeFile({ path, action, state, reason }: RevertFile): string {
   const name = vscode.workspace.asRelativePath(path);
   return state === "planned" ? `• ${name}: ${ACTIONS[action]}` : `• ${name} stays as it is: ${reason}`;
 }
@@ -15,11 +15,14 @@ function detail({ turns, restoredTurns, files }: RevertResult): string {
   const conversation = turns.length > 0
     ? `The conversation loses ${count(turns.length, "message")}, with what came of them.`
     : restoredTurns.length > 0 ? `The conversation has ${count(restoredTurns.length, "message")} again.` : "The conversation stays as it is.";
-  const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map(told).join("\n")}\n\nWhat you typed in them since stays.`;
+  const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map(describeFile).join("\n")}\n\nWhat you typed in them since stays.`;
   return `${conversation}\n\n${changed}`;
 }
 
-/** Asks after a preview how far to go. The text that was said there, when it is out of the conversation. */
+/**
+ * Shows a preview and asks what to roll back. Returns the text of the message if it is removed from the
+ * conversation.
+ */
 export async function rollBack(sessions: Sessions, atTurnId: string): Promise<string | undefined> {
   const plan = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
   if (!plan) return undefined;
@@ -37,7 +40,7 @@ export async function rollBack(sessions: Sessions, atTurnId: string): Promise<st
   return answer === files ? undefined : done?.inputText;
 }
 
-/** Lets the user choose where to go back to. */
+/** Lets the user choose the message to roll back to. */
 export async function chooseRollBack(sessions: Sessions): Promise<string | undefined> {
   const said = sessions.snapshot.items.flatMap((item) => (item.kind === "user" && item.turnId !== undefined && item.isOut !== true ? [{ label: item.text.split("\n")[0] ?? "", turnId: item.turnId }] : []));
   const chosen = await vscode.window.showQuickPick(said.reverse(), { placeHolder: said.length > 0 ? "Go back to before…" : "There is nothing to roll back yet" });
@@ -52,7 +55,7 @@ function uses({ scope, hits }: RuleInfo): string {
   return `this ${scope} · ${hits === 1 ? "used once" : `used ${hits} times`}`;
 }
 
-/** What is allowed without asking, by rules that the user gave; each can be taken back. */
+/** Lists the user's rules, which allow calls without asking; each can be deleted. */
 export async function showRules(sessions: Sessions): Promise<void> {
   const answer = await sessions.ofCurrent("agent/rules", ({ sessionId }) => ({ sessionId }));
   if (!answer) return;

@@ -1,4 +1,4 @@
-// How a session is named wherever sessions are listed. Pure; the time is given.
+// Labels of sessions in lists. Pure; the current time is a parameter.
 import type { SessionInfo } from "../protocol";
 
 const MINUTE_MS = 60_000;
@@ -10,13 +10,13 @@ export interface Row {
   readonly description: string;
   /** A codicon. */
   readonly icon: string;
-  /** What its menus depend on. */
+  /** The context value on which its menus depend. */
   readonly context: string;
-  /** For those who hear it. */
+  /** Label for screen readers. */
   readonly spoken: string;
 }
 
-/** How long ago, in the words that people use for it. */
+/** Formats how long ago a time is. */
 export function ago(thenMs: number, nowMs: number): string {
   const past = nowMs - thenMs;
   if (Number.isNaN(past)) return "";
@@ -33,7 +33,7 @@ export function titleOf(info: Pick<SessionInfo, "title">): string {
   return line === "" ? "(no title)" : line;
 }
 
-/** What it does, in a word; "" when it only lies there. */
+/** The session's activity in a word; "" if it is only stored. */
 function doing(info: SessionInfo): string {
   if (info.access === "readOnly") return "in another window";
   if (!info.live || info.state === "CLOSED") return "";
@@ -57,8 +57,12 @@ export function rowOf(info: SessionInfo, currentId: string | undefined, nowMs: n
   return { label, description: words.join(" · "), icon: icon(info, isCurrent), context, spoken: [label, ...words].join(", ") };
 }
 
+export type ExportFormat = "markdown" | "html" | "jsonl";
+
+const ENDINGS: Readonly<Record<ExportFormat, string>> = { markdown: "md", html: "html", jsonl: "jsonl" };
+
 /** A name for an exported file. */
-export function fileName(info: Pick<SessionInfo, "title" | "id">, format: "markdown" | "jsonl"): string {
+export function fileName(info: Pick<SessionInfo, "title" | "id">, format: ExportFormat): string {
   const words = info.title.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 50).replace(/-+$/, "");
-  return `${words || info.id}.${format === "markdown" ? "md" : "jsonl"}`;
+  return `${words || info.id}.${ENDINGS[format]}`;
 }

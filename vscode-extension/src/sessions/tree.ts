@@ -1,4 +1,4 @@
-// The view of sessions: those of each folder, newest first, a page at a time. It is read when it is looked at.
+// The tree view of sessions: by folder, newest first, one page at a time. Loaded when visible.
 import * as vscode from "vscode";
 import { type SessionInfo, problemOf } from "../protocol";
 import { type Change, isDelta } from "../seams";
@@ -61,7 +61,7 @@ export class SessionsTree implements vscode.TreeDataProvider<Node>, vscode.Dispo
     ];
   }
 
-  /** Reads anew what is shown. */
+  /** Reloads the displayed sessions. */
   refresh(): void {
     this.isOutdated = false;
     this.read.clear();
@@ -144,7 +144,7 @@ export class SessionsTree implements vscode.TreeDataProvider<Node>, vscode.Dispo
     if (!tells) return;
     this.isOutdated = true;
     clearTimeout(this.timer);
-    // What nobody looks at is read when somebody does.
+    // A hidden view is loaded when it becomes visible.
     this.timer = setTimeout(() => { if (this.view.visible) this.refresh(); }, SETTLE_MS);
   }
 }

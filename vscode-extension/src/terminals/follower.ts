@@ -1,28 +1,29 @@
-// Follows the output of one command from its first character to its end, whoever has it. Pure: it is told when to look.
+// Follows the output of one command from its first character to its end, from the transcript or from the server. Pure:
+// callers report changes.
 
 export interface Read {
   readonly text: string;
-  /** Of the next read; code points from the beginning. */
+  /** Offset of the next read, in code points from the beginning. */
   readonly nextOffset: number;
   readonly running: boolean;
   readonly exitCode?: number | null;
 }
 
-/** The output as the transcript has it: long output without its middle. `end`: once it has ended, how. */
-export interface Told {
+/** The output in the transcript: without the middle if it is long. `end` describes how it ended. */
+export interface TranscriptOutput {
   readonly text: string;
   readonly end?: string;
 }
 
 export interface Source {
-  /** All output from an offset; undefined when the server keeps none of it, or is too old to give it. */
+  /** The output from an offset; undefined if the server does not keep it, or is too old. */
   read(offset: number): Promise<Read | undefined>;
-  told(): Told | undefined;
+  transcript(): TranscriptOutput | undefined;
 }
 
 export interface Sink {
   write(text: string): void;
-  /** Called once. `how`: a few words. */
+  /** Called once with a short description of the end. */
   end(how: string): void;
 }
 
@@ -32,7 +33,7 @@ export function endWords(exitCode: number | null | undefined): string {
 
 export class Follower {
   private offset = 0;
-  private toldChars = 0;
+  private writtenChars = 0;
   private isLooking = false;
   private mustLookAgain = false;
   private hasEnded = false;
@@ -46,7 +47,7 @@ export class Follower {
     return !this.hasEnded;
   }
 
-  /** Writes what is new. While it does, further calls only make it look once more. */
+  /** Writes new output. Calls during that time cause one more pass. */
   async look(): Promise<void> {
     if (this.isLooking) {
       this.mustLookAgain = true;
@@ -72,26 +73,27 @@ export class Follower {
     while (!this.hasEnded) {
       const read = await this.source.read(this.offset);
       if (!read) {
-        this.lookAtTold();
+        this.writeTranscript();
         return;
       }
       if (read.text !== "") this.sink.write(read.text);
       const isAll = read.nextOffset <= this.offset || read.text === "";
       this.offset = Math.max(this.offset, read.nextOffset);
-      // Output and end may come in one answer, but more output never comes after the end.
-      if (!read.running && isAll) this.finish(this.source.told()?.end ?? endWords(read.exitCode));
+      // An answer may have both output and end; after the end there is no more output.
+      if (!read.running && isAll) this.finish(this.source.transcript()?.end ?? endWords(read.exitCode));
       if (isAll) return;
     }
   }
 
-  private lookAtTold(): void {
-    const told = this.source.told();
-    if (!told) return;
-    // What was read from the server is not repeated. Nor is what streamed, by an end that is shorter: it lacks the middle.
-    const isRepeated = this.offset > 0 || (told.end !== undefined && told.text.length < this.toldChars);
-    if (!isRepeated) this.sink.write(told.text.slice(this.toldChars));
-    this.toldChars = Math.max(this.toldChars, told.text.length);
-    if (told.end !== undefined) this.finish(told.end);
+  private writeTranscript(): void {
+    const transcript = this.source.transcript();
+    if (!transcript) return;
+    // Output read from the server is not repeated. Neither is streamed output by a shorter end, which lacks the
+    // middle.
+    const isRepeated = this.offset > 0 || (transcript.end !== undefined && transcript.text.length < this.writtenChars);
+    if (!isRepeated) this.sink.write(transcript.text.slice(this.writtenChars));
+    this.writtenChars = Math.max(this.writtenChars, transcript.text.length);
+    if (transcript.end !== undefined) this.finish(transcript.end);
   }
 
   private finish(how: string): void {

@@ -1,27 +1,27 @@
-// Terminals of this window in which the server runs its commands: opened when it asks, shown when the user does.
+// Terminals of this window in which the server runs its commands: opened at its request, shown when the user asks.
 import * as vscode from "vscode";
-import type { ClientRequests, TerminalOpening } from "../protocol_asked";
+import type { ClientRequests } from "../protocol";
 
-/** What a program needs to start at all. The rest of this window's environment, keys included, is not its business. */
+/** Environment variables that a program needs to start. The others, which may include API keys, are not passed on. */
 const KEPT = ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
 
 export class HostTerminals implements vscode.Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly calls = new Map<string, string>();
-  /** The command of that call runs in a terminal of this window from now on. */
+  /** Called when the command of a call starts in a terminal of this window. */
   onRuns: (callId: string) => void = () => undefined;
   private readonly subscription = vscode.window.onDidCloseTerminal((closed) => {
     for (const [id, terminal] of this.terminals) if (terminal === closed) this.terminals.delete(id);
   });
 
-  /** The focus, and what is in front, stay as they are. */
-  open({ terminalId, argv, cwd, title }: TerminalOpening): Record<string, never> {
+  /** Opens a terminal without changing the focus or the visible panel. */
+  open({ terminalId, argv, cwd, title }: ClientRequests["terminalOpen"]["params"]): Record<string, never> {
     const [shellPath = "", ...shellArgs] = argv;
     const env = Object.fromEntries(KEPT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
     const terminal = vscode.window.createTerminal({
       name: title, shellPath, shellArgs, cwd, env, strictEnv: true,
       iconPath: new vscode.ThemeIcon("comment-discussion"),
-      isTransient: true, // a reload ends the server, and with it what runs
+      isTransient: true, // a reload ends the server and its commands
     });
     this.terminals.set(terminalId, terminal);
     return {};
@@ -33,7 +33,7 @@ export class HostTerminals implements vscode.Disposable {
     return {};
   }
 
-  /** False when the call's command ran in no terminal of this window, or that is closed. */
+  /** Shows the terminal of a call. False if it ran in no terminal of this window, or the terminal is closed. */
   show(callId: string): boolean {
     const terminal = this.terminals.get(this.calls.get(callId) ?? "");
     terminal?.show(true);

@@ -1,16 +1,16 @@
-// Shows what a command prints: the terminal that it runs in, else one that is made when first looked at, and again
-// after a reload, and shows what the server says.
+// Shows the output of commands: their own terminal, else one that is created on first use, and again after a reload,
+// with the output from the server.
 import * as vscode from "vscode";
 import type { ToolItem } from "../items";
 import type { TerminalInfo } from "../protocol";
 import type { Change } from "../seams";
 import type { Sessions } from "../session";
 import type { HostTerminals } from "./host";
-import type { Read, Source, Told } from "./follower";
+import type { Read, Source, TranscriptOutput } from "./follower";
 import { OutputView } from "./view";
 
 const KEY = "agentLs.terminals";
-const NAME_CHARS = 24; // with how it ended behind it, it is still read in the list of terminals
+const NAME_CHARS = 24; // short enough for the terminal list, with the exit status added
 
 interface Shown {
   readonly view: OutputView;
@@ -18,14 +18,14 @@ interface Shown {
   readonly sessionId: string;
 }
 
-/** What the window showed when it was closed. */
+/** The terminals that the window displayed when it was closed. */
 type Memory = readonly { readonly sessionId: string; readonly callId: string }[];
 
-/** The commands of the server, as a view of one needs them. */
+/** Requests about the server's commands. */
 export interface CommandWire {
-  /** Its output; undefined when the server gives none. */
+  /** Its output; undefined if the server does not provide it. */
   read(sessionId: string, terminalId: string, offset: number): Promise<Read | undefined>;
-  /** False when it takes no input: it runs without a terminal, or has ended. */
+  /** Sends input. False if it takes none: it has no terminal, or has ended. */
   type(sessionId: string, terminalId: string, data: string): Promise<boolean>;
   resize(sessionId: string, terminalId: string, columns: number, rows: number): void;
 }
@@ -36,7 +36,7 @@ function ending({ result }: ToolItem): string | undefined {
   return `${how}, ${(result.durationMs / 1000).toFixed(1)} s`;
 }
 
-/** Its icon says that it is the agent's. */
+/** The terminal's name; its icon marks it as the agent's. */
 function nameOf(command: string): string {
   const line = command.split("\n")[0] ?? "";
   return line.length > NAME_CHARS ? `${line.slice(0, NAME_CHARS - 1)}…` : line;
@@ -59,7 +59,7 @@ export class Terminals implements vscode.Disposable {
     hosts.onRuns = (callId) => { this.moved(callId); };
   }
 
-  /** Shows the output of a call, beside whatever has the focus. */
+  /** Shows the output of a call without moving the focus. */
   show(callId: string): void {
     if (this.hosts.show(callId)) return;
     const item = this.sessions.snapshot.calls.get(callId);
@@ -68,7 +68,7 @@ export class Terminals implements vscode.Disposable {
     known.terminal.show(true);
   }
 
-  /** Lets the user choose a command of this session, to look at or to end. */
+  /** Lets the user choose a command of this session, to view or to end it. */
   async choose(): Promise<void> {
     const running = new Set((await this.listed()).filter((info) => typeof info.exitCode !== "number").map((info) => info.terminalId));
     const all = [...this.sessions.snapshot.terminals.values()].reverse();
@@ -142,11 +142,11 @@ export class Terminals implements vscode.Disposable {
         const id = find()?.terminalId;
         return id === undefined ? undefined : this.wire.read(sessionId, id, offset);
       },
-      told: (): Told | undefined => {
+      transcript: (): TranscriptOutput | undefined => {
         const item = find();
         if (!item) return undefined;
         const terminal = this.terminalOf(item);
-        // The call of a background command ends when it has begun.
+        // The call of a background command ends when the command has started.
         const isOver = item.background === true ? terminal?.running === false : item.result !== undefined;
         const end = item.background === true ? `exit ${terminal?.exitCode ?? "unknown"}` : ending(item);
         return { text: item.part.text, ...(isOver && end !== undefined && { end }) };
@@ -161,13 +161,13 @@ export class Terminals implements vscode.Disposable {
   private closed(terminal: vscode.Terminal): void {
     const [callId, shown] = [...this.shown].find(([, each]) => each.terminal === terminal) ?? [];
     if (callId === undefined || !shown) return;
-    // Closed by the user is as good as stopped; closed with the window it goes on.
+    // If the user closes the terminal, stop the command; if the window closes it, the command continues.
     if (terminal.exitStatus?.reason === vscode.TerminalExitReason.User) shown.view.kill();
     this.shown.delete(callId);
     if (terminal.exitStatus?.reason !== vscode.TerminalExitReason.Shutdown) this.remember();
   }
 
-  /** A view that was asked for before the command had its terminal gives way to that. */
+  /** Replaces a view that was opened before the command had its terminal. */
   private moved(callId: string): void {
     const shown = this.shown.get(callId);
     if (!shown) return;
@@ -180,7 +180,7 @@ export class Terminals implements vscode.Disposable {
     void this.memory.update(KEY, now);
   }
 
-  /** Those that were looked at before the window was reloaded, and run. The panel stays as it is. */
+  /** Reopens the views of running commands after a reload. Does not show the panel. */
   private reattach(): void {
     const { currentId, snapshot } = this.sessions;
     for (const { sessionId, callId } of this.memory.get<Memory>(KEY, [])) {

@@ -1,19 +1,19 @@
-// One command's output in a terminal of the editor that the command does not run in. What is typed goes to the server,
-// where the command runs in a terminal of the server's; else nowhere, but for Ctrl+C.
+// Shows the output of a command that runs elsewhere in a pseudoterminal. Typed text is sent to the server if the
+// command runs in a terminal there; otherwise only Ctrl+C has an effect.
 import * as vscode from "vscode";
 import { Follower, type Source } from "./follower";
 
 const CTRL_C = "\x03";
-const POLL_MS = 1_000; // the output of background commands may come without being told of
-const SOON_MS = 40; // many pieces within a moment are read at once
+const POLL_MS = 1_000; // background commands may produce output without an event
+const SOON_MS = 40; // joins reads of frequent output
 
 const dim = (text: string) => `\r\n\x1b[2m${text}\x1b[0m\r\n`;
 const lines = (text: string) => text.replace(/\r?\n/g, "\r\n");
 
 export interface CommandControl {
-  /** Ends it. */
+  /** Ends the command. */
   stop(): void;
-  /** False when it takes no input. */
+  /** Sends input. False if it takes none. */
   type(data: string): Promise<boolean>;
   resize(columns: number, rows: number): void;
 }
@@ -25,7 +25,7 @@ export class OutputView implements vscode.Pseudoterminal {
   private poll: NodeJS.Timeout | undefined;
   private soon: NodeJS.Timeout | undefined;
   private isOpen = false;
-  private wasTold = false;
+  private wasReported = false;
   private wasStopped = false;
   readonly onDidWrite = this.written.event;
   readonly onDidChangeName = this.named.event;
@@ -71,13 +71,13 @@ export class OutputView implements vscode.Pseudoterminal {
 
   private notTaken(data: string): void {
     if (data === CTRL_C) this.kill();
-    else if (!this.wasTold) {
-      this.wasTold = true;
+    else if (!this.wasReported) {
+      this.wasReported = true;
       this.written.fire(dim("[this terminal only shows output; Ctrl+C stops the command]"));
     }
   }
 
-  /** Ends the command: it alone, not the turn. Once is enough. */
+  /** Ends the command, not the turn. Does so once. */
   kill(): void {
     if (!this.isRunning || this.wasStopped) return;
     this.wasStopped = true;
@@ -85,7 +85,7 @@ export class OutputView implements vscode.Pseudoterminal {
     this.control.stop();
   }
 
-  /** There may be more. */
+  /** Reads again, because there may be more output. */
   changed(): void {
     this.soon ??= setTimeout(() => {
       this.soon = undefined;

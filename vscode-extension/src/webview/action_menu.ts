@@ -1,11 +1,11 @@
-// A button with a menu of actions below it, by the keys that menus have: what a card offers besides its buttons.
+// A button with a menu of further actions of a card, with the usual keys of menus.
 import { h, icon } from "./dom";
 
 export interface Action {
   readonly label: string;
-  /** What it means, for those who read on; "" when the label says it. */
+  /** Explanation; "" if the label suffices. */
   readonly detail: string;
-  /** It gives the focus to something of its own. */
+  /** The action moves the focus itself. */
   readonly keepsFocus?: boolean;
   readonly choose: () => void;
 }
@@ -14,7 +14,7 @@ let menus = 0;
 
 export class ActionMenu {
   readonly button: HTMLButtonElement;
-  /** It opens in the flow of the page, where nothing cuts it off. */
+  /** Opens in the flow of the page, so that it is not clipped. */
   readonly element: HTMLElement;
   private readonly items: HTMLButtonElement[];
 
@@ -22,7 +22,7 @@ export class ActionMenu {
     const id = `actions-${++menus}`;
     this.items = actions.map((action) => this.item(action));
     this.element = h("div", { id, class: "answer-menu", role: "menu", "aria-label": label, hidden: true }, ...this.items);
-    this.button = h("button", { type: "button", class: "secondary more", "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": id, "aria-label": label, title: label }, icon("ellipsis"));
+    this.button = h("button", { type: "button", class: "more", "aria-haspopup": "menu", "aria-expanded": "false", "aria-controls": id, "aria-label": label, title: label }, icon("chevron-down"));
     this.button.addEventListener("click", () => { if (this.isOpen) this.hide(); else this.show(0); });
     this.button.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
@@ -43,7 +43,7 @@ export class ActionMenu {
   private show(at: number): void {
     this.element.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
-    this.items[at]?.focus();
+    this.items[at]?.focus({ preventScroll: true });
     this.element.scrollIntoView({ block: "nearest" });
   }
 
@@ -55,6 +55,8 @@ export class ActionMenu {
   private item({ label, detail, keepsFocus, choose }: Action): HTMLButtonElement {
     const words = detail === "" ? null : h("span", { class: "dim detail" }, detail);
     const item = h("button", { type: "button", role: "menuitem", tabindex: -1 }, h("span", { class: "label" }, label), words);
+    // One row is marked at a time. Ignore a row that moves under a resting pointer.
+    item.addEventListener("mousemove", ({ movementX, movementY }) => { if (movementX !== 0 || movementY !== 0) item.focus({ preventScroll: true }); });
     item.addEventListener("click", () => {
       if (keepsFocus !== true) this.button.focus();
       this.hide();

@@ -1,8 +1,8 @@
-// What a screen reader is told, politely: what the agent does, what it asks, and its answers when they are whole.
+// Announcements for screen readers (polite live region): activity, requests, and complete answers.
 import { h } from "./dom";
 import type { Append, ItemView, SessionView } from "./messages";
 
-const MAX_CHARS = 4_000; // of an answer; the transcript has all of it
+const MAX_CHARS = 4_000; // per answer; the transcript has all of it
 const KEPT = 3; // answers that stay in the live region
 
 const WORDS: Record<SessionView["activity"], string> = {
@@ -13,7 +13,7 @@ export class Announcer {
   private readonly state = h("div", { role: "status", "aria-live": "polite" });
   private readonly answers = h("div", { role: "log", "aria-live": "polite", "aria-label": "Answers of the agent" });
   readonly element = h("div", { class: "sr-only" }, this.state, this.answers);
-  /** Answers that still grow. */
+  /** Answers that are still streaming. */
   private readonly open = new Map<string, string>();
 
   say(text: string): void {
@@ -24,7 +24,7 @@ export class Announcer {
     this.say(WORDS[activity]);
   }
 
-  /** After a reset: what is there already is not news. */
+  /** After a reset: existing items are not announced. */
   forget(): void {
     this.open.clear();
     this.answers.replaceChildren();

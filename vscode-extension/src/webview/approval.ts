@@ -1,8 +1,9 @@
-// What the agent asks leave for, word for word, and the answers.
+// The card of an approval: the exact effect, and the answers.
 import { examples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { diffElement } from "./diff";
 import { exact, h, icon, textButton } from "./dom";
+import { highlightLater } from "./highlight";
 import type { ApprovalView, FromView } from "./messages";
 
 type Send = (message: FromView) => void;
@@ -18,11 +19,8 @@ function question(item: ApprovalView): string {
 
 function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.trust !== "") return [h("p", {}, h("code", {}, exact(item.trust)))];
-  if (item.command !== "") return [item.where === "" ? null : h("p", { class: "dim" }, exact(item.where))];
-  if (item.text !== "") {
-    const text = h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, exact(item.text));
-    return [text, item.where === "" ? null : h("p", { class: "dim" }, exact(item.where))];
-  }
+  if (item.command !== "") return [];
+  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "What it is called with" }, exact(item.text))];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, exact(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
     h("div", {}, h("p", {}, `${action} `, h("code", {}, exact(path))), diff === "" ? null : diffElement(diff, `Change of ${path}`)));
@@ -31,22 +29,17 @@ function effect(item: ApprovalView): (HTMLElement | null)[] {
 
 function ruleLabel({ label, scope }: Rule): string {
   const words = SCOPES[scope] ?? scope;
-  const told = /^allow\b/i.test(label) ? label : `Allow ${label}`;
-  return told.includes(`this ${scope}`) || told.includes("from now on") ? told : `${told} (${words})`;
+  const title = /^allow\b/i.test(label) ? label : `Allow ${label}`;
+  return title.includes(`this ${scope}`) || title.includes("from now on") ? title : `${title} (${words})`;
 }
 
-/** The first that holds for the session: it has a button of its own. All others are behind the menu. */
-function sessionRule(item: ApprovalView): Rule | undefined {
-  return item.rules.find(({ scope }) => scope === "session");
+/** Working folder and reason of the request, on one line; null if there are none. */
+function reasons({ where, why }: ApprovalView): HTMLElement | null {
+  const words = [exact(where), why].filter((part) => part !== "").join(" · ");
+  return words === "" ? null : h("p", { class: "dim reasons" }, words);
 }
 
-/** What the button for the session allows, word for word, and by examples. */
-function ruleTold(id: string, rule: Rule): HTMLElement {
-  const told = [ruleLabel(rule), ...examples(rule)];
-  return h("div", { id, class: "dim examples" }, ...told.map((sentence) => h("p", {}, sentence)));
-}
-
-/** The command as it is asked about, or as the user writes it instead. */
+/** The requested command, or the user's edited version. */
 class Command {
   readonly element = h("div");
   private readonly field: HTMLTextAreaElement;
@@ -69,7 +62,7 @@ class Command {
     this.draw();
   }
 
-  /** What the user made of it; undefined: nothing. */
+  /** The edited command; undefined if unchanged. */
   get replacement(): string | undefined {
     return this.isEdited && this.field.value.trim() !== "" ? this.field.value : undefined;
   }
@@ -88,11 +81,13 @@ class Command {
   private draw(): void {
     this.field.value = this.command;
     this.field.rows = Math.min(12, this.command.split("\n").length + 1);
-    this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, exact(this.command)));
+    const code = h("code", { class: "hljs", "data-language": "bash" }, exact(this.command));
+    this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, code));
+    highlightLater(this.element);
   }
 }
 
-/** The second click of a double click is no answer: the question that it hits may be the next one. */
+/** Ignores the second click of a double click, which could hit the next request. */
 function once(answer: () => void): (event: Event) => void {
   return (event) => { if (!(event instanceof UIEvent) || event.detail < 2) answer(); };
 }
@@ -103,7 +98,7 @@ function trustAnswers({ id: requestId }: ApprovalView, send: Send): HTMLElement 
     textButton("Do Not Trust It", once(() => { send({ type: "deny", requestId, reason: "" }); }), { class: "secondary" }));
 }
 
-/** Why it is denied, for the model. Not there until it is asked for. */
+/** Input for the reason of a denial, for the model. Created when needed. */
 function reasonField(deny: (reason: string) => void): { readonly row: HTMLElement; readonly field: HTMLInputElement } {
   const field = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model", placeholder: "Reason, for the model" });
   const row = h("div", { class: "answers deny", hidden: true }, field);
@@ -113,7 +108,15 @@ function reasonField(deny: (reason: string) => void): { readonly row: HTMLElemen
   return { row, field };
 }
 
-/** The command, where it can be changed, and the answers: three buttons, and a menu with all others. */
+const REACH = ["turn", "session", "project", "user"];
+
+/** The rules by scope, those for the session first, because they are used most. */
+function inOrder(rules: readonly Rule[]): Rule[] {
+  const place = ({ scope }: Rule) => (scope === "session" ? -1 : REACH.indexOf(scope));
+  return [...rules].sort((a, b) => place(a) - place(b));
+}
+
+/** The editable command if there is one, and the answers: two buttons, and a menu with the others. */
 function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
   const requestId = item.id;
   if (item.trust !== "") return [null, trustAnswers(item, send)];
@@ -122,34 +125,33 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     const replacement = command?.replacement;
     send({ type: "allow", requestId, ruleId, ...(replacement !== undefined && { command: replacement }) });
   };
-  const rule = sessionRule(item);
-  const toldId = `rule-${item.id}`;
   const { row: reasonRow, field: reason } = reasonField(deny);
   const allowOnce = textButton("Allow Once", once(allow(null)), { class: "primary", "data-action": "once" });
-  const session = rule && textButton("Allow for Session", once(allow(rule.id)), { class: "secondary", "data-action": "session", "aria-describedby": toldId });
-  const told = rule && ruleTold(toldId, rule);
   const back = textButton("As It Was", () => { command?.edit(false); more.button.focus(); }, { class: "secondary", hidden: true });
   const command = item.command === "" ? null : new Command(item.command, () => {
     const isEditing = command?.isEditing === true;
     allowOnce.textContent = isEditing ? "Run This Instead" : "Allow Once";
     back.hidden = !isEditing;
-    // A rule was offered for the command that was asked about, not for another.
-    for (const part of [session, told, more.element]) if (part) part.hidden = isEditing;
+    // The rules are for the requested command, not for an edited one.
+    more.button.hidden = isEditing;
+    if (isEditing) more.element.hidden = true;
   }, allow(null));
   const more = new ActionMenu("More Answers", [
-    ...item.rules.filter((each) => each !== rule).map((each) => ({ label: ruleLabel(each), detail: examples(each).join(". "), choose: allow(each.id) })),
-    ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model is told", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
-    { label: "Deny with a Reason…", detail: "The model is told why", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
+    ...inOrder(item.rules).map((each) => ({ label: ruleLabel(each), detail: examples(each).join(". "), choose: allow(each.id) })),
+    ...(command ? [{ label: "Run Another Command Instead…", detail: "You change it; the model gets your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
+    { label: "Deny with a Reason…", detail: "The model gets your reason", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);
-  const buttons = h("div", { class: "answers" }, allowOnce, session, back, textButton("Deny", once(() => { deny(reason.value.trim()); }), { class: "secondary" }), more.button);
-  return [command, h("div", {}, buttons, more.element, reasonRow, told)];
+  const buttons = h("div", { class: "answers" }, h("span", { class: "split" }, allowOnce, more.button), back, textButton("Deny", once(() => { deny(reason.value.trim()); }), { class: "secondary", "data-action": "deny" }));
+  return [command, h("div", {}, buttons, more.element, reasonRow)];
 }
 
 export function approvalElement(item: ApprovalView, send: Send, isReadOnly: boolean): HTMLElement {
   const titleId = `asked-${item.id}`;
   if (item.status !== "pending") {
     const isAllowed = item.status === "allow";
+    if (item.isRedundant && item.instead === "") return h("article", { class: "approval done", hidden: true });
     if (item.trust !== "") return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, isAllowed ? "Trusted: " : "Not trusted: "), item.trust);
+    if (item.instead !== "") return h("article", { class: "approval done" }, icon("check"), h("span", { class: "dim" }, "Ran yours instead: "), item.instead);
     const words = isAllowed ? `Allowed ${SCOPES[item.scope] ?? item.scope}: ` : "Denied: ";
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);
@@ -160,9 +162,10 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     "section",
     { class: "approval pending", "aria-labelledby": titleId },
     h("h2", { id: titleId }, icon("question"), question(item)),
+    item.about === "" ? null : h("p", { class: "about" }, exact(item.about)),
     command?.element,
     ...effect(item),
-    item.why === "" ? null : h("p", { class: "dim" }, item.why),
+    reasons(item),
     row,
   );
 }

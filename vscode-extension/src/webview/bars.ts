@@ -1,5 +1,5 @@
-// The bars around the transcript: what the session is, what waits to be reviewed, the plan, and the first words.
-import { h, icon, plural, textButton } from "./dom";
+// The bars around the transcript: the session, pending changes, and the plan.
+import { h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, HostCommand, SessionView } from "./messages";
 import type { RenderContext } from "./render";
 
@@ -13,9 +13,9 @@ const DOING: Record<SessionView["activity"], string> = { working: "working", wai
 
 export function header(session: SessionView, toQuestion: () => void, send: Send): HTMLElement | null {
   if (session.id === "") return null;
-  const proposes = !session.readOnly && session.activity === "working" && session.hunks.proposed > 0;
-  const badges = [session.isWalkthrough ? "walkthrough" : "", proposes ? "" : DOING[session.activity]];
-  const asks = session.activity === "waiting" && textButton("asks you", toQuestion, { class: "badge", title: "Show the question" });
+  const proposes = session.activity === "waiting" && session.hunks.proposed > 0;
+  const badges = [session.isWalkthrough ? "walkthrough" : "", DOING[session.activity]];
+  const asks = session.activity === "waiting" && !proposes && textButton("asks you", toQuestion, { class: "badge", title: "Show the question" });
   const waits = proposes && textButton("asks you", command(send, "nextHunk"), { class: "badge", title: "Show the change that it proposes" });
   return h(
     "header",
@@ -29,23 +29,30 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
   );
 }
 
+/** A button for all changes. Its second word is hidden if there is no room. */
+function all(verb: string, act: () => void, action: string): HTMLElement {
+  return h("button", { type: "button", class: "link", "aria-label": `${verb} All`, title: `${verb} All`, "data-action": action, onClick: act }, verb, h("span", { class: "all" }, " All"));
+}
+
 export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | null {
   if (hunks.count === 0) return null;
+  const [keep, undo] = hunks.proposed === hunks.count ? ["Accept", "Reject"] : ["Keep", "Undo"];
   return h(
     "section",
     { id: "review", "aria-label": "Changes to review" },
-    icon("diff-multiple"),
+    iconButton("diff-multiple", "Review all changes in one view", command(send, "reviewAll"), { "data-action": "all" }),
     h("span", { class: "what" }, h("span", {}, plural(hunks.count, "change")), h("span", { class: "dim" }, ` in ${plural(hunks.files, "file")}`)),
-    textButton("Next", command(send, "nextHunk"), { class: "link", "data-action": "next" }),
-    textButton("Keep All", command(send, "keepAll"), { class: "link", "data-action": "keep" }),
-    textButton("Undo All", command(send, "undoAll"), { class: "link", "data-action": "undo" }),
+    iconButton("arrow-up", "Previous change", command(send, "previousHunk"), { "data-action": "previous" }),
+    iconButton("arrow-down", "Next change", command(send, "nextHunk"), { "data-action": "next" }),
+    all(keep, command(send, "keepAll"), "keep"),
+    all(undo, command(send, "undoAll"), "undo"),
   );
 }
 
 const STEP_ICONS = { pending: "circle-large-outline", active: "arrow-circle-right", done: "pass-filled" } as const;
 const STEP_WORDS = { pending: "to do", active: "now", done: "done" } as const;
 
-/** The plan while it is being followed; done and idle, it has had its time. */
+/** The plan; hidden once it is done and the agent is idle. */
 export function planBar({ plan, activity }: SessionView, { expanded }: RenderContext): HTMLElement | null {
   if (!plan || plan.items.length === 0) return null;
   const done = plan.items.filter(({ status }) => status === "done").length;
@@ -57,20 +64,4 @@ export function planBar({ plan, activity }: SessionView, { expanded }: RenderCon
   const element = h("details", { open: expanded.get("plan") ?? false }, summary, h("ol", {}, ...steps));
   element.addEventListener("toggle", () => expanded.set("plan", element.open));
   return h("section", { id: "plan", "aria-label": "Plan" }, element);
-}
-
-export function welcome(send: Send): HTMLElement {
-  return h(
-    "section",
-    { id: "welcome" },
-    h("h1", {}, "agent-ls"),
-    h("p", {}, "Say below what should change in this project. Edits land in your files and wait there for you to keep or undo them."),
-    h(
-      "ul",
-      {},
-      h("li", {}, textButton("Go on with a session…", command(send, "sessions"), { class: "link" })),
-      h("li", {}, textButton("Try the walkthrough", command(send, "demo"), { class: "link" }), " — no key needed"),
-    ),
-    h("p", { class: "dim" }, h("kbd", {}, "Enter"), " sends, and steers while it works · ", h("kbd", {}, "Shift+Enter"), " new line · ", h("kbd", {}, "Escape"), " stops · ", h("kbd", {}, "@"), " names files and more · ", h("kbd", {}, "/"), " commands"),
-  );
 }

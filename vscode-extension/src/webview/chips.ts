@@ -1,15 +1,15 @@
-// What is attached to the prompt: lines, files, problems and pictures, each removed with a click or a key.
+// Attachments of the prompt: lines, files, problems and images, each removable by click or key.
 import { h, icon, iconButton } from "./dom";
-import type { Attachment } from "./messages";
+import type { Along, Attachment, FromView } from "./messages";
 
 const ICONS: Readonly<Record<Attachment["part"]["type"], string>> = {
-  text: "note", file: "file", folder: "folder", selection: "selection", image: "file-media", diagnostics: "warning", command: "terminal",
+  text: "note", file: "file", folder: "folder", selection: "selection", image: "file-media", diagnostics: "warning", command: "terminal", resource: "database",
 };
 
 export const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const MAX_IMAGE_BYTES = 5_000_000; // what providers take
+const MAX_IMAGE_BYTES = 5_000_000; // limit of the providers
 
-/** Why a picture cannot be attached; undefined: it can. */
+/** Why an image cannot be attached; undefined if it can. */
 export function refusal({ name, type, size }: { readonly name: string; readonly type: string; readonly size: number }): string | undefined {
   if (!IMAGE_TYPES.includes(type)) return `${name} was not attached: only PNG, JPEG, GIF and WebP pictures can be.`;
   return size > MAX_IMAGE_BYTES ? `${name} was not attached: it has more than 5 MB.` : undefined;
@@ -18,7 +18,7 @@ export function refusal({ name, type, size }: { readonly name: string; readonly 
 export class Chips {
   readonly element = h("ul", { class: "chips", "aria-label": "Attached", hidden: true });
   private list: Attachment[] = [];
-  /** Counts changes, so that who tells others need not compare. */
+  /** Incremented with each change, so that callers need not compare. */
   revision = 0;
 
   constructor(private readonly changed: () => void) {}
@@ -58,7 +58,13 @@ export class Chips {
   }
 }
 
-/** The picture as the prompt sends it. Rejects when it cannot be read. */
+/** The automatic attachment: the active file, unless the user removes it. */
+export function alongElement({ label, isShared }: Along, send: (message: FromView) => void): HTMLElement {
+  const words = isShared ? `The agent knows that you are looking at ${label}. Click to leave it out.` : `The agent does not know that you are looking at ${label}. Click to include it.`;
+  return h("button", { type: "button", class: isShared ? "" : "off", title: words, "aria-label": words, "aria-pressed": String(isShared), onClick: () => { send({ type: "share", isShared: !isShared }); } }, icon(isShared ? "eye" : "eye-closed"), h("span", { class: "label" }, label));
+}
+
+/** Reads an image as an attachment. Rejects if it cannot be read. */
 export async function readImage(file: File): Promise<Attachment> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
@@ -70,7 +76,7 @@ export async function readImage(file: File): Promise<Attachment> {
   return { label: file.name === "" ? "picture" : file.name, part };
 }
 
-/** Files that were dragged here from the editor's explorer or tabs. */
+/** Files dropped from the explorer or from editor tabs. */
 export function droppedFiles(data: DataTransfer): Attachment[] {
   const list = data.getData("application/vnd.code.uri-list") || data.getData("text/uri-list");
   const uris = list.split(/\r?\n/).filter((line) => line.startsWith("file:///"));

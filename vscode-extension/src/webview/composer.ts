@@ -1,23 +1,25 @@
-// The prompt: text, attachments, and what sending means while the agent works.
-import { Chips, droppedFiles, readImage, refusal } from "./chips";
+// The prompt: text, attachments, and how to send while the agent works.
+import { Chips, IMAGE_TYPES, alongElement, droppedFiles, readImage, refusal } from "./chips";
 import { h, iconButton, textButton } from "./dom";
 import { Mentions } from "./mentions";
-import type { Attachment, DraftView, FromView, Offer, SessionView } from "./messages";
+import type { Along, Attachment, DraftView, FromView, Offer, SessionView } from "./messages";
 import { Toolbar } from "./toolbar";
 
 type How = Extract<FromView, { type: "submit" }>["how"];
 
 interface Host {
   readonly send: (message: FromView) => void;
-  /** The draft changed: keep it. */
+  /** Called when a message is sent. */
+  readonly sent: () => void;
+  /** Called when the draft has changed, to save it. */
   readonly keep: () => void;
-  /** For the screen reader, and below the prompt. */
+  /** Shows a text below the prompt and announces it. */
   readonly say: (text: string) => void;
 }
 
 const MAX_HEIGHT_PX = 240;
 const PLACEHOLDERS: Readonly<Record<SessionView["activity"], string>> = {
-  working: "Steer it while it works…", waiting: "It waits for your answer above…", idle: "What should change?", closed: "What should change?",
+  working: "Steer it while it works…", waiting: "Waiting for your answer above…", idle: "What should change?  @ attaches, / commands", closed: "What should change?  @ attaches, / commands",
 };
 
 export class Composer {
@@ -30,6 +32,8 @@ export class Composer {
   private readonly sendButton: HTMLButtonElement;
   private readonly stopButton: HTMLButtonElement;
   private readonly problem = h("p", { class: "problem", hidden: true });
+  private readonly pictures = h("input", { type: "file", accept: IMAGE_TYPES.join(), multiple: true, hidden: true, "aria-label": "Pictures" });
+  private readonly along = h("div", { class: "along", hidden: true });
   private isBusy = false;
   private measured = "";
 
@@ -50,8 +54,11 @@ export class Composer {
       textButton("Queue", () => { this.submit("queue"); }, { class: "link", title: "Tell it when it is done (Alt+Enter)" }),
       textButton("Stop and Send", () => { this.submit("stopFirst"); }, { class: "link", title: "Stop it, then tell it (Ctrl+Shift+Enter)" }),
     );
-    const bar = h("div", { class: "bar" }, this.toolbar.element, h("span", { class: "grow" }), this.stopButton, this.sendButton);
-    this.element = h("form", { id: "composer", "aria-label": "Prompt" }, this.mentions.menu.element, this.toolbar.popup, this.chips.element, this.input, this.problem, this.whileBusy, bar);
+    const add = iconButton("add", "Attach a file, lines, problems… (@)", () => { this.mention(); }, { class: "icon add" });
+    this.pictures.addEventListener("change", () => { this.takePictures(); });
+    const picture = iconButton("file-media", "Attach a picture…", () => { this.pictures.click(); }, { class: "icon picture" });
+    const bar = h("div", { class: "bar" }, add, picture, this.pictures, this.toolbar.element, this.stopButton, this.sendButton);
+    this.element = h("form", { id: "composer", "aria-label": "Prompt" }, this.mentions.menu.element, this.toolbar.popup, this.along, this.chips.element, this.input, this.problem, this.whileBusy, bar);
     this.listen();
   }
 
@@ -75,6 +82,14 @@ export class Composer {
 
   offer(request: number, offers: readonly Offer[]): void {
     this.mentions.show(request, offers);
+  }
+
+  /** Shows the automatic attachment. */
+  showAlong(along: Along | null): void {
+    const hadFocus = this.along.contains(document.activeElement);
+    this.along.hidden = along === null;
+    this.along.replaceChildren(...(along ? [alongElement(along, this.host.send)] : []));
+    if (hadFocus) this.along.querySelector("button")?.focus();
   }
 
   focus(): void {
@@ -111,7 +126,7 @@ export class Composer {
     const { input } = this;
     const isEmpty = input.value.trim() === "" && this.chips.all.length === 0;
     this.whileBusy.hidden = !this.isBusy || isEmpty;
-    // Measured only when it can have changed: a stream must not lay out the page for the prompt's sake.
+    // Measured only after a change, so that a stream does not cause a layout of the page.
     if (this.measured === input.value) return;
     this.measured = input.value;
     input.style.height = "auto";
@@ -135,6 +150,28 @@ export class Composer {
     this.restore({ text: "", attachments: [] });
     this.host.keep();
     this.host.send({ type: "submit", text, attachments, how });
+    this.host.sent();
+    this.input.focus();
+  }
+
+  /** Sends the prompt, to which a failed message was returned. */
+  sendAgain(): void {
+    this.submit("send");
+    this.input.focus();
+  }
+
+  /** Starts a mention at the cursor, like typing `@`. */
+  private mention(): void {
+    const { input } = this;
+    const before = input.value.slice(0, input.selectionStart);
+    input.focus();
+    input.setRangeText(/(?:^|\s)$/.test(before) ? "@" : " @", input.selectionStart, input.selectionEnd, "end");
+    this.onChange();
+  }
+
+  private takePictures(): void {
+    for (const file of this.pictures.files ?? []) void this.attachImage(file);
+    this.pictures.value = "";
     this.input.focus();
   }
 

@@ -1,7 +1,7 @@
 // A unified diff as lines with a sign and a colour.
 import { exact, h, plural } from "./dom";
 
-const MAX_LINES = 600; // the file itself shows more
+const MAX_LINES = 600; // the file shows the rest
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
 
 /** The lines of a diff without its file header. */

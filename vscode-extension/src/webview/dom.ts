@@ -1,9 +1,9 @@
-// Elements in few words. Text is always set as text, never as HTML.
+// Helpers that create elements. Text is always set as text, never as HTML.
 
 type Child = Node | string | null | undefined | false;
 type Props = Readonly<Record<string, string | number | boolean | ((event: Event) => void) | undefined>>;
 
-/** An element; `on…` functions listen, true and false set and leave out attributes. */
+/** Creates an element. `on…` functions become listeners; true and false set and omit attributes. */
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -15,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = 
   return element;
 }
 
-/** A codicon, for the eye only. */
+/** A codicon, hidden from screen readers. */
 export function icon(name: string): HTMLElement {
   return h("span", { class: `codicon codicon-${name}`, "aria-hidden": "true" });
 }
@@ -28,12 +28,15 @@ export function textButton(label: string, onClick: (event: Event) => void, extra
   return h("button", { type: "button", onClick, ...extra }, label);
 }
 
-/** The element below with that `data-` value; the value may be anything. */
+/** Finds the descendant with this `data-` value; the value is escaped. */
 export function byData(root: Element, name: string, value: string): HTMLElement | undefined {
   return [...root.querySelectorAll<HTMLElement>(`[data-${name}]`)].find((element) => element.dataset[name] === value);
 }
 
-/** For who is to allow it: what would hide or turn other text stands there as a sign, and nothing is left out. */
+/**
+ * Text of a request for approval: characters that would hide text or change its direction are replaced by visible
+ * signs.
+ */
 export function exact(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))
     .replace(/[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");

@@ -1,4 +1,4 @@
-// The elements of the transcript by item: made once, then changed in place as far as that can be done.
+// The elements of the transcript by item: created once, then updated in place if possible.
 import { byData, h } from "./dom";
 import type { Append, ItemView, TextView } from "./messages";
 import { type RenderContext, itemElement } from "./render";
@@ -16,7 +16,7 @@ function isText(item: ItemView): item is TextView {
   return item.kind === "text" || item.kind === "reasoning";
 }
 
-/** Which of an element's buttons has the focus: it has it again after a redraw. */
+/** The focused button of an element, which gets the focus again after a redraw. */
 function focusedAction(element: HTMLElement): string | undefined {
   const active = document.activeElement;
   return active instanceof HTMLElement && element.contains(active) ? active.dataset["action"] : undefined;
@@ -39,7 +39,7 @@ export class Entries {
     this.byId.clear();
   }
 
-  /** Takes out the oldest (or newest) ones. Returns them in order. */
+  /** Removes the oldest or newest entries and returns them in order. */
   drop(count: number, from: "oldest" | "newest"): Entry[] {
     const inOrder = [...this.byId].sort(([, a], [, b]) => a.index - b.index);
     const out = count <= 0 ? [] : from === "oldest" ? inOrder.slice(0, count) : inOrder.slice(-count);
@@ -50,7 +50,7 @@ export class Entries {
     return out.map(([, entry]) => entry);
   }
 
-  /** A new element for an item. */
+  /** Creates an element for an item. */
   make(item: ItemView): HTMLElement {
     const made = this.parts(item);
     made.element.dataset["id"] = item.id;
@@ -59,7 +59,7 @@ export class Entries {
     return made.element;
   }
 
-  /** Draws an item that is there again; false: it is not. */
+  /** Redraws an existing item; false if it does not exist. */
   update(item: ItemView): boolean {
     const before = this.byId.get(item.id);
     if (!before) return false;
@@ -68,16 +68,30 @@ export class Entries {
       this.belong(before.element, item);
       return true;
     }
+    const hadFocus = before.element.contains(document.activeElement);
     const focused = focusedAction(before.element);
     const made = this.make(item);
     before.element.replaceWith(made);
     if (focused !== undefined) byData(made, "action", focused)?.focus();
+    // An answered request has no buttons, so the keyboard focus goes to the prompt.
+    if (hadFocus && !made.contains(document.activeElement)) this.context.toPrompt();
     return true;
   }
 
-  /** Hides or shows what a subagent does, but for what it asks the user. */
+  /** Collapses or expands a subagent's items, except for its requests to the user. */
   fold(agentId: string, isHidden: boolean): void {
     for (const { element } of this.byId.values()) if (element.dataset["agent"] === agentId) element.hidden = isHidden;
+  }
+
+  /** Shows or hides the row of a call whose changes have their own items. */
+  toggleCall(callId: string): void {
+    const { expanded } = this.context;
+    const isShown = expanded.get(`call:${callId}`) !== true;
+    expanded.set(`call:${callId}`, isShown);
+    const element = this.byId.get(callId)?.element;
+    element?.classList.toggle("redundant", !isShown);
+    const details = element?.querySelector("details");
+    if (details) details.open = isShown;
   }
 
   private belong(element: HTMLElement, item: ItemView): void {

@@ -1,11 +1,11 @@
-// Colours code after it is shown, a little at a time: text is there at once and the panel never waits for its colours.
+// Highlights code in slices after it is displayed, so that text appears at once.
 import hljs from "highlight.js/lib/core";
 import { LANGUAGES } from "./languages";
 
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
 const MAX_CHARS = 20_000; // a longer block stays plain
-const SLICE_MS = 8; // of work in one go
+const SLICE_MS = 8; // of work per slice
 
 const waiting: HTMLElement[] = [];
 let isScheduled = false;
@@ -39,7 +39,7 @@ function schedule(): void {
   setTimeout(work, 0);
 }
 
-/** Queues the code blocks of freshly drawn text. */
+/** Queues the code blocks of new text for highlighting. */
 export function highlightLater(root: ParentNode): void {
   waiting.push(...root.querySelectorAll<HTMLElement>("code[data-language]"));
   schedule();

@@ -1,11 +1,13 @@
 // The chat's page: shows what the extension sends, sends what the user does, keeps draft and scroll over reloads.
 import { Announcer } from "./announce";
-import { header, planBar, reviewBar, welcome } from "./bars";
+import { header, planBar, reviewBar } from "./bars";
 import { Composer } from "./composer";
 import { h } from "./dom";
-import type { DraftView, FromView, Posted, SessionView, ToView } from "./messages";
+import { homeElement } from "./home";
+import type { DraftView, FromView, Home, Posted, SessionView, ToView } from "./messages";
 import { Pressed } from "./pressed";
 import { QueueList } from "./queue";
+import type { RenderContext } from "./render";
 import { Transcript } from "./transcript";
 
 interface Kept {
@@ -16,7 +18,7 @@ interface Kept {
 }
 
 const KEEP_MS = 250;
-const JUST_MS = 2_000; // between a command's keys, which have the focus elsewhere, and its being told here
+const JUST_MS = 2_000; // between a command's keys, pressed with the focus elsewhere, and its message here
 const NO_DRAFT: DraftView = { text: "", attachments: [] };
 
 const host = acquireVsCodeApi<Kept>();
@@ -27,10 +29,10 @@ const send = (message: FromView) => {
 const kept = host.getState();
 
 const expanded = new Map<string, boolean>(kept?.expanded ?? []);
-const context = { send, expanded, isReadOnly: () => session?.readOnly === true, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); } };
+const context: RenderContext = { send, expanded, isReadOnly: () => session?.readOnly === true, sendAgain: () => { composer.sendAgain(); }, toPrompt: () => { composer.focus(); }, fold: (agentId: string, isHidden: boolean) => { transcript.fold(agentId, isHidden); }, toggleCall: (callId: string) => { transcript.toggleCall(callId); } };
 const transcript = new Transcript(context);
 const announcer = new Announcer();
-const composer = new Composer({ send, keep: keepDraft, say: (text) => { announcer.say(text); } });
+const composer = new Composer({ send, sent: () => { transcript.follow(); }, keep: keepDraft, say: (text) => { announcer.say(text); } });
 const queue = new QueueList(send);
 const pressed = new Pressed(window);
 const top = h("div", { id: "top" });
@@ -40,16 +42,16 @@ let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
 let toldAttachments = 0;
 let wasTyped = false;
-/** A session is being made, and the prompt was empty when it was asked for: what stands in it is for that one. */
+/** A session is being created, and the prompt was empty before: its text is for the new session. */
 let isForNext = false;
-/** When the page got the keyboard with an empty prompt, last. */
+/** Time when the page last got the focus with an empty prompt. */
 let emptyAtMs = -JUST_MS;
 
 function keep(): void {
   clearTimeout(keeping);
   keeping = undefined;
   const { text, attachments } = composer.draft;
-  // Pictures are too large to be kept by the editor; the server keeps them.
+  // Images are too large for the webview state; the server stores them.
   const small = attachments.filter(({ part }) => part.type !== "image");
   host.setState({ draft: { text, attachments: small }, sessionId: session?.id ?? "", anchor: transcript.anchor, expanded: [...expanded] });
 }
@@ -62,7 +64,7 @@ function isEmpty({ text, attachments }: DraftView): boolean {
   return text === "" && attachments.length === 0;
 }
 
-/** Told at once: a reload may come right after the last key. */
+/** Sends the draft at once, because a reload may follow the last key. */
 function tellDraft(isLast: boolean): void {
   const { text, attachments } = composer.draft;
   const isSame = toldAttachments === composer.attachmentsRevision;
@@ -78,10 +80,10 @@ function keepDraft(): void {
 }
 
 function showBars(now: SessionView): void {
-  // Only what these bars show: a stream changes the usage all the time, and a redraw costs the focus.
-  const told = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.owner, now.isWalkthrough, now.hunks, now.plan]);
-  if (told === shownBars) return;
-  shownBars = told;
+  // Compare only the displayed values: a stream changes the usage all the time, and a redraw loses the focus.
+  const encoded = JSON.stringify([now.id, now.title, now.activity, now.readOnly, now.owner, now.isWalkthrough, now.hunks, now.plan]);
+  if (encoded === shownBars) return;
+  shownBars = encoded;
   const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;
   top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); }, send)));
   bars.replaceChildren(...present(planBar(now, context), reviewBar(now, send)));
@@ -92,6 +94,7 @@ function showSession(now: SessionView): void {
   if (session && session.activity !== now.activity) announcer.activity(now.activity);
   session = now;
   composer.show(now);
+  transcript.showNow(now);
   queue.show(now.queue);
   showBars(now);
   document.body.classList.toggle("busy", now.activity === "working");
@@ -105,22 +108,37 @@ function present(...elements: readonly (HTMLElement | null)[]): HTMLElement[] {
 function showWelcome(): void {
   const shown = document.getElementById("welcome");
   if (!transcript.isEmpty) shown?.remove();
-  else if (!shown) transcript.showInstead(welcome(send));
+  else if (!shown) {
+    transcript.showInstead(homeElement(undefined, send, prompt));
+    send({ type: "home" });
+  }
 }
 
-/** What the prompt shows of a session that is opened: what stands in the page may be ahead of what the server was told. */
+function showHome(home: Home): void {
+  document.getElementById("welcome")?.replaceWith(homeElement(home, send, prompt));
+}
+
+/** Inserts an example before the text in the prompt, so that nothing typed is lost. */
+function prompt(text: string): void {
+  const { draft } = composer;
+  composer.restore({ text: draft.text.trim() === "" ? text : `${text}\n${draft.text}`, attachments: draft.attachments });
+  composer.focus();
+  keepDraft();
+}
+
+/** Merges the stored draft of an opened session with the page's prompt, which may be newer. */
 function merged(theirs: DraftView, now: string): DraftView {
   const own = composer.draft;
   const isOfIt = kept?.sessionId === now;
   if (isOfIt && (wasTyped || own.text.startsWith(theirs.text))) {
-    // Of pictures the page has only those that are new.
+    // The page has only the new images.
     return { text: own.text, attachments: [...theirs.attachments.filter(({ part }) => part.type === "image"), ...own.attachments] };
   }
   if (!wasTyped) return theirs;
   return { text: [theirs.text, own.text].filter((text) => text !== "").join("\n"), attachments: [...theirs.attachments, ...own.attachments] };
 }
 
-/** Whose draft the prompt shows now: the page's own when it is of the same session, else the other session's. */
+/** Shows the page's own draft if it is of the same session, else the other session's draft. */
 function showDraft(draft: DraftView | null, before: string | undefined, now: string): void {
   if (before === now) return;
   const isFirst = before === undefined || before === "";
@@ -133,13 +151,13 @@ function showDraft(draft: DraftView | null, before: string | undefined, now: str
     return;
   }
   if (before === undefined) return;
-  // It is there and no more where it was typed.
+  // The text moved to the new session, so clear the draft of the old one.
   const left: Posted = { type: "draft", text: "", attachments: [], isLast: true, of: before };
   host.postMessage(left);
   tellDraft(false);
 }
 
-/** The next message may come when this one is on the screen. */
+/** Reports that this message is displayed, so that the next one can be sent. */
 function drawn(): void {
   requestAnimationFrame(() => { send({ type: "drawn" }); });
 }
@@ -192,8 +210,14 @@ function receive(message: ToView): void {
     case "models":
       composer.toolbar.showModels(message.models);
       break;
+    case "along":
+      composer.showAlong(message.along);
+      break;
+    case "home":
+      showHome(message.home);
+      break;
     case "unsent":
-      // What was typed meanwhile stays, after it.
+      // Text typed since then is kept after it.
       composer.restore({ text: [message.text, composer.draft.text].filter((text) => text !== "").join("\n"), attachments: [...message.attachments, ...composer.draft.attachments] });
       keepDraft();
       break;

@@ -1,11 +1,13 @@
-// The model's text as safe HTML: no raw HTML, no pictures, no script, links to the web or to files only, opened by the host.
+// Renders the model's text as safe HTML: no raw HTML, images or scripts; links only to the web or to files, opened by
+// the extension.
 import MarkdownIt from "markdown-it";
+import { addMore } from "./markdown_more";
 
 function isWeb(link: string): boolean {
   return /^https?:\/\//i.test(link);
 }
 
-/** A path, a file or a web address; any other scheme is shown as text. */
+/** Whether a link is a path, a file or a web address; links with other schemes are displayed as text. */
 function isSafe(link: string): boolean {
   const trimmed = link.trim();
   return isWeb(trimmed) || /^file:\/\/\//i.test(trimmed) || !/^(?:[a-z][a-z0-9+.-]*:(?!\d)|\/\/|\\\\)/i.test(trimmed);
@@ -13,13 +15,14 @@ function isSafe(link: string): boolean {
 
 export const md = new MarkdownIt({ html: false, linkify: true, typographer: false });
 md.validateLink = isSafe;
-// Pictures would be fetched from wherever the model says: they become links.
+addMore(md);
+// Images would be loaded from any address in the model's text, so they become links.
 md.disable("image");
 
 md.renderer.rules["link_open"] = (tokens, index, options, _env, self) => {
   const token = tokens[index];
   const href = token?.attrGet("href") ?? "";
-  // Only the host opens anything, and says what before it leaves the editor.
+  // Only the extension opens links, after showing those that leave the editor.
   token?.attrSet("href", "#");
   token?.attrSet(isWeb(href) ? "data-link" : "data-open", isWeb(href) ? href : decode(href));
   token?.attrSet("title", href);
@@ -34,15 +37,22 @@ function decode(link: string): string {
   }
 }
 
+const CODE_ACTIONS = [
+  ["apply", "git-stash-apply", "Ask the agent to make this change"],
+  ["insert", "insert", "Insert this code at the cursor"],
+  ["copy", "copy", "Copy this code"],
+] as const;
+
 function codeBlock(text: string, language: string, isOpen: boolean): string {
   const { escapeHtml } = md.utils;
   const later = isOpen || language === "" ? "" : ` data-language="${escapeHtml(language)}"`;
-  const bar = `<div class="bar"><span>${escapeHtml(language)}</span><button type="button" class="icon" data-copy title="Copy" aria-label="Copy this code"><span class="codicon codicon-copy" aria-hidden="true"></span></button></div>`;
+  const buttons = CODE_ACTIONS.map(([name, sign, title]) => `<button type="button" class="icon" data-code="${name}" title="${title}" aria-label="${title}"><span class="codicon codicon-${sign}" aria-hidden="true"></span></button>`);
+  const bar = `<div class="bar"><span>${escapeHtml(language)}</span><span class="code-actions">${isOpen ? "" : buttons.join("")}</span></div>`;
   return `<div class="code">${bar}<pre tabindex="0"><code class="hljs"${later}>${escapeHtml(text)}</code></pre></div>`;
 }
 
 interface Env {
-  /** The text still grows: its last block may change. */
+  /** The text is still streaming, so its last block may change. */
   readonly isOpen: boolean;
 }
 

@@ -1,15 +1,15 @@
-// What `@` and `/` offer while one writes: asks the host, shows its list, and puts what is chosen into the prompt.
+// Completion for `@` and `/`: requests the list, shows it, and inserts the chosen entry into the prompt.
 import { Menu } from "./menu";
 import type { FromView, Offer } from "./messages";
 
 interface Word {
   readonly trigger: "@" | "/";
   readonly query: string;
-  /** Where the trigger stands. */
+  /** Position of the trigger. */
   readonly from: number;
 }
 
-/** The word before the cursor that asks for a list: `@…` anywhere, `/…` as the first word only. */
+/** The word before the cursor that triggers completion: `@…` anywhere, `/…` as the first word only. */
 export function wordAt(text: string, cursor: number): Word | undefined {
   const before = text.slice(0, cursor);
   const slash = /^\/([\w-]*(?: \w*)?)$/.exec(before);
@@ -20,9 +20,9 @@ export function wordAt(text: string, cursor: number): Word | undefined {
 
 interface Host {
   readonly send: (message: FromView) => void;
-  /** The prompt was changed from here. */
+  /** Called after this class has changed the prompt. */
   readonly changed: () => void;
-  /** Does a command that needs no more words. */
+  /** Runs a command without arguments. */
   readonly run: (text: string) => void;
 }
 
@@ -39,7 +39,7 @@ export class Mentions {
     input.addEventListener("blur", () => { this.close(); });
   }
 
-  /** The text or the cursor has moved. */
+  /** Call after the text or the cursor has changed. */
   look(): void {
     const { selectionStart, selectionEnd, value } = this.input;
     const word = selectionStart === selectionEnd ? wordAt(value, selectionStart) : undefined;
@@ -54,7 +54,7 @@ export class Mentions {
 
   close(): void {
     this.word = undefined;
-    this.request += 1; // an answer that comes now is too late
+    this.request += 1; // ignore answers to earlier requests
     this.menu.hide();
   }
 

@@ -1,4 +1,4 @@
-// A list to choose from, driven by the keys of a field that keeps the focus: what `@`, `/` and the model button open.
+// A list that is controlled by the keys of a focused input: for `@`, `/` and the model button.
 import { h, icon } from "./dom";
 
 export interface Entry {
@@ -24,11 +24,11 @@ export class Menu {
     this.element = h("ul", { id: this.id, class: "menu", role: "listbox", "aria-label": label, hidden: true });
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-controls", this.id);
-    // A field of many lines may have no other role than its own.
+    // A multi-line field must keep its own role.
     if (field instanceof HTMLInputElement) field.setAttribute("role", "combobox");
-    else this.element.tabIndex = 0; // nothing else says that its scrolling is the field's
+    else this.element.tabIndex = 0; // focusable, because it scrolls
     this.tellExpanded(false);
-    // The field keeps the focus while the mouse chooses.
+    // The field keeps the focus while the mouse is used.
     this.element.addEventListener("mousedown", (event) => { event.preventDefault(); });
   }
 
@@ -56,7 +56,7 @@ export class Menu {
     this.field.removeAttribute("aria-activedescendant");
   }
 
-  /** True: the key was for the list. */
+  /** Handles a key. True if it was for the list. */
   take(event: KeyboardEvent): boolean {
     if (!this.isOpen) return false;
     const pages: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };

@@ -1,37 +1,40 @@
-// What the chat's two sides tell each other: the extension (chat/panel.ts) and the webview (main.ts). Shapes only.
-import type { PlanData } from "../events";
+// Messages between the extension (chat/panel.ts) and the chat's webview (main.ts). Types only.
+import type { Configuration, FileSum, HunkState, InputPart, Mode, ModelsResult, PlanChanged, RuleOffer, Verdict } from "../protocol";
 import type {
-  Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage, UserItem,
+  Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage,
 } from "../items";
-import type { Configuration, HunkState, InputPart, Mode, Verdict } from "../protocol";
-import type { RuleOffer } from "../protocol_approvals";
-import type { ModelsResult, TurnFile } from "../protocol_chat";
+import type { Said } from "../chat/said";
+import type { Action } from "../trouble";
 
-/** A message that waits. */
+/** A queued message. */
 export interface QueuedView {
   readonly queuedId: string;
   readonly text: string;
-  /** How many pictures go with it. */
+  /** Number of its images. */
   readonly images: number;
 }
 
-/** Whatever the header, the prompt and the bars around it show. */
+/** Data of the header, the prompt and the bars around it. */
 export interface SessionView {
   readonly id: string;
   readonly title: string;
   readonly activity: Activity;
+  /** The current activity, or what the session waits for; "" for none. */
+  readonly doing: string;
+  /** A message being sent to the server. */
+  readonly sending: Said | null;
   readonly provider: string;
   readonly model: string;
   readonly effort: string;
   readonly mode: Mode;
   readonly isWalkthrough: boolean;
   readonly readOnly: boolean;
-  /** Who has it, in words, when it can only be read here. */
+  /** Description of the owner, if the session is read-only here. */
   readonly owner: string;
   readonly queue: readonly QueuedView[];
   readonly usage: Usage | null;
-  readonly plan: PlanData | null;
-  /** `proposed`: of them, those that the turn waits for a verdict on. */
+  readonly plan: PlanChanged | null;
+  /** Open hunks. `proposed`: those among them for whose decision the turn waits. */
   readonly hunks: { readonly files: number; readonly count: number; readonly proposed: number };
 }
 
@@ -44,15 +47,26 @@ export interface TextView {
   readonly interrupted: boolean;
 }
 
-/** `output` is cut in the middle when `cutChars` is not 0; the terminal has all of it. */
+/** A tool call. If `cutChars` is not 0, the middle of `output` is left out; the terminal has all of it. */
 export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name" | "summary" | "status"> {
   readonly arguments: string;
   readonly output: string;
   readonly cutChars: number;
   readonly outcome: string;
+  /** How the call was allowed; "" if it was not asked about. */
+  readonly allowed: string;
+  /** Link target of its file, and the lines as text; "" if it has no file, or is about the whole file. */
+  readonly target: string;
+  readonly lines: string;
+  /** A finished read-only call; several consecutive ones are collapsed. */
+  readonly look: "read" | "search" | "";
+  /** Its changes have their own items. */
+  readonly isRedundant: boolean;
+  /** Start time of the running command; null if none runs or it is unknown. */
+  readonly sinceMs: number | null;
   readonly background: boolean;
   readonly hasTerminal: boolean;
-  /** Set while it can be ended by itself. */
+  /** Set while the command can be stopped without the turn. */
   readonly killable: string | null;
 }
 
@@ -60,15 +74,27 @@ export interface FileView extends Pick<FileItem, "kind" | "id" | "index" | "uri"
   readonly path: string;
   readonly states: readonly { readonly state: HunkState; readonly count: number }[];
   readonly openIds: readonly string[];
+  /** The path before a move; "" if it was not moved. */
+  readonly movedFrom: string;
+  /** A proposal: not in the file until it is accepted. */
+  readonly isProposed: boolean;
+  /** The id of its call if the call is in the page, else "". */
+  readonly callId: string;
 }
 
-/** The end of a turn: why, when that is worth a word, and what it changed. */
+/** The end of a turn: the reason if it should be shown, and the changed files. */
 export interface EndView {
   readonly kind: "end";
   readonly id: string;
   readonly index: number;
   readonly text: string;
-  readonly files: readonly TurnFile[];
+  readonly files: readonly (FileSum & { readonly movedFrom?: string })[];
+  /** Result of the decisions; "" if some are still open. */
+  readonly outcome: string;
+  /** The item of its only file shows everything. */
+  readonly isRedundant: boolean;
+  /** Whether "continue" can continue the turn. */
+  readonly canContinue: boolean;
   readonly openIds: readonly string[];
 }
 
@@ -82,7 +108,7 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly tool: string;
   readonly why: string;
   readonly command: string;
-  /** The folder that is to be trusted, "" when something else is asked. */
+  /** The folder to trust, "" for other requests. */
   readonly trust: string;
   readonly text: string;
   readonly where: string;
@@ -91,6 +117,24 @@ export interface ApprovalView extends Pick<ApprovalItem, "kind" | "id" | "index"
   readonly rules: readonly RuleOffer[];
   readonly reason: string;
   readonly scope: string;
+  /** The edited command that was run; "" if it was not edited. */
+  readonly instead: string;
+  /** The model's description of the call; "" if it gave none. */
+  readonly about: string;
+  /** The row of the call shows the decision. */
+  readonly isRedundant: boolean;
+}
+
+export interface UserView {
+  readonly kind: "user";
+  readonly id: string;
+  readonly index: number;
+  readonly said: Said;
+  readonly turnId?: string;
+}
+
+export interface SteerView extends Pick<SteerItem, "kind" | "id" | "index" | "status"> {
+  readonly said: Said;
 }
 
 export type QuestionView = QuestionItem;
@@ -101,41 +145,41 @@ export interface RevertedView {
   readonly id: string;
   readonly index: number;
   readonly revertId: string;
-  /** How many messages are out of the conversation by it. */
+  /** Number of messages that it removed from the conversation. */
   readonly turns: number;
   readonly isBack: boolean;
   readonly files: readonly { readonly path: string; readonly state: string }[];
 }
 
-/** What any entry may be: of a subagent, below whose entry it is folded, and out of the conversation. */
+/** Members of all items: the subagent below whose item it is, and whether it was rolled back. */
 interface Belonging {
   readonly agentId?: string;
   readonly isOut?: boolean;
 }
 
 export type ItemView = Belonging &
-  (UserItem | SteerItem | RetryItem | NoticeItem | TextView | ToolView | FileView | ApprovalView | EndView | QuestionView | SubagentView | CompactionItem | RevertedView);
+  (UserView | SteerView | RetryItem | NoticeItem | TextView | ToolView | FileView | ApprovalView | EndView | QuestionView | SubagentView | CompactionItem | RevertedView);
 
 export interface Attachment {
   readonly label: string;
   readonly part: InputPart;
 }
 
-/** What is written but not sent. */
+/** The unsent prompt. */
 export interface DraftView {
   readonly text: string;
   readonly attachments: readonly Attachment[];
 }
 
-/** One thing that `@` or `/` offers. Choosing it puts `insert` into the prompt; `token` brings what it attaches. */
+/** One completion for `@` or `/`. Choosing it inserts `insert` into the prompt; `token` identifies the attachment. */
 export interface Offer {
   readonly icon: string;
   readonly label: string;
   readonly detail: string;
   readonly insert: string;
-  /** null: nothing is attached. */
+  /** null: no attachment. */
   readonly token: string | null;
-  /** A command of this editor that needs no words: it is done when it is chosen. */
+  /** A command of this editor without arguments, which runs when chosen. */
   readonly runs: boolean;
 }
 
@@ -146,7 +190,7 @@ export interface Append {
 }
 
 export type ToView =
-  /** All anew. `first`: items before that index are not sent until asked for; `more`: there are such. */
+  /** Replaces everything. `first`: items before that index are sent on request only; `more`: there are such items. */
   | {
       readonly type: "reset";
       readonly session: SessionView;
@@ -160,54 +204,85 @@ export type ToView =
   | { readonly type: "later"; readonly items: readonly ItemView[]; readonly isEnd: boolean }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "focus" }
-  /** A session is being made: what is typed into an empty prompt from now on is meant for it. */
+  /** A session is being created: text typed into an empty prompt from now on is meant for it. */
   | { readonly type: "making" }
-  /** Opens the list of models, as `/model` asks. */
+  /** Opens the list of models, for `/model`. */
   | { readonly type: "pickModel" }
   | { readonly type: "offers"; readonly request: number; readonly offers: readonly Offer[] }
-  /** null: the server does not tell. */
+  /** null: the server does not support the request. */
   | { readonly type: "models"; readonly models: ModelsResult | null }
-  /** The message did not arrive: it goes back into the prompt. */
+  | { readonly type: "home"; readonly home: Home }
+  | { readonly type: "along"; readonly along: Along | null }
+  /** The message did not arrive; its text returns to the prompt. */
   | { readonly type: "unsent"; readonly text: string; readonly attachments: readonly Attachment[] };
 
-export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "keepAll" | "undoAll" | "compact" | "takeOver";
+/** The automatic attachment of messages: the active file. */
+export interface Along {
+  readonly label: string;
+  readonly isShared: boolean;
+}
 
-/** As it is sent. `of`: the session that the page shows, "" when there is none, or it is meant for one that is being made. */
+/** Content of the chat while the session is empty. */
+export interface Home {
+  readonly examples: readonly string[];
+  readonly recents: readonly { readonly id: string; readonly title: string; readonly when: string }[];
+  /** Whether the provider of new sessions has a key; "unknown" until a server reports it. */
+  readonly key: "set" | "missing" | "unknown";
+  readonly provider: string;
+}
+
+export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "previousHunk" | "reviewAll" | "keepAll" | "undoAll" | "compact" | "takeOver";
+
+/**
+ * A message of the page. `of`: the displayed session, "" if there is none, or if the message is meant for one
+ * being created.
+ */
 export type Posted = FromView & { readonly of: string };
 
 export type FromView =
   | { readonly type: "ready" }
-  /** The last reset or update is on the screen: the next one may come. */
+  /** The last reset or update is displayed, so that the next one can be sent. */
   | { readonly type: "drawn" }
-  /** Whether the page has the keyboard. */
+  /** Whether the page has the focus. */
   | { readonly type: "keyboard"; readonly isHere: boolean }
   | { readonly type: "submit"; readonly text: string; readonly attachments: readonly Attachment[]; readonly how: "send" | "queue" | "stopFirst" }
-  /** `attachments`: null when they are as they were told last. `isLast`: the page goes away, keep it now. */
+  /** `attachments`: null if unchanged since the last message. `isLast`: the page is closing, so save the draft now. */
   | { readonly type: "draft"; readonly text: string; readonly attachments: readonly Attachment[] | null; readonly isLast: boolean }
   | { readonly type: "offer"; readonly request: number; readonly trigger: "@" | "/"; readonly query: string }
   | { readonly type: "choose"; readonly token: string }
   | { readonly type: "stop" }
+  /** Requests the content for an empty session. */
+  | { readonly type: "home" }
+  | { readonly type: "openSession"; readonly id: string }
+  /** Turns the automatic attachment on or off. */
+  | { readonly type: "share"; readonly isShared: boolean }
+  /** Inserts code at the editor's cursor. */
+  | { readonly type: "insert"; readonly text: string }
+  /** Runs an action of a failure. */
+  | { readonly type: "act"; readonly action: Action }
   | { readonly type: "unsteer"; readonly steerId: string }
   | { readonly type: "editQueued"; readonly queuedId: string; readonly text: string }
   | { readonly type: "moveQueued"; readonly queuedId: string; readonly before: string | null }
   | { readonly type: "removeQueued"; readonly queuedId: string }
   | { readonly type: "startQueued"; readonly queuedId: string }
-  /** `command`: what the user made of the command that was asked about. */
+  /** `command`: the command as edited by the user. */
   | { readonly type: "allow"; readonly requestId: string; readonly ruleId: string | null; readonly command?: string }
   | { readonly type: "deny"; readonly requestId: string; readonly reason: string }
   | { readonly type: "answer"; readonly questionId: string; readonly answers: readonly string[]; readonly declined: boolean }
-  /** To before the input of a turn; of a roll back: takes it back. */
+  /** Rolls back to before the input of a turn; for a roll back, reverts it. */
   | { readonly type: "rollBack"; readonly turnId: string }
   | { readonly type: "review"; readonly hunkIds: readonly string[]; readonly verdict: Verdict }
+  /** Shows the proposed text of a file. */
+  | { readonly type: "compare"; readonly hunkId: string }
   | { readonly type: "openFile"; readonly target: string }
   | { readonly type: "openLink"; readonly url: string }
   | { readonly type: "terminal"; readonly callId: string }
   | { readonly type: "kill"; readonly terminalId: string }
-  /** The page before or after the items that the page holds, and all anew from the end. */
+  /** The page before or after the page's items, or everything from the end. */
   | { readonly type: "earlier"; readonly before: number }
   | { readonly type: "later"; readonly after: number }
   | { readonly type: "end" }
-  /** `look`: servers of the user's own are looked for as well. */
+  /** `look`: also search for servers on this machine. */
   | { readonly type: "models"; readonly look: boolean }
   | { readonly type: "configure"; readonly configuration: Configuration }
   | { readonly type: "command"; readonly command: HostCommand };

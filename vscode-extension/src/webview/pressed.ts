@@ -1,4 +1,4 @@
-// A click counts only where it began: what would be drawn while a button of the mouse is down on something waits.
+// Delays redraws while a mouse button is pressed, so that a click hits the element on which it began.
 
 const CLICKED = "button, summary, a, label, select, input, [role=option], [data-open], [data-link]";
 
@@ -7,7 +7,7 @@ export class Pressed {
   private readonly waiting: (() => void)[] = [];
 
   constructor(page: Window) {
-    // Not on a scrollbar: of that the end is not told.
+    // Not on a scrollbar, which sends no pointerup.
     page.addEventListener("pointerdown", ({ target }) => {
       if (target instanceof Element && target.closest(CLICKED) !== null) this.isDown = true;
       else this.release();
@@ -17,7 +17,7 @@ export class Pressed {
     page.addEventListener("pointermove", ({ buttons }) => { if (buttons === 0) this.release(); }, true);
   }
 
-  /** Draws now, or when the click is done; always in order. */
+  /** Draws now, or after the click; always in order. */
   after(draw: () => void): void {
     if (this.isDown || this.waiting.length > 0) this.waiting.push(draw);
     else draw();
@@ -26,7 +26,7 @@ export class Pressed {
   private release(): void {
     if (!this.isDown) return;
     this.isDown = false;
-    // The click comes after the button is up.
+    // The click event follows pointerup.
     setTimeout(() => {
       while (!this.isDown && this.waiting.length > 0) this.waiting.shift()?.();
     }, 0);

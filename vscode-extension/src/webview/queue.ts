@@ -1,4 +1,4 @@
-// The messages that wait until the agent is done: edited, reordered, sent at once or removed where they stand.
+// The queued messages, which can be edited, reordered, sent at once or removed.
 import { byData, h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, QueuedView } from "./messages";
 
@@ -11,11 +11,11 @@ export class QueueList {
   constructor(private readonly send: (message: FromView) => void) {}
 
   show(items: readonly QueuedView[]): void {
-    const told = JSON.stringify(items);
-    if (told === this.shown) return;
-    this.shown = told;
+    const encoded = JSON.stringify(items);
+    if (encoded === this.shown) return;
+    this.shown = encoded;
     this.items = items;
-    // Sent or removed meanwhile: there is nothing left to edit.
+    // It was sent or removed while it was being edited.
     if (!items.some(({ queuedId }) => queuedId === this.editing)) this.editing = undefined;
     if (this.editing === undefined) this.draw();
   }

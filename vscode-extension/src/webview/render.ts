@@ -1,27 +1,35 @@
-// One item of the transcript as an element. It asks nobody; what the user does is sent.
+// Renders one item of the transcript as an element; user actions are sent as messages.
 import { approvalElement } from "./approval";
 import { diffElement, diffLines } from "./diff";
 import { h, icon, iconButton, plural, textButton } from "./dom";
 import { compactionElement, questionElement, revertedElement, subagentElement } from "./render_more";
+import { saidElements } from "./said_element";
+import { noticeElement } from "./trouble_card";
 import type { EndView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
 
 export interface RenderContext {
   readonly send: (message: FromView) => void;
-  /** Opened or closed by the user: kept over redraws and reloads. */
+  /** Items expanded or collapsed by the user, kept over redraws and reloads. */
   readonly expanded: Map<string, boolean>;
-  /** Another process owns the session: its user answers. */
+  /** Whether another process owns the session, whose user answers requests. */
   readonly isReadOnly: () => boolean;
-  /** Hides or shows what a subagent does. */
+  /** Focuses the prompt. */
+  readonly toPrompt: () => void;
+  /** Sends the prompt. */
+  readonly sendAgain: () => void;
+  /** Collapses or expands a subagent's items. */
   fold: (agentId: string, isHidden: boolean) => void;
+  /** Shows or hides the row of a call whose changes have their own items. */
+  toggleCall: (callId: string) => void;
 }
 
-const OPEN_DIFF_LINES = 24; // a longer change opens with a click
+const OPEN_DIFF_LINES = 24; // longer diffs are collapsed
 
 const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
-const STATE_WORDS: Readonly<Record<string, string>> = { pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "no longer placeable" };
-const NOTICE_ICONS = { info: "info", warn: "warning", error: "error" } as const;
+const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "does not fit any more", pending: "accepted", edited: "accepted" };
+const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "no longer placeable" };
 
-/** What opens with a click; its body is made when it is open. */
+/** A collapsible element; its body is created when it is expanded. */
 function details(id: string, isOpen: boolean, context: RenderContext, summary: HTMLElement, body: () => HTMLElement): HTMLDetailsElement {
   const element = h("details", { open: context.expanded.get(id) ?? isOpen }, summary);
   const fill = () => { if (element.open && element.childElementCount === 1) element.append(body()); };
@@ -33,9 +41,20 @@ function details(id: string, isOpen: boolean, context: RenderContext, summary: H
   return element;
 }
 
-function judgeButtons(ids: readonly string[], what: string, { send }: RenderContext): HTMLElement | null {
+const OUTCOMES: Readonly<Record<string, string>> = { kept: "all kept", undone: "all undone", decided: "all decided" };
+
+function judgeButtons(ids: readonly string[], what: string, { send }: RenderContext, isProposed: boolean): HTMLElement | null {
   if (ids.length === 0) return null;
   const judge = (verdict: "keep" | "undo") => () => { send({ type: "review", hunkIds: ids, verdict }); };
+  if (isProposed) {
+    return h(
+      "div",
+      { class: "answers" },
+      textButton("Accept", judge("keep"), { class: "primary", "data-action": "keep", "aria-label": `Accept ${what}` }),
+      textButton("Reject", judge("undo"), { class: "secondary", "data-action": "undo", "aria-label": `Reject ${what}` }),
+      textButton("Compare", () => { send({ type: "compare", hunkId: ids[0] ?? "" }); }, { class: "link", "data-action": "compare" }),
+    );
+  }
   return h(
     "span",
     { class: "judge" },
@@ -52,28 +71,42 @@ function counts({ added, removed }: { readonly added: number; readonly removed: 
   return h("span", { class: "counts" }, h("span", { class: "plus" }, `+${added}`), " ", h("span", { class: "minus" }, `−${removed}`));
 }
 
+/** The label of a file: its path, or both paths if it was moved. */
+function named({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
+  if (movedFrom === "") return [pathButton(uri, path, context)];
+  return [h("span", { class: "dim" }, `${movedFrom} → `), pathButton(uri, path, context)];
+}
+
+const FILE_VERBS: Record<FileView["action"], string> = { create: "Created", modify: "Edited", delete: "Deleted" };
+
 function file(item: FileView, context: RenderContext): HTMLElement {
-  const states = item.states.map(({ state, count }) => `${count} ${STATE_WORDS[state] ?? state}`).join(" · ");
+  const words = item.isProposed ? PROPOSAL_WORDS : STATE_WORDS;
+  const states = item.states.map(({ state, count }) => (item.states.length === 1 && item.isProposed ? "" : `${count} `) + (words[state] ?? state)).join(" · ");
+  const lines = diffLines(item.diff).filter((line) => !line.startsWith("@")).length;
+  const judge = judgeButtons(item.openIds, `this change of ${item.path}`, context, item.isProposed);
   const head = h(
     "div",
     { class: "head" },
-    icon(FILE_ICONS[item.action]),
-    pathButton(item.uri, item.path, context),
-    counts(item),
-    h("span", { class: "outcome dim" }, states),
-    judgeButtons(item.openIds, `this change of ${item.path}`, context),
+    icon(item.movedFrom === "" ? FILE_ICONS[item.action] : "diff-renamed"),
+    h("span", { class: "verb" }, item.movedFrom !== "" ? "Renamed" : item.isProposed ? "Proposed" : FILE_VERBS[item.action]),
+    ...named(item, context),
+    item.movedFrom === "" ? counts(item) : null,
+    h("span", { class: "grow" }),
+    lines === 0 && h("span", { class: "outcome dim" }, states),
+    item.callId === "" ? null : iconButton("json", `The call that changed ${item.path}`, () => { context.toggleCall(item.callId); }, { class: "icon call", "data-action": "call" }),
+    item.isProposed ? null : judge,
   );
-  const lines = diffLines(item.diff).length;
-  const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES, context, h("summary", {}, plural(lines, "line")), () => diffElement(item.diff, `Change of ${item.path}`));
-  return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff);
+  const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => diffElement(item.diff, `Change of ${item.path}`));
+  return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff, item.isProposed ? judge : null);
 }
 
 function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
   const { files, openIds } = item;
-  const words = item.text === "" ? null : h("div", { class: "dim stopped" }, icon("circle-slash"), item.text);
-  if (files.length === 0) return h("article", { class: "turn", "aria-label": "End of the turn" }, words);
+  const goOn = item.canContinue && !context.isReadOnly() && textButton("Continue", () => { context.send({ type: "act", action: "continue" }); }, { class: "link", "data-action": "continue" });
+  const words = item.text === "" ? null : h("div", { class: "dim stopped" }, icon("circle-slash"), item.text, " ", goOn);
+  if (files.length === 0 || item.isRedundant) return h("article", { class: "turn", "aria-label": "End of the turn", hidden: words === null }, words);
   const rows = files.map((each) =>
-    h("li", {}, icon(FILE_ICONS[each.action]), pathButton(each.uri, each.path, context), counts(each)));
+    h("li", {}, icon(each.movedFrom === undefined ? FILE_ICONS[each.action] : "diff-renamed"), ...named(each, context), each.movedFrom === undefined ? counts(each) : null));
   const sums = { added: files.reduce((sum, { added }) => sum + added, 0), removed: files.reduce((sum, { removed }) => sum + removed, 0) };
   const judge = (verdict: "keep" | "undo") => () => { context.send({ type: "review", hunkIds: openIds, verdict }); };
   const head = h(
@@ -81,6 +114,7 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
     { class: "head" },
     h("strong", {}, `${plural(files.length, "file")} changed`),
     counts(sums),
+    item.outcome === "" ? null : h("span", { class: "dim" }, OUTCOMES[item.outcome] ?? ""),
     h("span", { class: "grow" }),
     openIds.length > 0 && textButton("Keep", judge("keep"), { class: "link", "aria-label": "Keep all changes of this turn", "data-action": "keep" }),
     openIds.length > 0 && textButton("Undo", judge("undo"), { class: "link", "aria-label": "Undo all changes of this turn", "data-action": "undo" }),
@@ -88,13 +122,13 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
   return h("article", { class: "turn", "aria-label": "Files changed in this turn" }, words, h("div", { class: "box" }, head, h("ul", {}, ...rows)));
 }
 
-/** Everything but texts that stream and tools, which transcript.ts changes in place. */
+/** Renders all items except streamed texts and tools, which transcript.ts updates in place. */
 export function itemElement(item: Exclude<ItemView, TextView | ToolView>, context: RenderContext): HTMLElement {
   switch (item.kind) {
     case "user": {
       const { turnId } = item;
       const back = turnId === undefined || item.isOut === true ? null : iconButton("discard", "Roll back to before this…", () => { context.send({ type: "rollBack", turnId }); }, { class: "icon back", "data-action": "back" });
-      return h("article", { class: "user", "aria-label": "You" }, item.text, back);
+      return h("article", { class: "user", "aria-label": "You" }, ...saidElements(item.id, item.said, context), back);
     }
     case "question":
       return questionElement(item, context);
@@ -106,10 +140,10 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
       return revertedElement(item, context);
     case "steer": {
       const takeBack = () => { context.send({ type: "unsteer", steerId: item.id }); };
-      const state = { waiting: "waiting to be told", injected: "", removed: "taken back" }[item.status];
-      const button = item.status === "waiting" ? textButton("Take Back", takeBack, { class: "link", "data-action": "unsteer" }) : null;
+      const state = { waiting: "Will be sent at the next step.", injected: "", removed: "cancelled" }[item.status];
+      const button = item.status === "waiting" ? textButton("Cancel", takeBack, { class: "link", "data-action": "unsteer" }) : null;
       const below = state === "" ? null : h("div", { class: "dim" }, state, " ", button);
-      return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, item.text, below);
+      return h("article", { class: `user steer ${item.status}`, "aria-label": "You, while it worked" }, ...saidElements(item.id, item.said, context), below);
     }
     case "file":
       return file(item, context);
@@ -119,9 +153,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
       return approvalElement(item, context.send, context.isReadOnly());
     case "retry":
       return h("article", { class: "notice" }, icon("sync"), `Trying again in ${Math.ceil(item.delayMs / 1000)} s (attempt ${item.attempt}): ${item.text}`);
-    case "notice": {
-      const hint = item.hint === undefined ? null : h("div", { class: "dim" }, item.hint);
-      return h("article", { class: `notice ${item.level}` }, icon(NOTICE_ICONS[item.level]), h("div", {}, item.text, hint));
-    }
+    case "notice":
+      return noticeElement(item, context);
   }
 }

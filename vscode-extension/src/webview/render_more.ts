@@ -1,4 +1,4 @@
-// Questions, subagents, summaries and roll backs as elements.
+// Renders questions, subagents, compactions and roll backs.
 import { h, icon, plural, textButton } from "./dom";
 import type { CompactionItem } from "../items";
 import type { QuestionView, RevertedView, SubagentView } from "./messages";
@@ -29,7 +29,7 @@ export function questionElement(item: QuestionView, { send, isReadOnly }: Render
   }
   const titleId = `asked-${item.id}`;
   const answer: Answer = (answers) => { send({ type: "answer", questionId: item.id, answers, declined: answers.length === 0 }); };
-  const leave = textButton("Leave It Open", () => { answer([]); }, { class: "secondary", "data-action": "decline" });
+  const leave = textButton("Skip", () => { answer([]); }, { class: "secondary", "data-action": "decline" });
   return h(
     "section",
     { class: "approval pending question", "aria-labelledby": titleId },
@@ -43,7 +43,7 @@ export function questionElement(item: QuestionView, { send, isReadOnly }: Render
 const AGENT_ICONS = { running: "loading codicon-modifier-spin", completed: "check", failed: "error" } as const;
 const REASONS: Readonly<Record<string, string>> = { limit: "reached its limit", error: "failed", interrupted: "stopped", closed: "closed" };
 
-/** What the subagent does stands below it, and is shown when this is open. */
+/** A subagent; its items are below it, visible while it is expanded. */
 export function subagentElement(item: SubagentView, { expanded }: RenderContext, onToggle: (open: boolean) => void): HTMLElement {
   const doing = item.status === "running" ? "at work" : (REASONS[item.reason] ?? "done");
   const outcome = item.turns > 0 ? `${doing} · ${plural(item.turns, "round")}` : doing;

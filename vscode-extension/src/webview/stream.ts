@@ -1,19 +1,19 @@
-// Text that grows, drawn as it comes: only its last block is parsed and drawn anew, and an open code block only grows.
+// Renders streamed text: only the last block is parsed and drawn again, and an open code block is only extended.
 import { highlightLater } from "./highlight";
 import { type Token, draw, parse } from "./markdown";
 
-const LONG_TAIL_CHARS = 8_000; // a list or paragraph that is longer is cut where it may be
+const LONG_TAIL_CHARS = 8_000; // longer lists and paragraphs are split where possible
 
-/** How often texts were parsed: what a test counts. */
+/** Number of parses, for tests. */
 export const work = { parses: 0 };
 
 interface OpenFence {
   readonly text: Text;
-  /** Of its first line, and of a line that ends it. */
+  /** The marker of its first and of its closing line. */
   readonly marker: string;
 }
 
-/** Where line `line` of a text begins, in characters. */
+/** Offset of line `line` in a text, in characters. */
 function charOfLine(text: string, line: number): number {
   let at = 0;
   for (let i = 0; i < line; i++) at = text.indexOf("\n", at) + 1;
@@ -24,7 +24,7 @@ function isBlockStart(token: Token): boolean {
   return token.level === 0 && token.nesting >= 0 && token.map !== null;
 }
 
-/** Where in a long list its last item begins: what is before it can be a list of its own. */
+/** Line on which the last item of a long list begins; the items before it can be a separate list. */
 function lastItemLine(tokens: readonly Token[]): number {
   const items = tokens.filter((token) => token.level === 1 && token.type === "list_item_open");
   return items.length > 1 ? (items.at(-1)?.map?.[0] ?? 0) : 0;
@@ -78,7 +78,7 @@ export class StreamedMarkdown {
     if (isOpen) this.watchFence(tokens);
   }
 
-  /** What does not change any more is drawn for good. */
+  /** Draws blocks that cannot change any more for the last time. */
   private settle(tokens: Token[], lines: number): void {
     const done = document.createElement("div");
     done.append(draw(tokens, false));
@@ -90,7 +90,7 @@ export class StreamedMarkdown {
   private watchFence(tokens: readonly Token[]): void {
     const [token] = tokens;
     if (tokens.length !== 1 || token?.type !== "fence" || !this.tailText.includes("\n")) return;
-    // Indented fences lose the indentation of each line: they are drawn anew.
+    // Indented fences lose the indentation of each line, so they are drawn again.
     if (!this.tailText.startsWith(token.markup)) return;
     const text = this.tail.querySelector("code")?.firstChild;
     const code = this.tail.querySelector("code");

@@ -1,16 +1,18 @@
-// The card of a tool call: changed in place while it runs, so that what is open, selected or scrolled in it stays so.
-import { h, icon, textButton } from "./dom";
+// The card of a tool call, updated in place while it runs, so that expansion, selection and scroll position are kept.
+import { clockElement } from "./clock";
+import { h, icon, iconButton, textButton } from "./dom";
 import type { ToolView } from "./messages";
 import type { RenderContext } from "./render";
+import { toolIcon, toolWords } from "../tool_words";
 
-const ICONS: Record<ToolView["status"], string> = { writing: "edit", running: "loading codicon-modifier-spin", done: "check", failed: "error" };
+const ICONS: Partial<Record<ToolView["status"], string>> = { running: "loading codicon-modifier-spin", failed: "error" };
 const WORDS: Record<ToolView["status"], string> = { writing: "is being written", running: "is running", done: "done", failed: "failed" };
 const TAIL_LINES = 4;
 
-/** What a terminal obeys: colours, cursor moves, titles. */
+/** Terminal escape sequences: colours, cursor moves, titles. */
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-~])|[\x07\x0e\x0f]/g;
 
-/** A terminal's text as lines for reading: without colours, and of a line written over only its last state. */
+/** Terminal output as plain lines: without escape sequences, and of an overwritten line only its last state. */
 export function plainOutput(text: string): string {
   const lines = text.replace(ESCAPES, "").replace(/\r+\n/g, "\n").split("\n");
   return lines.map((line) => line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1).replace(/\r/g, "")).join("\n");
@@ -21,7 +23,7 @@ function argumentRows(text: string): HTMLElement {
   try {
     parsed = JSON.parse(text);
   } catch {
-    parsed = undefined; // still being written, or cut
+    parsed = undefined; // still streaming, or truncated
   }
   if (typeof parsed !== "object" || parsed === null) return h("pre", { class: "output", tabindex: 0, "aria-label": "Arguments" }, text);
   const rows = Object.entries(parsed).map(([name, value]) => [h("dt", {}, name), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value))]);
@@ -35,6 +37,8 @@ export class ToolCard {
   private readonly given = h("div");
   private readonly output = h("pre", { class: "output", tabindex: 0, "aria-label": "Output" });
   private readonly actions = h("div", { class: "actions" });
+  /** Actions of a running command, next to the row, so that it need not be expanded. */
+  private readonly quick = h("div", { class: "quick", hidden: true });
   private readonly tail = h("pre", { class: "output tail", "aria-hidden": "true" });
   private shownArguments: string | undefined;
 
@@ -47,23 +51,53 @@ export class ToolCard {
       context.expanded.set(this.item.id, this.details.open);
       this.drawBody();
     });
-    this.element.append(this.details, this.tail);
+    this.element.append(this.details, this.quick, this.tail);
     this.update(item);
   }
 
   update(item: ToolView): void {
     this.item = item;
     const { name, summary, status } = item;
-    this.element.className = `tool ${status}`;
-    this.element.setAttribute("aria-label", `${name} ${summary} ${WORDS[status]}`);
+    this.element.className = `tool ${status}${item.isRedundant && !this.context.expanded.get(`call:${item.id}`) ? " redundant" : ""}`;
+    const { doing, done } = toolWords(name);
+    const verb = status === "done" || (status === "failed" && name === "shell") ? done : doing;
+    this.element.dataset["tool"] = name;
+    this.element.dataset["look"] = item.look;
+    this.element.setAttribute("aria-label", `${verb} ${summary} ${WORDS[status]}`);
     this.summary.replaceChildren(
-      icon(ICONS[status]),
+      icon(ICONS[status] ?? toolIcon(name)),
       h("span", { class: "sr-only" }, `${WORDS[status]}: `),
-      h("strong", {}, name),
-      h("span", { class: "what", title: summary }, summary),
-      h("span", { class: "outcome dim" }, item.outcome),
+      h("span", { class: "verb", title: name }, verb),
+      h("span", { class: "what", title: summary }, this.what(), item.lines === "" ? "" : h("span", { class: "dim" }, ` ${item.lines}`)),
+      h("span", { class: "outcome dim" }, ...this.outcome()),
     );
+    this.drawQuick();
     this.drawBody();
+  }
+
+  private what(): HTMLElement | string {
+    const { summary, target } = this.item;
+    // Not a button, because it is inside the clickable row. The keyboard reaches the link below in the expanded card.
+    return target === "" ? summary : h("span", { class: "path", "data-open": target, title: `Open ${target}` }, summary);
+  }
+
+  private outcome(): (HTMLElement | string)[] {
+    const { outcome, allowed, sinceMs } = this.item;
+    const words = [outcome, allowed].filter((part) => part !== "").join(" · ");
+    if (sinceMs === null) return [words];
+    return [words === "" ? "" : `${words} · `, clockElement(sinceMs)];
+  }
+
+  private drawQuick(): void {
+    const { id, killable } = this.item;
+    const { send, isReadOnly } = this.context;
+    if (this.quick.dataset["of"] === (killable ?? "")) return; // a button that has the focus keeps it
+    this.quick.dataset["of"] = killable ?? "";
+    this.quick.hidden = killable === null;
+    this.quick.replaceChildren(...(killable === null ? [] : [
+      iconButton("terminal", "Show in Terminal", () => { send({ type: "terminal", callId: id }); }),
+      ...(isReadOnly() ? [] : [iconButton("debug-stop", "Stop this command", () => { send({ type: "kill", terminalId: killable }); })]),
+    ]));
   }
 
   private drawBody(): void {
@@ -73,7 +107,7 @@ export class ToolCard {
     const isTail = !isOpen && item.status === "running" && text !== "";
     this.tail.hidden = !isTail;
     this.tail.textContent = isTail ? text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n") : "";
-    // A closed card holds no text: a long session has thousands of them.
+    // Collapsed cards have no text in the page, because a long session has thousands of them.
     if (isOpen) this.drawOpen(text);
     else this.empty();
   }
@@ -90,16 +124,18 @@ export class ToolCard {
   }
 
   private drawActions(): void {
-    const { id, killable, hasTerminal } = this.item;
+    const { id, killable, hasTerminal, target } = this.item;
     const { send } = this.context;
-    const state = `${hasTerminal} ${String(killable)}`;
+    const state = `${hasTerminal} ${String(killable)} ${target}`;
     if (this.actions.dataset["state"] === state) return; // a button that has the focus keeps it
     this.actions.dataset["state"] = state;
-    this.actions.hidden = !hasTerminal;
-    this.actions.replaceChildren(
-      textButton("Show in Terminal", () => { send({ type: "terminal", callId: id }); }, { class: "link" }),
-      ...(killable === null ? [] : [textButton("End It", () => { send({ type: "kill", terminalId: killable }); }, { class: "link" })]),
-    );
+    const buttons = [
+      ...(target === "" ? [] : [textButton("Open File", () => { send({ type: "openFile", target }); }, { class: "link" })]),
+      // while it runs, these are next to the row
+      ...(hasTerminal && killable === null ? [textButton("Show in Terminal", () => { send({ type: "terminal", callId: id }); }, { class: "link" })] : []),
+    ];
+    this.actions.hidden = buttons.length === 0;
+    this.actions.replaceChildren(...buttons);
   }
 
   private empty(): void {

@@ -1,8 +1,9 @@
-// The bar of the prompt: mode, model, effort, and how full and how dear the session is.
-import { h, textButton } from "./dom";
+// The toolbar of the prompt: mode, model, effort, context usage and cost.
+import { h, icon, textButton } from "./dom";
 import { type Entry, Menu } from "./menu";
 import type { FromView, SessionView } from "./messages";
-import type { ModelsResult } from "../protocol_chat";
+import { money } from "../money";
+import type { ModelsResult } from "../protocol";
 
 type Send = (message: FromView) => void;
 
@@ -19,11 +20,7 @@ function short(tokens: number): string {
   return tokens >= 1_000_000 ? `${tokens / 1_000_000}M` : `${Math.round(tokens / 1000)}k`;
 }
 
-export function cost(usd: number): string {
-  return `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
-}
-
-/** The models, by the words that were typed. */
+/** The models that match the typed words. */
 export function modelEntries({ models, providers }: ModelsResult, words: string, now: SessionView, choose: (provider: string, model: string) => void): Entry[] {
   const wanted = words.toLowerCase().split(/\s+/);
   const known = new Map(providers.map((provider) => [provider.id, provider]));
@@ -43,12 +40,18 @@ export function modelEntries({ models, providers }: ModelsResult, words: string,
   });
 }
 
+/** A control with its icon. */
+function choice(name: string, control: HTMLElement, sign: HTMLElement | null = null): HTMLElement {
+  return h("span", { class: `choice-chip ${name}` }, sign, control, icon("chevron-down"));
+}
+
 export class Toolbar {
   readonly element: HTMLElement;
-  /** Floats above the bar. */
+  /** The popup above the toolbar. */
   readonly popup: HTMLElement;
   private readonly mode = h("select", { "aria-label": "Mode", title: MODE_HELP });
-  private readonly effort = h("select", { "aria-label": "Effort", title: "How much the model thinks", hidden: true });
+  private readonly effort = h("select", { "aria-label": "Effort", title: "Effort: how much the model thinks" });
+  private readonly effortChip: HTMLElement;
   private readonly model: HTMLButtonElement;
   private readonly meter = h("button", { type: "button", class: "meter", "aria-haspopup": "true", "aria-expanded": "false", hidden: true });
   private readonly facts = h("dl", { class: "facts", hidden: true });
@@ -64,7 +67,9 @@ export class Toolbar {
   ) {
     this.model = textButton("Model", () => { this.pickModel(); }, { class: "link model", title: "Model", "aria-haspopup": "listbox" });
     for (const [value, label] of Object.entries(MODES)) this.mode.append(h("option", { value }, label));
-    this.element = h("div", { class: "settings" }, this.mode, this.model, this.effort, this.meter);
+    this.effortChip = choice("effort-chip", this.effort, icon("lightbulb"));
+    this.effortChip.hidden = true;
+    this.element = h("div", { class: "settings" }, choice("mode-chip", this.mode), choice("model-chip", this.model), this.effortChip, this.meter);
     this.popup = h("div", { class: "popups" }, this.picker, this.facts);
     this.mode.addEventListener("change", () => { send({ type: "configure", configuration: { mode: this.mode.value as SessionView["mode"] } }); });
     this.effort.addEventListener("change", () => { send({ type: "configure", configuration: { effort: this.effort.value } }); });
@@ -85,11 +90,11 @@ export class Toolbar {
     this.model.setAttribute("aria-label", `Model: ${this.nameOf(session)}`);
     this.showEfforts(session);
     this.showUsage(session.usage);
-    // A session has a server: it is asked what it has.
+    // A session has a running server, so its models can be requested.
     if (isNew && session.id !== "") this.send({ type: "models", look: false });
   }
 
-  /** What the server has to choose from; null: it does not tell, so the editor asks in its own way. */
+  /** Shows the server's models; null: the server does not support the request, so VS Code's picker is used. */
   showModels(models: ModelsResult | null): void {
     this.models = models;
     if (this.session) this.show(this.session);
@@ -140,11 +145,11 @@ export class Toolbar {
   private showEfforts({ provider, model, effort }: SessionView): void {
     const known = this.models?.models.find((each) => each.id === model && each.provider === provider)?.efforts ?? [];
     const all = effort === "" || known.includes(effort) ? known : [effort, ...known];
-    this.effort.hidden = all.length === 0;
-    const options = [...(effort === "" ? [h("option", { value: "", disabled: true }, "Effort")] : []), ...all.map((value) => h("option", { value }, value))];
-    const told = options.map(({ value }) => value).join(" ");
-    if (this.effort.dataset["options"] !== told) this.effort.replaceChildren(...options);
-    this.effort.dataset["options"] = told;
+    this.effortChip.hidden = all.length === 0;
+    const options = [...(effort === "" ? [h("option", { value: "", disabled: true }, "auto")] : []), ...all.map((value) => h("option", { value }, value))];
+    const values = options.map(({ value }) => value).join(" ");
+    if (this.effort.dataset["options"] !== values) this.effort.replaceChildren(...options);
+    this.effort.dataset["options"] = values;
     this.effort.value = effort;
   }
 
@@ -152,10 +157,10 @@ export class Toolbar {
     this.meter.hidden = usage === null;
     if (!usage) return;
     const percent = Math.round((100 * usage.contextTokens) / Math.max(1, usage.contextWindowTokens));
-    const spent = usage.totalCostUsd === null ? "" : cost(usage.totalCostUsd);
+    const spent = usage.totalCostUsd === null ? "" : money(usage.totalCostUsd);
     const ring = h("span", { class: `ring${percent >= 80 ? " full" : ""}`, "aria-hidden": "true" });
     ring.style.setProperty("--used", `${Math.min(100, percent)}%`);
-    this.meter.replaceChildren(ring, `${percent}%`, spent === "" ? "" : h("span", { class: "spent" }, `· ${spent}`));
+    this.meter.replaceChildren(ring, h("span", { class: "percent" }, `${percent}%`), spent === "" ? "" : h("span", { class: "spent" }, `· ${spent}`));
     const cached = Math.round((100 * usage.cacheReadTokens) / Math.max(1, usage.inputTokens));
     const facts: (readonly [string, string])[] = [
       ["Context", `${count(usage.contextTokens)} of ${count(usage.contextWindowTokens)} tokens`],

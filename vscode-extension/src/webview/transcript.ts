@@ -1,48 +1,56 @@
-// The transcript: a window on the session's items, and a scroll position that stays where the user put it.
-// Only so many items are in the page; those before and after are fetched as one scrolls to them.
+// The transcript: displays a section of the session's items and keeps the scroll position. The page has a limited
+// number of items; earlier and later ones are fetched while scrolling.
 import { h, iconButton, textButton } from "./dom";
 import { Entries } from "./entries";
-import type { Append, ItemView } from "./messages";
+import { Groups } from "./groups";
+import type { Append, ItemView, SessionView } from "./messages";
 import type { RenderContext } from "./render";
+import { Tail } from "./tail";
 
 const NEAR_END_PX = 40;
 const NEAR_EDGE_PX = 800;
 const MAX_ITEMS = 200;
-const AT_ONCE = 20; // items of a page that are drawn at once, the newest; the others a little at a time
+const AT_ONCE = 20; // the newest items of a page, drawn at once; the others in slices
 const SLICE_MS = 10;
 
 export class Transcript {
   readonly element: HTMLElement;
   private readonly entries: Entries;
+  private readonly groups: Groups;
   private readonly list: HTMLElement;
   private readonly more: HTMLElement;
   private readonly content: HTMLElement;
+  private readonly tail: Tail;
+  private width = 0;
   private readonly toEndButton: HTMLElement;
   private first = 0;
   private last = -1;
   private hasMore = false;
-  /** The newest item is in the page: what comes new is shown. */
+  /** Whether the newest item is in the page, so that new ones are displayed. */
   private hasEnd = true;
   private isAsking = false;
-  /** Drawing a page in slices, and what is to be done after it. A new reset makes the slices before it stop. */
+  /** Number of the current drawing in slices; a new reset stops the slices of an earlier one. */
   private drawing = 0;
   private afterwards: (() => void)[] | undefined;
-  /** At the end, and to stay there: whatever grows, until the user scrolls away. */
+  /** Whether to stay at the end until the user scrolls away. */
   private sticks = true;
 
   constructor(private readonly context: RenderContext) {
     this.entries = new Entries(context);
+    this.groups = new Groups(context.expanded);
     this.more = h("div", { class: "more", hidden: true }, textButton("Show Earlier", () => { this.askEarlier(); }, { class: "link" }));
-    // Not live: a screen reader would read every piece of a stream; announce.ts says what matters.
+    // Not live: a screen reader would read every delta; announce.ts announces what matters.
     this.list = h("section", { id: "transcript", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: 0 });
     this.content = h("div", {}, this.more);
-    this.list.append(this.content);
+    this.tail = new Tail(context);
+    this.list.append(this.content, this.tail.element);
     this.toEndButton = iconButton("arrow-down", "Go to the end", () => { this.goToEnd(); }, { class: "icon to-end", hidden: true });
     this.element = h("div", { id: "conversation" }, this.list, this.toEndButton);
     this.list.addEventListener("scroll", () => { this.onScroll(); }, { passive: true });
-    const grown = new ResizeObserver(() => { if (this.sticks) this.stick(); });
+    const grown = new ResizeObserver(() => { if (this.sticks && !this.hasOpenMenu) this.stick(); });
     grown.observe(this.content);
     grown.observe(this.list);
+    grown.observe(this.tail.element);
     this.list.addEventListener("click", onClick(context));
   }
 
@@ -50,16 +58,36 @@ export class Transcript {
     this.entries.fold(agentId, isHidden);
   }
 
-  get isEmpty(): boolean {
-    return this.entries.size === 0;
+  /** Shows or hides the row of a call whose changes have their own items. */
+  toggleCall(callId: string): void {
+    this.entries.toggleCall(callId);
   }
 
-  /** What is shown while there is nothing else. */
+  get isEmpty(): boolean {
+    return this.entries.size === 0 && this.tail.isEmpty;
+  }
+
+  /** Shows the message being sent, and the agent's activity. */
+  showNow(session: SessionView): void {
+    this.tail.show(session);
+  }
+
+  /** Scrolls to the end, to show the message just sent. */
+  follow(): void {
+    this.goToEnd();
+  }
+
+  /** Whether the menu of a card is open; then the scroll position must not change. */
+  private get hasOpenMenu(): boolean {
+    return this.list.querySelector(".answer-menu:not([hidden])") !== null;
+  }
+
+  /** Shows an element while there are no items. */
   showInstead(element: HTMLElement): void {
     this.list.append(element);
   }
 
-  /** All anew: the newest page. `drawn` is called when every item is there. */
+  /** Replaces everything by the newest page. `drawn` is called when all items are drawn. */
   reset(items: readonly ItemView[], first: number, hasMore: boolean, drawn: () => void): void {
     this.entries.clear();
     this.content.replaceChildren(this.more);
@@ -84,7 +112,7 @@ export class Transcript {
     });
   }
 
-  /** The page after the last item that is here. */
+  /** Adds the page after the last item. */
   later(items: readonly ItemView[], isEnd: boolean): void {
     this.inSlices(items, (elements) => { this.content.append(...elements); }, () => {
       this.last = items.at(-1)?.index ?? this.last;
@@ -94,20 +122,21 @@ export class Transcript {
     });
   }
 
-  /** Draws what changed, and stays at the end if it was there. */
+  /** Draws the changes, and stays at the end if it was there. */
   update(items: readonly ItemView[], appends: readonly Append[]): void {
     if (this.afterwards) {
       this.afterwards.push(() => { this.update(items, appends); });
       return;
     }
     for (const item of items) if (!this.entries.update(item)) this.add(item);
+    if (items.length > 0) this.groups.arrange(this.content);
     for (const append of appends) this.entries.append(append);
     if (!this.sticks) return;
     this.trimOldest();
     this.stick();
   }
 
-  /** The item at the top of the window and how far it is scrolled; undefined: at the end. */
+  /** The item at the top of the view and its scroll offset; undefined at the end. */
   get anchor(): { id: string; offset: number } | undefined {
     if (this.sticks) return undefined;
     const top = this.list.scrollTop;
@@ -124,7 +153,7 @@ export class Transcript {
     this.list.scrollTop = entry.element.offsetTop + anchor.offset;
   }
 
-  /** Brings the oldest question into view, and the focus to its first answer. */
+  /** Scrolls to the oldest pending request and focuses its first answer. */
   toQuestion(): void {
     const question = this.list.querySelector<HTMLElement>(".approval.pending");
     if (!question) {
@@ -152,7 +181,15 @@ export class Transcript {
 
   private onScroll(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.list;
-    if (clientHeight === 0) return; // nothing is laid out
+    if (clientHeight === 0) return; // there is no layout yet
+    // A change of width scrolls by new line breaks, not by the user.
+    if (this.list.clientWidth !== this.width) {
+      this.width = this.list.clientWidth;
+      if (this.sticks) {
+        this.stick();
+        return;
+      }
+    }
     const below = scrollHeight - scrollTop - clientHeight;
     this.sticks = this.hasEnd && below < NEAR_END_PX;
     this.toEndButton.hidden = this.sticks;
@@ -177,7 +214,7 @@ export class Transcript {
   }
 
   private add(item: ItemView): void {
-    // What lies beyond the window comes with its page.
+    // Items outside the displayed section are sent with their page.
     if (!this.hasEnd || item.index < this.first) return;
     this.content.append(this.entries.make(item));
     this.last = Math.max(this.last, item.index);
@@ -188,7 +225,7 @@ export class Transcript {
     if (out.length > 0) this.setFirst((out.at(-1)?.index ?? -1) + 1, true);
   }
 
-  /** Makes the elements of a page a little at a time; what comes meanwhile waits. */
+  /** Creates the elements of a page in slices; later changes wait until the end. */
   private inSlices(items: readonly ItemView[], insert: (elements: HTMLElement[]) => void, done: () => void): void {
     const mine = ++this.drawing;
     const waiting: (() => void)[] = (this.afterwards = this.afterwards ?? []);
@@ -206,6 +243,7 @@ export class Transcript {
         setTimeout(slice, 0);
         return;
       }
+      this.groups.arrange(this.content);
       done();
       this.afterwards = undefined;
       for (const run of waiting) run();
@@ -213,7 +251,7 @@ export class Transcript {
     slice();
   }
 
-  /** Before all items; what is in view does not move. */
+  /** Inserts before all items without moving the visible ones. */
   private insertBefore(elements: readonly HTMLElement[]): void {
     const top = this.more.nextElementSibling;
     const before = this.sticks ? 0 : (top?.getBoundingClientRect().top ?? 0);
@@ -232,7 +270,13 @@ function onClick({ send }: RenderContext): (event: Event) => void {
       const { open, link: url } = link.dataset;
       send(url === undefined ? { type: "openFile", target: open ?? "" } : { type: "openLink", url });
     }
-    const code = target?.closest("[data-copy]") ? target.closest(".code")?.querySelector("code") : null;
-    if (code) void navigator.clipboard.writeText(code.textContent);
+    const button = target?.closest<HTMLElement>("[data-code]");
+    const code = button?.closest(".code")?.querySelector("code");
+    if (!button || !code) return;
+    const text = code.textContent;
+    const { code: action } = button.dataset;
+    if (action === "copy") void navigator.clipboard.writeText(text);
+    else if (action === "insert") send({ type: "insert", text });
+    else send({ type: "submit", text: `Make this change in the project:\n\n\`\`\`\n${text.trimEnd()}\n\`\`\``, attachments: [], how: "send" });
   };
 }

@@ -1,4 +1,4 @@
-"""Anthropic Messages: one codec of five files."""
+"""Codec of Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from agent_ls.llm.providers.anthropic.history import AnthropicHistory
 from agent_ls.llm.providers.anthropic.request import encode_request
 from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
-from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
-from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
-DEFAULT_VERSION = "2023-06-01"  # every host knows it; 2026-10-21 only takes sampling away (FORMATS section 2)
+DEFAULT_VERSION = "2023-06-01"  # every server knows it; the later 2026-10-21 only removes sampling parameters
 
 
 class AnthropicCodec:
-    """A Codec (see the seam). `betas` are sent with every request, joined with those of its options."""
+    """See Codec for the contract. `betas` are sent with every request, joined with those of its options."""
 
-    def __init__(self, facts: FactsLookup, version: str = DEFAULT_VERSION, betas: Sequence[str] = ()) -> None:
+    def __init__(
+        self, facts: CapabilitiesLookup, version: str = DEFAULT_VERSION, betas: Sequence[str] = ()
+    ) -> None:
         self._facts = facts
         self._version = version or DEFAULT_VERSION
         self._betas = tuple(betas)
-        self._histories = Histories(AnthropicHistory)
+        self._histories = HistoryCache(AnthropicHistory)
 
     @property
     def name(self) -> str:
@@ -36,10 +38,12 @@ class AnthropicCodec:
         return "https://api.anthropic.com"
 
     def authorization(self, secret: str) -> Mapping[str, str]:
-        return {"x-api-key": secret}  # hosts that speak this wire know it; not all know the newer Bearer form
+        return {
+            "x-api-key": secret
+        }  # compatible servers know this header; not all know the newer Bearer form
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        history, facts = self._histories.of(request), self._facts(request.model)
+        history, facts = self._histories.encode(request), self._facts(request.model)
         return encode_request(request, history, facts, self._version, self._betas, stream=stream)
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:

@@ -1,4 +1,4 @@
-"""The conversation as Anthropic's messages: they alternate, neighbours of one role are joined, empty ones left out."""
+"""Encode the conversation as Anthropic's messages: roles alternate, equal neighbours are joined."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 CACHE_MARK: JsonObject = {"type": "ephemeral"}
 
 _REASONING_TYPES = ("thinking", "redacted_thinking")
-_BLOCK_END = b"}]}"  # of a message's last block, its list and the message itself
+_BLOCK_END = b"}]}"  # the end of a message's last block, of its block list, and of the message
 _MARKED_END = b',"cache_control":' + encode_json(CACHE_MARK) + _BLOCK_END
 
 
 class AnthropicHistory:
-    """A History. `system` are the texts that stand outside of the messages."""
+    """A WireHistory. `system` are the texts that are sent outside the messages."""
 
     def __init__(self, model: str) -> None:
         self.system: list[str] = []
         self._model = model
         self._closed: list[bytes] = []
-        self._last_answer = 0  # the place of the last assistant's message, 0 for none
-        self._first_type = ""  # of the last closed message
+        self._last_answer = 0  # index of the last assistant message, 0 for none
+        self._first_type = ""  # type of the last closed message's first block
         self._role = ""
-        self._blocks: list[JsonObject] = []  # of the last message, which further ones may still be joined to
+        self._blocks: list[JsonObject] = []  # blocks of the last message, to which further ones may be joined
 
     def copy(self) -> Self:
         other = type(self)(self._model)
@@ -75,9 +75,10 @@ class AnthropicHistory:
             self._last_answer = len(self._closed)
 
     def messages(self, *, marked: bool) -> Sequence[bytes]:
-        """Each message as JSON. `marked`: with a breakpoint where the call before this one ended, which is the last
-        user's message before the last assistant's."""
-        messages = [*self._closed, *([self._encoded()] if self._blocks else [])]
+        """Return each message as JSON. `marked`: set a cache breakpoint where the previous call ended, which
+        is the last user message before the last assistant message.
+        """
+        messages = [*self._closed, *([self._encode()] if self._blocks else [])]
         if marked and self._last_answer:
             before = self._last_answer - 1
             messages[before] = messages[before].removesuffix(_BLOCK_END) + _MARKED_END
@@ -85,24 +86,24 @@ class AnthropicHistory:
 
     @property
     def is_in_loop_without_thinking(self) -> bool:
-        """True when results go back to an answer that had not begun with thinking."""
+        """Return True if tool results answer an assistant message that did not begin with thinking."""
         if not self._closed or not any(block.get("type") == "tool_result" for block in self._blocks):
             return False
         return self._first_type not in _REASONING_TYPES
 
     def _close(self) -> None:
         if self._blocks:
-            self._closed.append(self._encoded())
-            first = self._ordered()[0].get("type")
+            self._closed.append(self._encode())
+            first = self._order_blocks()[0].get("type")
             self._first_type = first if isinstance(first, str) else ""
 
-    def _encoded(self) -> bytes:
-        return encode_json({"role": self._role, "content": self._ordered()})
+    def _encode(self) -> bytes:
+        return encode_json({"role": self._role, "content": self._order_blocks()})
 
-    def _ordered(self) -> list[JsonObject]:
+    def _order_blocks(self) -> list[JsonObject]:
         if self._role != "user":
             return self._blocks
-        # Results stand before any text of their message; sorting is stable, so their own order holds.
+        # Tool results must precede text in a message; the stable sort keeps their order.
         return sorted(self._blocks, key=lambda block: block.get("type") != "tool_result")
 
 
@@ -110,7 +111,7 @@ def _user(message: Message) -> list[JsonObject]:
     blocks: list[JsonObject] = []
     for part in message.parts:
         match part:
-            case TextPart(text) if text.strip():  # blank user text is refused
+            case TextPart(text) if text.strip():  # the API refuses blank user text
                 blocks.append({"type": "text", "text": text})
             case ImagePart():
                 blocks.append(_image(part))
@@ -123,7 +124,7 @@ def _user(message: Message) -> list[JsonObject]:
                     f"{NAME} does not take sounds", provider=NAME, hint="Attach a transcript of it."
                 )
             case _:
-                pass  # other parts do not stand in a user's message
+                pass  # other parts do not occur in a user's message
     return blocks
 
 
@@ -137,7 +138,7 @@ def _result(part: ToolResultPart) -> JsonObject:
 
 
 def _result_image(image: ImagePart) -> JsonObject:
-    if _is_refused(image):  # the model can react to this; an error would end the session for good
+    if _is_refused(image):  # the model can react to this text; an error would end the session for good
         return {
             "type": "text",
             "text": f"[image of type {image.media_type} left out: {NAME} does not take it]",
@@ -186,7 +187,7 @@ def _is_refused(image: ImagePart) -> bool:
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     blocks = [block for part in message.parts if (block := _assistant_block(part, model)) is not None]
     while blocks and blocks[-1].get("type") in _REASONING_TYPES:
-        blocks.pop()  # a message may not end with thinking; without what it led to it is of no use
+        blocks.pop()  # a message may not end with thinking, which is useless without what followed it
     return blocks
 
 
@@ -207,10 +208,10 @@ def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
                 "name": name,
                 "input": arguments_object(arguments),
             }
-    return None  # images and results do not stand in an assistant's message
+    return None  # images and results do not occur in an assistant's message
 
 
 def _own(origin: Origin | None, model: str) -> JsonObject | None:
-    """The block to send back unchanged; None when another provider or model made it (U4)."""
+    """Return the block to send back unchanged; None if another provider or model created it."""
     is_own = origin is not None and origin.provider == NAME and origin.model == model
     return origin.raw if origin is not None and is_own else None

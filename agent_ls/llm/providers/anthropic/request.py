@@ -1,8 +1,8 @@
-"""Our request as an Anthropic Messages request (FORMATS section 2).
+"""Encode a request for Anthropic's Messages API.
 
-Cache rule: breakpoints stand on the last tool, on the system text, and on the last block that the call before
-this one sent (so that a round of many parallel calls does not outrun the service's look-back of 20 blocks); the
-top-level `cache_control` marks the end of the conversation by itself. That is all four that are allowed.
+Cache rule: breakpoints are set at the last tool, at the system text, and at the last block of the previous
+call (so that many parallel calls in one round do not exceed the service's look-back of 20 blocks); the
+top-level `cache_control` marks the end of the conversation. Four are allowed.
 `provider_options["anthropic"]["auto_cache"] = False` sets none.
 """
 
@@ -14,34 +14,34 @@ from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.anthropic.history import CACHE_MARK, AnthropicHistory
-from agent_ls.llm.providers.base import ModelFacts, WireRequest
-from agent_ls.llm.providers.options import merged, string_list
+from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
+from agent_ls.llm.providers.options import merge_options, string_list
 from agent_ls.llm.providers.wire_json import encode_body
 from agent_ls.llm.requests import NamedToolChoice, Request
 
 PATH = "/v1/messages"
 
-# Our own keys among the options; all others are merged into the body.
+# Option keys that we interpret; all others are merged into the body.
 _OWN_OPTIONS = ("auto_cache", "beta_headers", "beta_features")
 
-# Tokens of thinking for models that only know a budget; `max_tokens` must be larger.
+# Thinking tokens for models that only accept a budget; `max_tokens` must be larger.
 _BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 4096, "medium": 10_000, "high": 24_000}
 _MAX_BUDGET = 32_000
 _MIN_BUDGET = 1024
 
-_NO_SAMPLING_FROM = "2026-10-21"  # versions are dates; from this one on temperature and top_p are a 400
+_NO_SAMPLING_FROM = "2026-10-21"  # API versions are dates; from this one on, temperature and top_p are a 400
 
 
 def encode_request(
     request: Request,
     history: AnthropicHistory,
-    facts: ModelFacts,
+    facts: ModelCapabilities,
     version: str,
     betas: Sequence[str],
     *,
     stream: bool,
 ) -> WireRequest:
-    """`history` is that of the request's messages."""
+    """Encode the request. `history` holds its encoded messages."""
     options = request.provider_options.get(NAME, {})
     auto_cache = options.get("auto_cache", True) is not False
     body: dict[str, JsonValue] = {
@@ -52,15 +52,16 @@ def encode_request(
         **_tools(request, facts, auto_cache=auto_cache),
         **_sampling(request, version),
         **_output(request, facts, history),
+        **({"metadata": {"user_id": request.metadata["user_id"]}} if "user_id" in request.metadata else {}),
         **({"cache_control": CACHE_MARK} if auto_cache else {}),
     }
-    whole = merged(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
+    whole = merge_options(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
     content = encode_body(whole, "messages", history.messages(marked=auto_cache))
     return WireRequest(PATH, _headers(version, betas, options), content)
 
 
 def _headers(version: str, betas: Sequence[str], options: JsonObject) -> Mapping[str, str]:
-    # C names the option beta_headers in section 2.8 and beta_features in 3.6: both are taken.
+    # The option has two names in use: beta_headers and beta_features. Both are accepted.
     asked = [*betas, *string_list(options.get("beta_headers")), *string_list(options.get("beta_features"))]
     joined = ",".join(dict.fromkeys(asked))
     return {"anthropic-version": version, **({"anthropic-beta": joined} if joined else {})}
@@ -73,7 +74,7 @@ def _system(history: AnthropicHistory, *, auto_cache: bool) -> JsonObject:
     return {"system": [{"type": "text", "text": text, "cache_control": CACHE_MARK}] if auto_cache else text}
 
 
-def _tools(request: Request, facts: ModelFacts, *, auto_cache: bool) -> JsonObject:
+def _tools(request: Request, facts: ModelCapabilities, *, auto_cache: bool) -> JsonObject:
     if not request.tools:
         return {}
     tools: list[JsonObject] = [
@@ -85,11 +86,11 @@ def _tools(request: Request, facts: ModelFacts, *, auto_cache: bool) -> JsonObje
     return {"tools": tools, **_tool_choice(request, facts)}
 
 
-def _tool_choice(request: Request, facts: ModelFacts) -> JsonObject:
+def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
     choice = request.tool_choice
     if choice not in ("auto", "none") and not facts.forces_tools:
         raise ConfigurationError(
-            f"{request.model} cannot be told that it must call a tool",
+            f"{request.model} cannot be forced to call a tool",
             provider=NAME,
             model=request.model,
             hint="Ask for the call in words, with the tool choice auto, or choose another model.",
@@ -121,25 +122,32 @@ def _sampling(request: Request, version: str) -> JsonObject:
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _output(request: Request, facts: ModelFacts, history: AnthropicHistory) -> JsonObject:
-    """`thinking`, and `output_config` with the effort and the format of the answer."""
+def _output(request: Request, facts: ModelCapabilities, history: AnthropicHistory) -> JsonObject:
+    """Return `thinking`, and `output_config` with the effort and the answer format."""
     told = _reasoning(request, facts, history)
     if request.response_format is None:
         return told
+    if not request.response_format.schema:
+        raise ConfigurationError(
+            f"{NAME} answers in JSON only if it gets a schema",
+            provider=NAME,
+            model=request.model,
+            hint="Give the schema of the answer, or ask for JSON in words.",
+        )
     config = told.get("output_config", {})
     shape: JsonObject = {"type": "json_schema", "schema": request.response_format.schema}
     return {**told, "output_config": {**(config if isinstance(config, Mapping) else {}), "format": shape}}
 
 
-def _reasoning(request: Request, facts: ModelFacts, history: AnthropicHistory) -> JsonObject:
-    """`thinking` and `output_config` by the model's kind; nothing when no effort is set (L7)."""
+def _reasoning(request: Request, facts: ModelCapabilities, history: AnthropicHistory) -> JsonObject:
+    """Return `thinking` and `output_config` for the model's kind of reasoning; nothing if no effort is set."""
     effort = request.reasoning_effort
     if effort is None or facts.thinking == "none":
         return {}
     forced = bool(request.tools) and request.tool_choice not in ("auto", "none")
     if facts.thinking == "budget":
-        # Thinking and a forced tool exclude each other, and a tool loop that began without thinking (another
-        # model's turn) cannot take it up in the middle.
+        # Thinking excludes a forced tool, and a tool loop that began without thinking (with another model)
+        # cannot start it in the middle.
         if effort == "none" or forced or history.is_in_loop_without_thinking:
             return {}
         return _budget(effort, request.max_output_tokens or facts.max_output_tokens)
@@ -148,7 +156,7 @@ def _reasoning(request: Request, facts: ModelFacts, history: AnthropicHistory) -
     output: JsonObject = {"output_config": {"effort": "low" if effort == "minimal" else effort}}
     if forced and facts.thinking == "adaptive":
         return output
-    # Newer models leave the text of thoughts out unless it is asked for; the user wants to see them.
+    # Newer models omit the text of their reasoning unless it is requested; the user wants to see it.
     return {"thinking": {"type": "adaptive", "display": "summarized"}, **output}
 
 

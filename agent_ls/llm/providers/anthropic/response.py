@@ -1,4 +1,4 @@
-"""Anthropic's blocks, stop reasons and usage as our values; shared by whole answers and streams."""
+"""Decode Anthropic's blocks, stop reasons and usage, for complete answers and streams."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.anthropic.errors import NAME, body_error
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.rate_limits import parse_count
 from agent_ls.llm.providers.wire_json import (
     int_at,
     json_text,
@@ -45,21 +46,23 @@ _STOPS: Mapping[str, FinishKind] = {
 
 _SEARCHES = ("web_search", "web_fetch")
 
-# A call with only these keys is rebuilt from our own fields; any other (a caller that is not "direct") is kept.
+# A call with only these keys is rebuilt from our fields; any other (its caller is not "direct") is kept
+# verbatim.
 _PLAIN_CALL_KEYS = {"type", "id", "name", "input", "caller"}
 
 
 def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
-    """
+    """Decode a complete answer.
+
     Raises:
-        LlmError: the body is an error, or no message at all.
+        LlmError: the body is an error, or not a message.
     """
     message = parse_object(body)
     if message is None:
         raise StreamError(
-            "anthropic answered with something that is no message", provider=NAME, model=request.model
+            "anthropic answered with something that is not a message", provider=NAME, model=request.model
         )
-    if message.get("type") == "error":
+    if message.get("type") == "error" or object_at(message, "error"):
         raise body_error(request.model, message)
     parts = tuple(block_part(block, request.model) for block in objects_at(message, "content"))
     answer = Message(Role.ASSISTANT, parts)
@@ -77,9 +80,9 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
 
 
 def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPart:
-    """One whole block. `model` is the one that was asked: its signatures hold for no other.
+    """Decode one complete block. `model` is the requested model: its signatures are valid for no other.
 
-    `arguments` is a call's input as the model wrote it, where it is known ("" makes it from `input`).
+    `arguments` is a call's input as the model wrote it, if known ("" derives it from `input`).
     """
     origin = Origin(NAME, model, block)
     match text_at(block, "type"):
@@ -88,9 +91,9 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
             cited = tuple(_citation(row, text) for row in objects_at(block, "citations"))
             return TextPart(
                 text, origin if cited else None, cited
-            )  # without citations the text is all there is
+            )  # without citations the text is sufficient
         case "thinking":
-            signed = bool(text_at(block, "signature"))  # unsigned (cut) thinking would be refused
+            signed = bool(text_at(block, "signature"))  # unsigned (truncated) thinking would be refused
             return ReasoningPart(valid_text(text_at(block, "thinking")), origin if signed else None)
         case "redacted_thinking":
             return ReasoningPart("", origin)
@@ -114,7 +117,7 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
 
 
 def _citation(row: JsonObject, text: str) -> Citation:
-    """It stands for the whole of its block."""
+    """Return a citation that covers its whole block."""
     return Citation(_source(row), 0, len(text), text_at(row, "cited_text"))
 
 
@@ -130,15 +133,15 @@ def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
 
 
 def stop_warnings(details: JsonObject) -> tuple[str, ...]:
-    """Why a refusal was made, where the service says so."""
+    """Return the explanation of a refusal, if the service gives one."""
     explanation = text_at(details, "explanation")
     return (explanation,) if explanation else ()
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Our counts: `input_tokens` is the wire's plus cache reads and writes, which it leaves out.
+    """Convert token counts: our `input_tokens` includes cache reads and writes, which the wire's does not.
 
-    With server-side compaction the real counts stand in `iterations` only.
+    With server-side compaction only `iterations` has the real counts.
     """
     rounds = list(objects_at(wire, "iterations"))
     if any(text_at(row, "type") == "compaction" for row in rounds):
@@ -154,7 +157,7 @@ def usage(wire: JsonObject) -> Usage:
 
 
 def rate_limit(head: ReplyHead) -> RateLimit | None:
-    """From the `anthropic-ratelimit-*` headers; None when there are none."""
+    """Read the `anthropic-ratelimit-*` headers; None if there are none."""
     told = {
         key.removeprefix("anthropic-ratelimit-"): value
         for key, value in head.headers.items()
@@ -163,21 +166,19 @@ def rate_limit(head: ReplyHead) -> RateLimit | None:
     if not told:
         return None
     return RateLimit(
-        remaining_requests=_count(told.get("requests-remaining", "")),
-        remaining_tokens=_count(told.get("tokens-remaining", "")),
+        remaining_requests=parse_count(told.get("requests-remaining", "")),
+        remaining_tokens=parse_count(told.get("tokens-remaining", "")),
         reset_s=_seconds_until(
             told.get("tokens-reset") or told.get("requests-reset", ""), head.received_at_s
         ),
+        limit_requests=parse_count(told.get("requests-limit", "")),
+        limit_tokens=parse_count(told.get("tokens-limit", "")),
     )
 
 
 def _is_plain_call(block: JsonObject) -> bool:
     direct = text_at(object_at(block, "caller"), "type") in ("", "direct")
     return direct and set(block) <= _PLAIN_CALL_KEYS
-
-
-def _count(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
 
 
 def _seconds_until(moment: str, now_s: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Anthropic's stream: blocks one after the other, each started, fed with deltas and stopped."""
+"""Decode Anthropic's stream: blocks one after the other, each with a start, deltas and a stop."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     int_at,
-    mended_object,
     object_at,
     parse_event,
     parse_object,
+    repair_object,
     text_at,
     valid_text,
 )
@@ -56,7 +56,7 @@ from agent_ls.llm.stream import (
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is still open: the wire's object as it grows, and its pieces."""
+    """An open block: the wire's object so far, and its text pieces."""
 
     raw: dict[str, JsonValue]
     shown: PieceJoiner = field(default_factory=PieceJoiner)
@@ -68,7 +68,7 @@ class _Block:
         return text_at(self.raw, "type")
 
     def whole(self) -> JsonObject:
-        """The block as an unstreamed answer would hold it."""
+        """Return the block as a complete answer would contain it."""
         text_key = {"text": "text", "thinking": "thinking", "compaction": "content"}.get(self.type)
         if text_key and self.shown.text:
             self.raw[text_key] = valid_text(text_at(self.raw, text_key)) + self.shown.text
@@ -80,7 +80,7 @@ class _Block:
 
 
 class AnthropicStream:
-    """A StreamDecoder (see the seam for its contract)."""
+    """See StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
@@ -96,7 +96,9 @@ class AnthropicStream:
             return ()
         event = parse_event(frame.data)
         if event is None:
-            raise StreamError("anthropic's stream holds what is no event", provider=NAME, model=self._model)
+            raise StreamError(
+                "anthropic's response stream contains a malformed event", provider=NAME, model=self._model
+            )
         match text_at(event, "type") or frame.event:
             case "content_block_delta":
                 return self._delta(int_at(event, "index"), object_at(event, "delta"))
@@ -107,7 +109,7 @@ class AnthropicStream:
             case "message_start":
                 return self._message_start(object_at(event, "message"))
             case "message_delta":
-                self._stop = mended_object(object_at(event, "delta"))
+                self._stop = repair_object(object_at(event, "delta"))
                 self._count(object_at(event, "usage"))
                 return ()
             case "message_stop":
@@ -116,7 +118,9 @@ class AnthropicStream:
                 raise body_error(self._model, event)
             case "ping":
                 return ()
-        return (ProviderEvent(mended_object(event)),)
+        if object_at(event, "error"):  # from a server that omits the type
+            raise body_error(self._model, event)
+        return (ProviderEvent(repair_object(event)),)
 
     def close(self) -> Sequence[StreamEvent]:
         if not self._is_finished:
@@ -133,7 +137,7 @@ class AnthropicStream:
         return (StreamStart(text_at(message, "id"), text_at(message, "model")),)
 
     def _count(self, wire: JsonObject) -> None:
-        # The values of message_delta are totals: they replace the earlier ones key by key, they are not added.
+        # The values of message_delta are totals: they replace the earlier ones key by key.
         self._usage.update({key: value for key, value in wire.items() if value is not None})
 
     def _block_start(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
@@ -168,9 +172,9 @@ class AnthropicStream:
             case "signature_delta":
                 block.raw["signature"] = valid_text(
                     text_at(delta, "signature")
-                )  # sent whole: replaces, as in the SDK
+                )  # sent whole, so it replaces the previous one
             case "citations_delta":
-                block.citations.append(mended_object(object_at(delta, "citation")))
+                block.citations.append(repair_object(object_at(delta, "citation")))
             case "compaction_delta":
                 block.shown.add(text_at(delta, "content"))
         return ()
@@ -198,7 +202,7 @@ class AnthropicStream:
             if block.type in ("text", "thinking"):
                 events += self._block_stop(index)
             elif block.type == "tool_use":
-                # Its arguments were cut: running what a lenient parser makes of them is not safe.
+                # Its arguments were truncated: running a lenient parse of them is not safe.
                 warnings.append(f"an unfinished call of {text_at(block.raw, 'name')} was left out")
         self._is_finished = True
         reason = finish_reason(text_at(self._stop, "stop_reason"), has_calls=self._has_calls)

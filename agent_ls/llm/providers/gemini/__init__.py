@@ -1,4 +1,4 @@
-"""Google's Gemini by generateContent: one codec, its schema subset, and its list of models."""
+"""Codec of Google's Gemini API (generateContent), with its list of models."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Mapping, Sequence
 
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import JsonObject, Message, Role
-from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.gemini.errors import NAME, http_error
 from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.request import VERSION, encode_request
 from agent_ls.llm.providers.gemini.stream import GeminiStream
-from agent_ls.llm.providers.histories import Histories
-from agent_ls.llm.providers.parts import ended_parts
+from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.part_writer import collect_parts
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent, StreamFinish, StreamStart
 
 
 class GeminiCodec:
-    """A Codec (see the seam)."""
+    """See Codec for the contract."""
 
-    def __init__(self, facts: FactsLookup) -> None:
+    def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
-        self._histories = Histories(GeminiHistory)
+        self._histories = HistoryCache(GeminiHistory)
 
     @property
     def name(self) -> str:
@@ -38,14 +38,14 @@ class GeminiCodec:
         return {"x-goog-api-key": secret}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        history, facts = self._histories.of(request), self._facts(request.model)
+        history, facts = self._histories.encode(request), self._facts(request.model)
         return encode_request(request, history, facts, stream=stream)
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         chunks = _chunks(body)
         if not chunks:
             raise StreamError(
-                "gemini answered with something that is no response", provider=NAME, model=request.model
+                "gemini answered with something that is not a response", provider=NAME, model=request.model
             )
         decoder = GeminiStream(request, head)
         events: list[StreamEvent] = []
@@ -58,7 +58,7 @@ class GeminiCodec:
             id=start.response_id,
             provider=NAME,
             model=start.model or request.model,
-            message=Message(Role.ASSISTANT, ended_parts(events)),
+            message=Message(Role.ASSISTANT, collect_parts(events)),
             finish_reason=finish.finish_reason,
             usage=finish.usage,
             warnings=finish.warnings,
@@ -80,11 +80,11 @@ class GeminiCodec:
 
     def decode_models(self, body: bytes) -> Sequence[ListedModel]:
         rows = objects_at(parse_object(body) or {}, "models")
-        return [_listed(row) for row in rows if "generateContent" in _methods(row)]
+        return [_decode_model(row) for row in rows if "generateContent" in _methods(row)]
 
 
 def _chunks(body: bytes) -> list[JsonObject]:
-    """A whole response, or a list of those that a stream would have had."""
+    """Return the chunks of a complete response, or of a list of streamed ones."""
     whole = parse_object(body)
     if whole is not None:
         return [whole]
@@ -101,7 +101,7 @@ def _methods(row: JsonObject) -> list[object]:
     return [*found] if isinstance(found, list) else []
 
 
-def _listed(row: JsonObject) -> ListedModel:
+def _decode_model(row: JsonObject) -> ListedModel:
     name = text_at(row, "name").removeprefix("models/")
     inputs, outputs = int_at(row, "inputTokenLimit"), int_at(row, "outputTokenLimit")
     return ListedModel(name, text_at(row, "displayName") or name, inputs, outputs)

@@ -1,4 +1,4 @@
-"""Gemini's error bodies, outside and inside a stream (FORMATS section 3, "Stop, usage, errors")."""
+"""Gemini's error bodies, in responses and in streams."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import re
 
 from agent_ls.llm.errors import (
-    AccessDeniedError,
     AuthenticationError,
     ContextLengthError,
     InvalidRequestError,
     LlmError,
     NotFoundError,
     OverloadedError,
+    PermissionDeniedError,
     ProviderError,
     QuotaExceededError,
     RateLimitError,
@@ -20,13 +20,13 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.failures import Failure, FailureTable
+from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.wire_json import (
     int_at,
-    mended_object,
     object_at,
     objects_at,
     parse_object,
+    repair_object,
     text_at,
 )
 
@@ -35,13 +35,13 @@ NAME = "gemini"
 _TABLE = FailureTable(
     NAME,
     names={
-        # reasons of the details
+        # reasons in the error's details
         "API_KEY_INVALID": AuthenticationError,
-        "API_KEY_SERVICE_BLOCKED": AccessDeniedError,
+        "API_KEY_SERVICE_BLOCKED": PermissionDeniedError,
         "BILLING_DISABLED": QuotaExceededError,
         # statuses
         "UNAUTHENTICATED": AuthenticationError,
-        "PERMISSION_DENIED": AccessDeniedError,
+        "PERMISSION_DENIED": PermissionDeniedError,
         "NOT_FOUND": NotFoundError,
         "INVALID_ARGUMENT": InvalidRequestError,
         "FAILED_PRECONDITION": InvalidRequestError,
@@ -59,36 +59,38 @@ _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
-    """The error of an answer that is not 2xx; a body of another shape (a proxy's page) says nothing."""
+    """Return the error of a response that is not 2xx. A body in another format (a proxy's page) is ignored."""
     return _TABLE.error(_failure(parse_object(body) or _first_of_list(body)), model, head)
 
 
 def body_error(model: str, body: JsonObject) -> LlmError:
-    """The error that stands in a stream, or in the body of an answer with status 200."""
+    """Return the error of a stream event, or of a body with status 200."""
     return _TABLE.error(_failure(body), model)
 
 
 def _first_of_list(body: bytes) -> JsonObject:
-    """An unstreamed list of chunks holds its error as its one item."""
+    """Return the first item of a list: a list of chunks reports its error that way."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return {}
     is_list = isinstance(found, list) and bool(found) and isinstance(found[0], dict)
-    return mended_object(found[0]) if is_list else {}
+    return repair_object(found[0]) if is_list else {}
 
 
-def _failure(body: JsonObject) -> Failure:
+def _failure(body: JsonObject) -> ProviderFailure:
     error = object_at(body, "error")
     details = list(objects_at(error, "details"))
     reasons = [text_at(detail, "reason") for detail in details if text_at(detail, "reason")]
     status = text_at(error, "status")
     kind = _limit(details) if status == "RESOURCE_EXHAUSTED" or int_at(error, "code") == 429 else None
-    return Failure(text_at(error, "message"), (*reasons, status), "", _delay_s(details), kind)
+    return ProviderFailure(text_at(error, "message"), (*reasons, status), "", _delay_s(details), kind)
 
 
 def _limit(details: list[JsonObject]) -> type[ProviderError]:
-    """A limit of a minute passes; one of a day, and one that is zero, do not. The words of both are the same."""
+    """Return the class of a limit. One per minute passes; one per day, or of zero, does not. The messages are
+    the same.
+    """
     violations = [row for detail in details for row in objects_at(detail, "violations")]
     per_day = any("PerDay" in text_at(row, "quotaId") for row in violations)
     values = [text_at(row, "quotaValue") for row in violations]
@@ -97,7 +99,7 @@ def _limit(details: list[JsonObject]) -> type[ProviderError]:
 
 
 def _delay_s(details: list[JsonObject]) -> float | None:
-    """google.rpc.RetryInfo; there is no header."""
+    """Return the delay of google.rpc.RetryInfo; there is no header."""
     told = next((text_at(detail, "retryDelay") for detail in details if text_at(detail, "retryDelay")), "")
     found = _DELAY.fullmatch(told)
     return float(found[1]) if found else None

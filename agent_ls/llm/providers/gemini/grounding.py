@@ -1,4 +1,4 @@
-"""What an answer of Gemini rests on: `groundingMetadata` as our values (FORMATS section 3)."""
+"""Decode `groundingMetadata`: the searches and sources behind an answer of Gemini."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from agent_ls.llm.messages import Citation, JsonObject, Origin, SearchPart, Sour
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text_at
 
 
-def search(grounding: JsonObject, origin: Origin) -> SearchPart:
+def search_part(grounding: JsonObject, origin: Origin) -> SearchPart:
     told = grounding.get("webSearchQueries")
     queries = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
     return SearchPart(queries, tuple(_sources(grounding)), origin)
 
 
-def citations(grounding: JsonObject, before: str, text: str) -> tuple[Citation, ...]:
-    """Those in `text`, which `before` stands before. The wire counts bytes of both together."""
+def find_citations(grounding: JsonObject, before: str, text: str) -> tuple[Citation, ...]:
+    """Return the citations in `text`, which follows `before`. The wire counts bytes of both together."""
     whole, sources = (before + text).encode(), _sources(grounding)
     found = []
     for support in objects_at(grounding, "groundingSupports"):
@@ -28,7 +28,7 @@ def citations(grounding: JsonObject, before: str, text: str) -> tuple[Citation, 
 
 
 def _sources(grounding: JsonObject) -> list[Source]:
-    """A chunk is a page of the web, or a document that the service was given."""
+    """Return the sources. A chunk is a web page, or a document of the request."""
     rows = objects_at(grounding, "groundingChunks")
     chunks = (object_at(row, "web") or object_at(row, "retrievedContext") for row in rows)
     return [Source(text_at(chunk, "uri"), text_at(chunk, "title")) for chunk in chunks]

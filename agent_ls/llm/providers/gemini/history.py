@@ -1,7 +1,8 @@
-"""The conversation as Gemini's contents.
+"""Encode the conversation as Gemini's contents.
 
-Replay rule: the parts of the model that is asked go back as they came, each with its signature, thoughts left out.
-Calls of another model have none; Gemini 3 and later refuse that within a turn unless the first one says so.
+Parts created by the requested model are sent back unchanged, with their signatures; thoughts are left out.
+Calls of another model have no signature. Gemini 3 and later refuse that within a turn unless the first call
+has a placeholder.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.gemini.errors import NAME
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, object_at, objects_at, text_at
 
-# What gemini-cli and others send in place of a signature that never was (FORMATS section 3, "Replaying history").
+# The placeholder that gemini-cli and others send for a call without signature.
 NO_SIGNATURE = "skip_thought_signature_validator"
 
-_OLDER = ("gemini-1", "gemini-2", "gemma")  # these want no signatures, and take no images in results
+_OLDER = ("gemini-1", "gemini-2", "gemma")  # these need no signatures, and accept no images in results
 
 
 class GeminiHistory:
-    """A History. `system` are the texts that stand outside of the contents."""
+    """A WireHistory. `system` are the texts that are sent outside the contents."""
 
     def __init__(self, model: str) -> None:
         self.system: list[str] = []
         self._model = model
         self._is_older = model.removeprefix("models/").startswith(_OLDER)
         self._closed: list[bytes] = []
-        self._said: list[JsonObject] = []  # of the user, which more may be joined to
-        self._calls: Mapping[str, JsonObject] = {}  # of the last answer, as they are sent
+        self._said: list[JsonObject] = []  # the user's parts, to which more may be joined
+        self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, as they are sent
 
     def copy(self) -> Self:
         other = type(self)(self._model)
@@ -62,23 +63,23 @@ class GeminiHistory:
             case Role.USER:
                 self._said = [*self._said, *_user(message)]
             case Role.ASSISTANT:
-                self._put("model", self._answer(message))
+                self._append("model", self._answer(message))
             case Role.TOOL:
                 self._results([part for part in message.parts if isinstance(part, ToolResultPart)])
 
     @property
     def contents(self) -> Sequence[bytes]:
-        return [*self._closed, *([_encoded("user", self._said)] if self._said else [])]
+        return [*self._closed, *([_encode("user", self._said)] if self._said else [])]
 
-    def _put(self, role: str, parts: Sequence[JsonObject]) -> None:
+    def _append(self, role: str, parts: Sequence[JsonObject]) -> None:
         if not parts:
             return
         if self._said:
-            self._closed.append(_encoded("user", self._said))
+            self._closed.append(_encode("user", self._said))
             self._said = []
-        self._closed.append(_encoded(role, parts))
+        self._closed.append(_encode(role, parts))
 
-    # --- the model's
+    # --- the model's messages
 
     def _answer(self, message: Message) -> list[JsonObject]:
         parts: list[JsonObject] = []
@@ -99,7 +100,7 @@ class GeminiHistory:
         return parts
 
     def _own(self, part: ContentPart) -> list[JsonObject]:
-        """The parts to send back unchanged; none when another provider or model made them (U4)."""
+        """Return the parts to send back unchanged; empty if another provider or model created them."""
         origin: Origin | None = None
         if isinstance(part, TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart):
             origin = part.origin
@@ -110,8 +111,8 @@ class GeminiHistory:
     # --- results
 
     def _results(self, results: Sequence[ToolResultPart]) -> None:
-        """All answers to one content's calls stand in one content, and nothing else does."""
-        self._put("user", [self._result(result) for result in results])
+        """Put all results of one content's calls into one content, and nothing else."""
+        self._append("user", [self._result(result) for result in results])
         if self._is_older:
             self._said = [_blob(image) for result in results for image in result.images]
 
@@ -121,14 +122,14 @@ class GeminiHistory:
             "name": text_at(call, "name") or result.name,
             "response": {"error" if result.is_error else "output": result.content},
         }
-        if text_at(call, "id"):  # a call that was given none is known by its place
+        if text_at(call, "id"):  # a call without id is identified by its position
             told["id"] = text_at(call, "id")
         if result.images and not self._is_older:
             told["parts"] = [_blob(image) for image in result.images]
         return {"functionResponse": told}
 
 
-def _encoded(role: str, parts: Sequence[JsonObject]) -> bytes:
+def _encode(role: str, parts: Sequence[JsonObject]) -> bytes:
     return encode_json({"role": role, "parts": [*parts]})
 
 
@@ -145,7 +146,7 @@ def _user(message: Message) -> list[JsonObject]:
             case ImagePart() | DocumentPart() | AudioPart():
                 parts.append(_blob(part))
             case _:
-                pass  # other parts do not stand in a user's message
+                pass  # other parts do not occur in a user's message
     return parts
 
 

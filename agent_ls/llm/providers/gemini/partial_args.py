@@ -1,4 +1,4 @@
-"""Arguments of a call that come in pieces, each at a path (`streamFunctionCallArguments`, FORMATS section 3)."""
+"""Assemble call arguments that arrive in pieces, each with a path (`streamFunctionCallArguments`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.llm.providers.wire_json import objects_at, text_at, valid_text
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
-_MAX_INDEX = 10_000  # of a list, from a server that is not believed
+_MAX_INDEX = 10_000  # of a list index, which is untrusted
 
 
 class PartialArgs:
@@ -43,7 +43,7 @@ class PartialArgs:
 
 
 def _at(place: Any, step: str | int, fresh: Any) -> Any:
-    """What stands at `step`, put there when nothing does."""
+    """Return the value at `step`; insert `fresh` if there is none."""
     if isinstance(place, dict):
         return place.setdefault(str(step), fresh)
     if not isinstance(place, list) or not isinstance(step, int) or step > _MAX_INDEX:

@@ -1,7 +1,7 @@
-"""Our request as a generateContent request (FORMATS section 3).
+"""Encode a generateContent request.
 
-Cache rule: the service finds equal prefixes by itself; contents, tools and system text are the same bytes from call to
-call. A cache made beforehand is named by `provider_options["gemini"]["cachedContent"]`.
+Cache rule: the service detects equal prefixes itself; contents, tools and system text have the same bytes
+from call to call. `provider_options["gemini"]["cachedContent"]` names an existing cache.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from agent_ls.llm.messages import JsonObject, JsonValue
-from agent_ls.llm.providers.base import ModelFacts, WireRequest
+from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.gemini.errors import NAME
 from agent_ls.llm.providers.gemini.history import GeminiHistory
-from agent_ls.llm.providers.gemini.schema import subset
-from agent_ls.llm.providers.options import merged
+from agent_ls.llm.providers.gemini.schema import to_gemini_schema
+from agent_ls.llm.providers.options import merge_options
 from agent_ls.llm.providers.wire_json import encode_body
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
 
 VERSION = "/v1beta"
 
-# Tokens of thinking for the models that only know a number.
+# Thinking tokens for models that only accept a number.
 _BUDGETS: Mapping[str, int] = {"none": 0, "minimal": 512, "low": 2048, "medium": 8192}
 _MAX_BUDGET = 24_576
-_MIN_BUDGET = 128  # of a model that cannot be told not to think
+_MIN_BUDGET = 128  # for a model whose thinking cannot be disabled
 
 
 def encode_request(
-    request: Request, history: GeminiHistory, facts: ModelFacts, *, stream: bool
+    request: Request, history: GeminiHistory, facts: ModelCapabilities, *, stream: bool
 ) -> WireRequest:
-    """`history` is that of the request's messages."""
+    """Encode the request. `history` holds its encoded messages."""
     system = "\n\n".join(history.system)
     config = {
         **_limits(request),
@@ -41,7 +41,7 @@ def encode_request(
         **_tools(request),
         **({"generationConfig": config} if config else {}),
     }
-    whole = merged(body, request.provider_options.get(NAME, {}))
+    whole = merge_options(body, request.provider_options.get(NAME, {}))
     return WireRequest(
         _path(request.model, stream=stream), {}, encode_body(whole, "contents", history.contents)
     )
@@ -63,8 +63,8 @@ def _tools(request: Request) -> JsonObject:
 def _tool(tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": tool.name, "description": tool.description}
     if not tool.parameters.get("properties"):
-        return told  # an object without properties is refused
-    fitting = subset(tool.parameters)
+        return told  # the API refuses an object without properties
+    fitting = to_gemini_schema(tool.parameters)
     if fitting is None:
         return {**told, "parametersJsonSchema": tool.parameters}
     return {**told, "parameters": fitting}
@@ -92,13 +92,13 @@ def _limits(request: Request) -> JsonObject:
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _thinking(effort: str | None, facts: ModelFacts) -> JsonObject:
-    """Thoughts are asked for wherever there are any, so that the user sees them."""
+def _thinking(effort: str | None, facts: ModelCapabilities) -> JsonObject:
+    """Request thoughts whenever the model has any, so that the user sees them."""
     if facts.thinking not in ("level", "budget"):
         return {}
     config: dict[str, JsonValue] = {"includeThoughts": True}
     if effort is not None and facts.thinking == "level":
-        # No level is "none": the lowest that the model has comes nearest.
+        # No level means "none": use the lowest one of the model.
         lowest = facts.efforts[0] if facts.efforts else "low"
         config["thinkingLevel"] = (lowest if effort == "none" else effort).upper()
     elif effort is not None:
@@ -110,6 +110,8 @@ def _thinking(effort: str | None, facts: ModelFacts) -> JsonObject:
 def _format(wanted: JsonFormat | None) -> JsonObject:
     if wanted is None:
         return {}
-    fitting = subset(wanted.schema)
+    if not wanted.schema:
+        return {"responseMimeType": "application/json"}
+    fitting = to_gemini_schema(wanted.schema)
     schema = {"responseJsonSchema": wanted.schema} if fitting is None else {"responseSchema": fitting}
     return {"responseMimeType": "application/json", **schema}

@@ -1,4 +1,4 @@
-"""Gemini's finish reasons and usage as our values (FORMATS section 3)."""
+"""Decode Gemini's finish reasons and usage."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 
 _FINISHES: Mapping[str, FinishKind] = {
     "STOP": "stop",
+    "FUNCTION_CALL": "stop",  # of proxies and test servers; Gemini itself ends an answer with calls by STOP
     "MAX_TOKENS": "length",
     "SAFETY": "content_filter",
     "RECITATION": "content_filter",
@@ -19,7 +20,7 @@ _FINISHES: Mapping[str, FinishKind] = {
     "LANGUAGE": "content_filter",
     "MODEL_ARMOR": "content_filter",
     "MALFORMED_FUNCTION_CALL": "error",
-    "UNEXPECTED_TOOL_CALL": "error",  # with the call in place: it is not run
+    "UNEXPECTED_TOOL_CALL": "error",  # the call is present, but it is not run
     "TOO_MANY_TOOL_CALLS": "error",
     "MISSING_THOUGHT_SIGNATURE": "error",
     "MALFORMED_RESPONSE": "error",
@@ -27,14 +28,15 @@ _FINISHES: Mapping[str, FinishKind] = {
 
 
 def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
-    """There is no reason for calls: an answer with them ends with STOP."""
+    """Return the finish reason. An answer with calls also ends with STOP."""
     kind = _FINISHES.get(raw, "content_filter" if raw.startswith("IMAGE_") else "other")
     return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
 
 
 def usage(wire: JsonObject) -> Usage:
-    """The wire's prompt includes what is cached, but not what tools of the service used; its candidates leave the
-    thoughts out."""
+    """Convert token counts. The wire's prompt count includes cached tokens but not those of the service's
+    tools; its candidate count excludes thoughts.
+    """
     thoughts = int_at(wire, "thoughtsTokenCount")
     return Usage(
         input_tokens=(int_at(wire, "promptTokenCount") or 0) + (int_at(wire, "toolUsePromptTokenCount") or 0),

@@ -1,7 +1,7 @@
-"""Gemini's stream: each chunk is a whole response with the parts to append; a whole answer is one chunk.
+"""Decode Gemini's stream. Each chunk is a response with parts to append; a complete answer is one chunk.
 
-There is no terminal event: the stream is whole when it ends after a finish reason, which older models send with every
-chunk. Texts are joined for the reader; where one of them carries a signature, its `origin` keeps them apart.
+There is no terminal event: the stream is complete if it ends after a finish reason, which older models send
+with every chunk. Texts are joined for display; if one of them has a signature, `origin` keeps them separate.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import Citation, JsonObject, JsonValue, OpaquePart, Origin, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.gemini.errors import NAME, body_error
-from agent_ls.llm.providers.gemini.grounding import citations, search
+from agent_ls.llm.providers.gemini.grounding import find_citations, search_part
 from agent_ls.llm.providers.gemini.partial_args import PartialArgs
 from agent_ls.llm.providers.gemini.response import finish_reason, usage
-from agent_ls.llm.providers.parts import PartWriter
+from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.wire_json import (
     json_text,
-    mended_object,
     object_at,
     objects_at,
     parse_event,
+    repair_object,
     text_at,
 )
 from agent_ls.llm.requests import Request
@@ -41,7 +41,7 @@ _KNOWN = ("candidates", "usageMetadata", "promptFeedback")
 
 
 class GeminiStream:
-    """A StreamDecoder (see the seam for its contract)."""
+    """See StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
@@ -51,10 +51,10 @@ class GeminiStream:
         ] = []  # the wire's parts of the open part, and their texts
         self._has_signature = False
         self._partial: tuple[JsonObject, str, PartialArgs] | None = (
-            None  # a call in pieces: its part, its id, its value
+            None  # a call that arrives in pieces: its part, id and value
         )
         self._grounding: JsonObject = {}
-        self._said = ""  # text of parts that have ended
+        self._said = ""  # text of ended parts
         self._usage: dict[str, JsonValue] = {}
         self._id = ""
         self._calls = 0
@@ -65,19 +65,21 @@ class GeminiStream:
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         event = parse_event(frame.data, unmended="candidates")
         if event is None:
-            raise StreamError("gemini's stream holds what is no event", provider=NAME, model=self._model)
+            raise StreamError(
+                "gemini's response stream contains a malformed event", provider=NAME, model=self._model
+            )
         return self.chunk(event)
 
     def chunk(self, event: JsonObject) -> Sequence[StreamEvent]:
-        """One response of the stream.
+        """Return the events of one response of the stream.
 
         Raises:
             LlmError: it is an error.
         """
         if event.get("error"):
-            raise body_error(self._model, mended_object(event))
+            raise body_error(self._model, repair_object(event))
         if not any(key in event for key in _KNOWN):
-            return (ProviderEvent(mended_object(event)),)
+            return (ProviderEvent(repair_object(event)),)
         self._start(event)
         self._usage.update({k: v for k, v in object_at(event, "usageMetadata").items() if v is not None})
         self._finish = text_at(object_at(event, "promptFeedback"), "blockReason") or self._finish
@@ -87,7 +89,7 @@ class GeminiStream:
             self._finish = text_at(candidate, "finishReason") or self._finish
             self._message = text_at(candidate, "finishMessage") or self._message
             self._grounding = object_at(candidate, "groundingMetadata") or self._grounding
-            break  # we ask for one
+            break  # only one candidate is requested
         return self._parts.take()
 
     def close(self) -> Sequence[StreamEvent]:
@@ -104,8 +106,8 @@ class GeminiStream:
         self._end()
         warnings = self._warnings()
         if self._grounding:
-            grounding = mended_object(self._grounding)
-            self._parts.item(search(grounding, self._origin({"groundingMetadata": grounding})))
+            grounding = repair_object(self._grounding)
+            self._parts.item(search_part(grounding, self._origin({"groundingMetadata": grounding})))
         reason = finish_reason(self._finish, has_calls=self._calls > 0)
         return [*self._parts.take(), StreamFinish(reason, usage(self._usage), {}, warnings)]
 
@@ -132,7 +134,7 @@ class GeminiStream:
             self._text(part)
         elif set(part) - {"thoughtSignature", "thought"}:
             self._end()
-            self._parts.item(OpaquePart(self._origin({"parts": [mended_object(part)]})))
+            self._parts.item(OpaquePart(self._origin({"parts": [repair_object(part)]})))
 
     def _text(self, part: JsonObject) -> None:
         kind: Literal["reasoning", "text"] = "reasoning" if part.get("thought") is True else "text"
@@ -142,27 +144,27 @@ class GeminiStream:
         if self._parts.open_kind not in (kind, None) and (text or kind == "reasoning"):
             self._end()
         if not text and self._parts.open_kind is None:
-            self._parts.item(OpaquePart(self._origin({"parts": [mended_object(part)]})))
+            self._parts.item(OpaquePart(self._origin({"parts": [repair_object(part)]})))
             return
         self._parts.write(kind, text)
         self._remember(part, signature)
 
     def _remember(self, part: JsonObject, signature: str) -> None:
-        """Texts between signatures are one; what carries one stands for itself."""
+        """Join texts between signatures; a text with a signature is kept separately."""
         if signature or not self._pieces or "thoughtSignature" in self._pieces[-1][0]:
             self._pieces.append((part, []))
         self._pieces[-1][1].append(text_at(part, "text"))
         self._has_signature = self._has_signature or bool(signature)
 
     def _end(self) -> None:
-        """Ends the open part; it is sent back in pieces when one of them was signed."""
+        """End the open part. It is sent back in pieces if one of them was signed."""
         pieces, self._pieces = self._pieces, []
         cited: tuple[Citation, ...] = ()
         if self._parts.open_kind == "text":
             text = self._parts.open_text
-            cited = citations(self._grounding, self._said, text) if self._grounding else ()
+            cited = find_citations(self._grounding, self._said, text) if self._grounding else ()
             self._said += text
-        whole = [mended_object({**part, "text": "".join(texts)}) for part, texts in pieces]
+        whole = [repair_object({**part, "text": "".join(texts)}) for part, texts in pieces]
         origin = self._origin({"parts": whole}) if self._has_signature else None
         self._has_signature = False
         self._parts.end(origin, cited)
@@ -178,7 +180,7 @@ class GeminiStream:
                 self._partial = (part, call_id, PartialArgs())
                 self._partial[2].add(call)
                 return
-            self._whole_call(mended_object(part), call_id)
+            self._whole_call(repair_object(part), call_id)
         elif self._partial is not None:
             begun, call_id, arguments = self._partial
             arguments.add(call)
@@ -190,7 +192,7 @@ class GeminiStream:
                     if k not in ("willContinue", "partialArgs")
                 }
                 whole = {**begun, "functionCall": {**function, "args": arguments.value}}
-                self._whole_call(mended_object(whole), call_id)
+                self._whole_call(repair_object(whole), call_id)
 
     def _whole_call(self, part: JsonObject, call_id: str) -> None:
         call = object_at(part, "functionCall")

@@ -1,4 +1,4 @@
-"""Chat Completions, the wire of compatible servers: one codec for all of them, a row of a table for each."""
+"""Codec of Chat Completions for all compatible servers, configured by a table."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Mapping, Sequence
 
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import Message, Role
-from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
-from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.request import encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
-from agent_ls.llm.providers.openai_chat.stream import ChatStream, Reading
-from agent_ls.llm.providers.parts import ended_parts
+from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
+from agent_ls.llm.providers.part_writer import collect_parts
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamFinish, StreamStart
 
 
 class ChatCodec:
-    """A Codec (see the seam) for one of SERVERS.
+    """See Codec for the contract; `provider` is one of SERVERS.
 
-    A model that cannot call tools is spoken to by the text protocol (text_tools.py): when the catalogue or the option
-    `text_tools` says so, and, once its server has refused tools, for as long as this codec lives.
+    A model that cannot call tools uses the text protocol (text_tools.py): if the catalogue or the option
+    `text_tools` says so, or once its server has refused tools.
     """
 
-    def __init__(self, provider: str, facts: FactsLookup, *, text_tools: bool = False) -> None:
+    def __init__(self, provider: str, facts: CapabilitiesLookup, *, text_tools: bool = False) -> None:
         self._provider = provider
         self._server = SERVERS[provider]
         self._facts = facts
         self._text_tools = text_tools
         self._toolless: set[str] = set()
-        self._native = Histories(lambda model: ChatHistory(provider, self._server, model, textual=False))
-        self._textual = Histories(lambda model: ChatHistory(provider, self._server, model, textual=True))
+        self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
+        self._textual = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=True))
 
     @property
     def name(self) -> str:
@@ -50,14 +50,14 @@ class ChatCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         textual = self._is_textual(request)
-        history = (self._textual if textual else self._native).of(request)
+        history = (self._textual if textual else self._native).encode(request)
         return encode_request(self._provider, self._server, request, history, textual=textual, stream=stream)
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         wire = parse_object(body)
         if wire is None or not ("choices" in wire or wire.get("error")):
             raise StreamError(
-                f"{self._provider} answered with something that is no answer",
+                f"{self._provider} answered with something that is not a chat completion",
                 provider=self._provider,
                 model=request.model,
                 hint="Check that the base URL speaks Chat Completions.",
@@ -72,7 +72,7 @@ class ChatCodec:
             id=start.response_id,
             provider=self._provider,
             model=start.model or request.model,
-            message=Message(Role.ASSISTANT, ended_parts(events)),
+            message=Message(Role.ASSISTANT, collect_parts(events)),
             finish_reason=finish.finish_reason,
             usage=finish.usage,
             warnings=finish.warnings,
@@ -102,12 +102,12 @@ class ChatCodec:
     def decode_models(self, body: bytes) -> Sequence[ListedModel]:
         return listed_models(body)
 
-    def _reading(self, request: Request) -> Reading:
+    def _reading(self, request: Request) -> AnswerSyntax:
         offered = tuple(tool.name for tool in request.tools) if request.tool_choice != "none" else ()
-        return Reading(self._provider, offered, textual=self._is_textual(request))
+        return AnswerSyntax(self._provider, offered, textual=self._is_textual(request))
 
     def _is_textual(self, request: Request) -> bool:
-        """A history with calls is told in text, too, when there are no tools any more to call."""
+        """Return whether to use the text protocol. Also for a history with calls after all tools were removed."""
         asked = request.provider_options.get(self._provider, {}).get("text_tools")
         if isinstance(asked, bool):
             return asked

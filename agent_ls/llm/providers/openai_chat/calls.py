@@ -1,4 +1,4 @@
-"""Puts the calls of a stream together from their pieces; `index` and `id` are hints only (FORMATS section 4)."""
+"""Assemble the calls of a stream from their pieces. `index` and `id` are unreliable hints."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     encode_json,
     int_at,
-    mended_object,
     object_at,
     parse_object,
+    repair_object,
     text_at,
     valid_text,
 )
 
-# What a call of every server has; more than that (Gemini's signature) goes back as it came.
+# Keys of a call that every server sends; others (Gemini's signature) are sent back unchanged.
 _PLAIN_KEYS = {"id", "type", "index", "function"}
 
 
@@ -25,7 +25,7 @@ _STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 
 class JsonEnd:
-    """Tells when a JSON object that comes in pieces may be whole, in time linear in their length."""
+    """Detects when a JSON object that arrives in pieces may be complete, in linear time."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -33,7 +33,7 @@ class JsonEnd:
         self._held = ""  # a backslash at the end of a piece
 
     def feed(self, piece: str) -> bool:
-        """True when a brace closes the outermost one."""
+        """Return True if a bracket closes the outermost one."""
         piece, self._held = self._held + piece, ""
         if piece.endswith("\\") and (len(piece) - len(piece.rstrip("\\"))) % 2:
             piece, self._held = piece[:-1], "\\"
@@ -52,7 +52,7 @@ class JsonEnd:
 
 @dataclass(slots=True)
 class OpenCall:
-    """`at` is its place in the answer."""
+    """A call that is being received. `at` is its index in the answer."""
 
     at: int
     id: str
@@ -65,7 +65,7 @@ class OpenCall:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the arguments are a JSON object. None at all are one, too, but may only be late."""
+        """Whether the arguments are a JSON object. Missing arguments are not one yet: they may still arrive."""
         return parse_object(self.arguments.text) is not None
 
     def part(self, provider: str, model: str) -> ToolCallPart:
@@ -79,28 +79,28 @@ class OpenCalls:
     def __init__(self) -> None:
         self.calls: list[OpenCall] = []
         self._by_index: dict[int, OpenCall] = {}
-        self._ended = 0  # of the first ones
+        self._ended = 0  # the number of leading calls that have ended
 
     @property
     def open(self) -> OpenCall | None:
-        """The first one that has not ended: what it says is shown while it streams."""
+        """The first call that has not ended: its arguments are passed on while they stream."""
         while self._ended < len(self.calls) and self.calls[self._ended].has_ended:
             self._ended += 1
         return self.calls[self._ended] if self._ended < len(self.calls) else None
 
     def known(self, raw: JsonObject) -> OpenCall | None:
-        """The call that a piece belongs to; None: it begins a new one."""
+        """Return the call that a piece belongs to; None: it starts a new one."""
         index, call_id = int_at(raw, "index"), text_at(raw, "id")
         last = self.calls[-1] if self.calls else None
         found = last if index is None else self._by_index.get(index)
         if found is None:
             return None
-        # Some servers count every call as the first one: then a new id together with a name tells.
+        # Some servers give every call index 0: then a new id together with a name starts a call.
         is_new = call_id not in ("", found.id) and bool(text_at(object_at(raw, "function"), "name"))
         return None if is_new else found
 
     def begin(self, raw: JsonObject, at: int, made_id: str) -> OpenCall:
-        """A new call. `made_id` is its id where the server gives none."""
+        """Start a call. `made_id` is its id if the server sends none."""
         call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id)
         self.calls.append(call)
         index = int_at(raw, "index")
@@ -110,13 +110,13 @@ class OpenCalls:
 
 
 def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:
-    """Adds a piece to `call`: the arguments that can be shown now, and whether they are whole with it."""
+    """Add a piece to `call`. Returns the arguments to pass on now, and whether they are complete."""
     function = object_at(raw, "function")
     call.name = call.name or valid_text(text_at(function, "name"))
     extra = {key: value for key, value in raw.items() if key not in _PLAIN_KEYS and value is not None}
-    call.extra.update(mended_object(extra))
+    call.extra.update(repair_object(extra))
     arguments = function.get("arguments")
-    if isinstance(arguments, dict):  # against the rule, but what is meant is clear
+    if isinstance(arguments, dict):  # not allowed, but the meaning is clear
         arguments = encode_json(arguments).decode()
     ready = call.arguments.add(arguments) if isinstance(arguments, str) else ""
     return ready, call.end.feed(ready) and call.is_whole

@@ -1,11 +1,10 @@
-"""Error bodies of Chat Completions servers, in all the shapes they have (FORMATS section 4, "Errors")."""
+"""Error bodies of Chat Completions servers, in all their formats."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from agent_ls.llm.errors import (
-    AccessDeniedError,
     AuthenticationError,
     ContentFilterError,
     ContextLengthError,
@@ -13,6 +12,7 @@ from agent_ls.llm.errors import (
     LlmError,
     NotFoundError,
     OverloadedError,
+    PermissionDeniedError,
     QuotaExceededError,
     RateLimitError,
     RequestTooLargeError,
@@ -20,8 +20,8 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.failures import Failure, FailureTable
-from agent_ls.llm.providers.wire_json import object_at, objects_at, parse_object, text_at
+from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
+from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
 
 NO_TOOLS_WORDS = (
     "does not support tools",  # registry.ollama.ai/library/gemma:2b does not support tools (Ollama)
@@ -32,14 +32,27 @@ NO_TOOLS_WORDS = (
 )
 
 
+_MORE_CONTEXT = {
+    "llamacpp": "Start llama-server with a larger context, for example --ctx-size 32768.",
+    "ollama": "Start Ollama with a larger context, for example OLLAMA_CONTEXT_LENGTH=32768 ollama serve.",
+    "lmstudio": "Load the model again in LM Studio, with a larger context length.",
+    "vllm": "Start vLLM with a larger --max-model-len, if the model allows it.",
+    "compatible": "If the server is yours, start it with a larger context.",
+}
+"""By provider: how its users start it with a larger context."""
+
+
 @cache
 def _table(provider: str) -> FailureTable:
     return FailureTable(
         provider,
+        more_context=_MORE_CONTEXT.get(provider, ""),
         names={
             "invalid_api_key": AuthenticationError,
             "authentication_error": AuthenticationError,
-            "permission_error": AccessDeniedError,
+            "auth_error": AuthenticationError,  # LiteLLM
+            "no_db_connection": AuthenticationError,  # LiteLLM
+            "permission_error": PermissionDeniedError,
             "model_not_found": NotFoundError,
             "context_length_exceeded": ContextLengthError,
             "exceed_context_size_error": ContextLengthError,
@@ -53,11 +66,11 @@ def _table(provider: str) -> FailureTable:
             "service_unavailable": OverloadedError,
             "invalid_request_error": InvalidRequestError,
             "tool_use_failed": InvalidRequestError,
-            # numbers in place of names, as OpenRouter and llama.cpp have them
+            # numbers instead of names, from OpenRouter and llama.cpp
             "400": InvalidRequestError,
             "401": AuthenticationError,
             "402": QuotaExceededError,
-            "403": AccessDeniedError,
+            "403": PermissionDeniedError,
             "404": NotFoundError,
             "413": RequestTooLargeError,
             "429": RateLimitError,
@@ -72,7 +85,10 @@ def _table(provider: str) -> FailureTable:
             ("failed to decode, try again, increasing context", ContextLengthError),  # llama-box
             ("increase the context length", ContextLengthError),  # LM Studio
             ("incorrect api key", AuthenticationError),  # xAI, with status 400
+            ("no connected db", AuthenticationError),  # LiteLLM without a database: not its master key
             ("insufficient balance", QuotaExceededError),  # DeepSeek
+            ("invalid model name", NotFoundError),  # LiteLLM
+            ("server is pinned to", NotFoundError),  # transformers serve with one model
             ("model not found", NotFoundError),
             ("does not exist", NotFoundError),
             ("try pulling it first", NotFoundError),  # Ollama
@@ -81,32 +97,35 @@ def _table(provider: str) -> FailureTable:
 
 
 def http_error(provider: str, model: str, head: ReplyHead, body: bytes) -> LlmError:
-    """The error of an answer that is not 2xx; a body of another shape (a proxy's page) says nothing."""
+    """Return the error of a response that is not 2xx. A body in another format (a proxy's page) is ignored."""
     failure = _failure(parse_object(body) or {}, head.headers.get("x-request-id", ""))
-    return _hinted(_table(provider).error(failure, model, head))
+    return _add_hint(_table(provider).error(failure, model, head))
 
 
 def body_error(provider: str, model: str, body: JsonObject) -> LlmError:
-    """The error that stands in a stream, or in the body of an answer with status 200."""
-    return _hinted(_table(provider).error(_failure(body), model))
+    """Return the error of a stream event, or of a body with status 200."""
+    return _add_hint(_table(provider).error(_failure(body), model))
 
 
 def refuses_tools(error: LlmError) -> bool:
-    """Whether the server says that this model cannot call tools."""
+    """Return whether the server says that this model cannot call tools."""
     said = str(error).lower()
     return isinstance(error, InvalidRequestError | NotFoundError) and any(w in said for w in NO_TOOLS_WORDS)
 
 
-def _failure(body: JsonObject, request_id: str = "") -> Failure:
+def _failure(body: JsonObject, request_id: str = "") -> ProviderFailure:
     error = object_at(body, "error") or body
     codes = (error.get("code"), body.get("code"))
     words = [code for code in (codes[0], text_at(error, "type"), codes[1]) if isinstance(code, str)]
-    names = (*words, *(str(code) for code in codes if isinstance(code, int)))  # a number tells less
-    return Failure(_message(body, error), names, request_id)
+    names = (*words, *(str(code) for code in codes if isinstance(code, int)))  # a number is less specific
+    sizes = (int_at(error, "n_prompt_tokens") or 0, int_at(error, "n_ctx") or 0)  # llama.cpp
+    return ProviderFailure(
+        _message(body, error), names, request_id, prompt_tokens=sizes[0], context_tokens=sizes[1]
+    )
 
 
 def _message(body: JsonObject, error: JsonObject) -> str:
-    """The most telling text: a broker's `metadata.raw` holds what the provider behind it said."""
+    """Return the most specific text: a broker's `metadata.raw` is the message of the provider behind it."""
     detail = body.get("detail")
     details = [text_at(item, "msg") for item in objects_at(body, "detail")]
     found = (
@@ -118,7 +137,7 @@ def _message(body: JsonObject, error: JsonObject) -> str:
     return next((text for text in found if text), "")
 
 
-def _hinted(error: LlmError) -> LlmError:
+def _add_hint(error: LlmError) -> LlmError:
     if refuses_tools(error):
         error.hint = "Choose a model that can call tools, or set the provider's toolCalls to text."
     return error

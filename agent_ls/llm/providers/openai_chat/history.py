@@ -1,7 +1,7 @@
-"""The conversation as Chat Completions messages.
+"""Encode the conversation as Chat Completions messages.
 
-Reasoning goes back where the server wants it: `reasoning_details` as they came, `reasoning_content` only with the calls
-of the current turn, which begins at the user's last message (FORMATS section 4).
+Reasoning is sent back if the server wants it: `reasoning_details` unchanged, `reasoning_content` only with
+calls of the current turn, which begins at the user's last message.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from agent_ls.llm.messages import (
     ToolResultPart,
 )
 from agent_ls.llm.providers.openai_chat.servers import Server
-from agent_ls.llm.providers.openai_chat.text_tools import printed_call, printed_result
+from agent_ls.llm.providers.openai_chat.text_tools import render_call, render_result
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, parse_object
 
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -37,14 +37,14 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A message as JSON. `without_thoughts` is used when the turn it belongs to is over; "" is the same as `whole`."""
+    """A message as JSON. `without_thoughts` is used once its turn is over; "" means the same as `whole`."""
 
     whole: bytes
     without_thoughts: bytes = b""
 
 
 class ChatHistory:
-    """A History. `system` are the texts that stand outside of the messages; `textual`: by the text protocol."""
+    """A WireHistory. `system` are the texts outside the messages; `textual`: use the text protocol for tools."""
 
     def __init__(self, provider: str, server: Server, model: str, *, textual: bool) -> None:
         self.system: list[str] = []
@@ -53,7 +53,7 @@ class ChatHistory:
         self._model = model
         self._textual = textual
         self._sent: list[_Sent] = []
-        self._turn = 0  # where the current turn begins
+        self._turn = 0  # index at which the current turn begins
 
     def copy(self) -> Self:
         other = type(self)(self._provider, self._server, self._model, textual=self._textual)
@@ -67,12 +67,12 @@ class ChatHistory:
             case Role.SYSTEM | Role.DEVELOPER if not self._sent:
                 self.system += [message.text] if message.text else []
             case Role.SYSTEM | Role.DEVELOPER:
-                self._put({"role": self._server.system_role, "content": message.text})
+                self._append({"role": self._server.system_role, "content": message.text})
             case Role.USER:
                 content = self._content(message)
                 if content:
                     self._turn = len(self._sent)
-                    self._put({"role": "user", "content": content})
+                    self._append({"role": "user", "content": content})
             case Role.ASSISTANT:
                 self._answer(message)
             case Role.TOOL:
@@ -85,14 +85,14 @@ class ChatHistory:
             for at, sent in enumerate(self._sent)
         ]
 
-    def _put(self, message: JsonObject, without_thoughts: JsonObject | None = None) -> None:
+    def _append(self, message: JsonObject, without_thoughts: JsonObject | None = None) -> None:
         lesser = encode_json(without_thoughts) if without_thoughts is not None else b""
         self._sent.append(_Sent(encode_json(message), lesser))
 
-    # --- the user's
+    # --- the user's messages
 
     def _content(self, message: Message) -> str | list[JsonObject]:
-        """A plain string where there is only text: older servers know nothing else."""
+        """Return a plain string if there is only text, because older servers accept nothing else."""
         parts = [part for part in map(self._part, message.parts) if part is not None]
         if all(part["type"] == "text" for part in parts):
             return "\n\n".join(str(part["text"]) for part in parts)
@@ -119,15 +119,15 @@ class ChatHistory:
                     provider=self._provider,
                     hint="Load the file and attach its bytes.",
                 )
-        return None  # other parts do not stand in a user's message
+        return None  # other parts do not occur in a user's message
 
-    # --- the model's
+    # --- the model's messages
 
     def _answer(self, message: Message) -> None:
         calls = message.tool_calls
         text = message.text
         if self._textual:
-            text = "\n".join([*([text] if text else []), *map(printed_call, calls)])
+            text = "\n".join([*([text] if text else []), *map(render_call, calls)])
             calls = ()
         body: dict[str, Any] = {"role": "assistant", "content": text}
         if calls:
@@ -137,11 +137,11 @@ class ChatHistory:
                 body["extra_content"] = own["extra_content"]
         thoughts = self._thoughts(message)
         if not (text or calls):
-            return  # thoughts alone are refused
+            return  # servers refuse reasoning without text or calls
         without = body if thoughts and self._server.replay == "content" else None
         if self._server.replay == "content" and not calls:
             thoughts = {}
-        self._put({**body, **thoughts}, without)
+        self._append({**body, **thoughts}, without)
 
     def _call(self, call: ToolCallPart) -> JsonObject:
         own = {} if call.origin is None else self._own(call.origin)
@@ -163,7 +163,7 @@ class ChatHistory:
         return {}
 
     def _own(self, origin: Origin) -> JsonObject:
-        """What this provider's model sent and gets back; empty after a change of either (U4)."""
+        """Return the item to send back; empty if another provider or model created it."""
         is_own = origin.provider == self._provider and origin.model == self._model
         return origin.raw if is_own else {}
 
@@ -171,16 +171,18 @@ class ChatHistory:
 
     def _results(self, results: Sequence[ToolResultPart]) -> None:
         if self._textual:
-            text = "\n".join(map(printed_result, results))
-            self._put({"role": "user", "content": _with_images(text, results)})
+            text = "\n".join(map(render_result, results))
+            self._append({"role": "user", "content": _with_images(text, results)})
             return
         for result in results:
-            # The wire has no error flag: the text must say it.
+            # The wire has no error flag, so the text has to say it.
             is_unmarked = result.is_error and not result.content.lower().startswith("error")
             content = f"Error: {result.content}" if is_unmarked else result.content
-            self._put({"role": "tool", "tool_call_id": self._id(result.tool_call_id), "content": content})
-        if any(result.images for result in results):  # a result is text only
-            self._put({"role": "user", "content": _with_images("The images of the results above:", results)})
+            self._append({"role": "tool", "tool_call_id": self._id(result.tool_call_id), "content": content})
+        if any(result.images for result in results):  # a result can only be text
+            self._append(
+                {"role": "user", "content": _with_images("The images of the results above:", results)}
+            )
 
     def _id(self, call_id: str) -> str:
         if not self._server.short_ids or _SHORT_ID.fullmatch(call_id):
@@ -212,7 +214,9 @@ def _audio_format(media_type: str) -> str:
 
 
 def _arguments(arguments: str) -> str:
-    """The text as the model wrote it; `{}` for what is no JSON object (the model has been told so in the result)."""
+    """Return the arguments as the model wrote them; `{}` if they are not a JSON object, which the call's
+    result says.
+    """
     return (
         arguments
         if parse_object(arguments) is not None

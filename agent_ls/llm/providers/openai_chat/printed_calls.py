@@ -1,6 +1,6 @@
-"""Tool calls that a model prints as text, because its server does not read them or it knows no other way.
+"""Detect tool calls that a model writes as text, because its server does not parse them.
 
-Forms that models were trained on, each as an example:
+Accepted formats, which models were trained on:
 
     <tool_call>{"name": "glob", "arguments": {"pattern": "*.py"}}</tool_call>
     <tool_call><function=glob><parameter=pattern>*.py</parameter></function></tool_call>
@@ -9,8 +9,8 @@ Forms that models were trained on, each as an example:
     <|python_tag|>{"name": "glob", "parameters": {"pattern": "*.py"}}
     {"name": "glob", "arguments": {"pattern": "*.py"}}          (as the whole answer, in a ```json fence or not)
 
-A quotation must not become a call: the mark begins a line outside of a code fence, the tool is one of those offered,
-and nothing but calls follows to the end of the answer. Otherwise all of it is text, as it came.
+A quotation must not become a call: the mark begins a line outside a code fence, the tool is an offered one,
+and only calls follow until the end of the answer. Otherwise everything stays text.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ _FENCED = re.compile(r"```(?:json|tool_call)?\s*(.*?)\s*```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class PrintedCall:
-    """`arguments` is a JSON object as text."""
+    """A call found in text. `arguments` is a JSON object as text."""
 
     name: str
     arguments: str
 
 
 class PrintedCalls:
-    """Feed it the text of an answer; it gives back what can be shown, and holds back what may be calls.
+    """Feed it the text of an answer. It returns the text to display, and holds back what may be calls.
 
-    `tools` are the names that were offered. `lenient`: text after the calls does not make them a quotation (the text
-    protocol asked for calls in exactly this form, and some models go on and invent results).
+    `tools` are the offered names. `lenient`: text after the calls does not make them a quotation (the text
+    protocol asks for exactly this form, and some models continue with invented results).
     """
 
     def __init__(self, tools: Collection[str], *, lenient: bool = False) -> None:
         self._tools = frozenset(tools)
         self._lenient = lenient
         self._held: list[str] = []
-        self._is_holding = False  # from here to the end
-        self._line = ""  # the beginning of the current line, as far as it can be a mark
+        self._is_holding = False  # hold back everything from here on
+        self._line = ""  # the start of the current line, while it may still become a mark
         self._is_fenced = False
         self._has_begun = False
-        self._line_is_open = True  # the beginning of the line has not been told apart yet
+        self._line_is_open = True  # the start of the line has not been classified yet
 
     def feed(self, piece: str) -> str:
-        """The text that can be shown now."""
+        """Return the text that can be displayed now."""
         if not self._tools:
             return piece
         return "".join(map(self._feed_part, piece.splitlines(keepends=True)))
 
     def close(self) -> tuple[str, list[PrintedCall], bool]:
-        """The rest of the text, the calls, and whether something unfinished was left out."""
+        """Return the rest of the text, the calls, and whether an incomplete call was dropped."""
         text = self._line + "".join(self._held)
         self._line, self._held = "", []
         if not self._is_holding:
@@ -72,11 +72,15 @@ class PrintedCalls:
         if calls and (self._lenient or not rest.strip()):
             return "", calls, bool(rest.strip())
         if self._lenient and _begins_with_mark(text):
-            return "", [], True  # a call that was cut, or one of no tool: showing its JSON helps nobody
+            return (
+                "",
+                [],
+                True,
+            )  # a truncated call, or one of an unknown tool: its JSON is useless to the user
         return text, [], False
 
     def _feed_part(self, part: str) -> str:
-        """`part` is a piece of one line, with its end if it has one."""
+        """Feed a part of one line, with its line end if it has one."""
         if self._is_holding:
             self._held.append(part)
             return ""
@@ -106,7 +110,7 @@ class PrintedCalls:
     def _fence(self, line: str, said: str, *, ends: bool) -> str:
         if not self._has_begun and not self._is_fenced:
             if not ends:
-                self._line = line  # what kind of fence it is, its whole line tells
+                self._line = line  # only the whole line shows what kind of fence it is
                 return ""
             if said.strip() in (_FENCE, "```json", "```tool_call"):
                 return self._hold(line)
@@ -132,7 +136,7 @@ def _begins_with_mark(text: str) -> bool:
 
 
 def _calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
-    """The calls that `text` begins with, and what follows them. No calls: `text` is no list of calls."""
+    """Return the calls at the start of `text`, and the text after them; no calls if it is not a list of calls."""
     said = text.strip()
     if said.startswith("[TOOL_CALLS]"):
         return _json_calls(said.removeprefix("[TOOL_CALLS]"), tools)
@@ -171,20 +175,20 @@ def _function_call(text: str, tools: frozenset[str]) -> list[PrintedCall]:
     if found is None or found[1] not in tools:
         return []
     if found[2].startswith("{") or not found[2]:
-        value = _parsed(found[2] or "{}")
-        return [PrintedCall(found[1], _text(value))] if isinstance(value, dict) else []
+        value = _parse_json(found[2] or "{}")
+        return [PrintedCall(found[1], _to_json(value))] if isinstance(value, dict) else []
     parameters = {name: _value(text) for name, text in _PARAMETER.findall(found[2])}
-    return [PrintedCall(found[1], _text(parameters))] if parameters else []
+    return [PrintedCall(found[1], _to_json(parameters))] if parameters else []
 
 
 def _value(text: str) -> Any:
-    """A parameter's value: JSON where it is a number, a word or a structure of it, else the text itself."""
-    value = _parsed(text)
+    """Parse a parameter: JSON numbers, literals and structures; otherwise the text itself."""
+    value = _parse_json(text)
     return text if value is None or isinstance(value, str) else value
 
 
 def _json_calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
-    """Objects one after the other, or in one list."""
+    """Parse consecutive objects, or a list of them."""
     calls: list[PrintedCall] = []
     rest = text.strip()
     while rest.startswith(("{", "[")):
@@ -211,16 +215,16 @@ def _json_call(value: Any, tools: frozenset[str]) -> PrintedCall | None:
     if not isinstance(name, str) or name not in tools:
         return None
     if isinstance(arguments, str):
-        arguments = _parsed(arguments)
-    return PrintedCall(name, _text(arguments)) if isinstance(arguments, dict) else None
+        arguments = _parse_json(arguments)
+    return PrintedCall(name, _to_json(arguments)) if isinstance(arguments, dict) else None
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _text(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -1,15 +1,15 @@
-"""Thoughts in Chat Completions: three fields that hold them, and what of them goes back."""
+"""Reasoning in Chat Completions: three possible fields, and what is sent back of them."""
 
 from __future__ import annotations
 
 from agent_ls.llm.messages import JsonObject, JsonValue
-from agent_ls.llm.providers.wire_json import int_at, mended_object, objects_at, text_at
+from agent_ls.llm.providers.wire_json import int_at, objects_at, repair_object, text_at
 
-_JOINED = ("text", "summary", "data")  # pieces of these are joined; all else replaces
+_JOINED = ("text", "summary", "data")  # pieces of these fields are joined; other fields are replaced
 
 
 def reasoning_piece(delta: JsonObject) -> str:
-    """The thought in a delta. Servers that send two fields send the same in both."""
+    """Return the reasoning in a delta. Servers that send two fields send the same text in both."""
     for key in ("reasoning_content", "reasoning"):
         if piece := text_at(delta, key):
             return piece
@@ -18,7 +18,7 @@ def reasoning_piece(delta: JsonObject) -> str:
 
 
 class ReasoningDetails:
-    """Joins OpenRouter's `reasoning_details` as they stream: items are told apart by type and index."""
+    """Joins OpenRouter's streamed `reasoning_details`; type, index and id identify an item."""
 
     def __init__(self) -> None:
         self._items: list[dict[str, JsonValue]] = []
@@ -43,9 +43,9 @@ class ReasoningDetails:
 
     @property
     def whole(self) -> list[JsonValue]:
-        """The items as an unstreamed answer holds them; empty when there were none."""
+        """The items as in a complete answer; empty if there were none."""
         joined = [
             {**item, **{key: "".join(texts) for key, texts in pieces.items()}}
             for item, pieces in zip(self._items, self._pieces, strict=True)
         ]
-        return [mended_object(item) for item in joined]
+        return [repair_object(item) for item in joined]

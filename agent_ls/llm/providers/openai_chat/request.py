@@ -1,7 +1,8 @@
-"""Our request as a Chat Completions request (FORMATS section 4); what a server does otherwise stands in servers.py.
+"""Encode a Chat Completions request; differences between servers are in servers.py.
 
-Cache rule: servers find equal prefixes by themselves. OpenRouter passes marks on to Anthropic's models: they stand at
-the end of the system text and of the user's last message, unless `auto_cache = false` is among its options.
+Cache rule: servers detect equal prefixes themselves. OpenRouter passes cache marks on to Anthropic's models:
+they are set at the end of the system text and of the user's last message, unless the option `auto_cache` is
+false.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import WireRequest
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.servers import Server
-from agent_ls.llm.providers.openai_chat.text_tools import instructions
-from agent_ls.llm.providers.options import merged
+from agent_ls.llm.providers.openai_chat.text_tools import tool_instructions
+from agent_ls.llm.providers.options import merge_options
 from agent_ls.llm.providers.strict import fits_strict
 from agent_ls.llm.providers.wire_json import encode_body, encode_json
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
@@ -30,7 +31,7 @@ _CACHING_MODELS = ("anthropic/", "~anthropic/")
 def encode_request(
     provider: str, server: Server, request: Request, history: ChatHistory, *, textual: bool, stream: bool
 ) -> WireRequest:
-    """`history` is that of the request's messages. `textual`: tools by the text protocol."""
+    """Encode the request. `history` holds its encoded messages. `textual`: use the text protocol for tools."""
     options = request.provider_options.get(provider, {})
     body: dict[str, JsonValue] = {
         "model": request.model,
@@ -41,22 +42,22 @@ def encode_request(
         **_limits(server, request),
         **_format(server, request.response_format),
     }
-    whole = merged(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
+    whole = merge_options(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
     caches = (
         server.caches and request.model.startswith(_CACHING_MODELS) and options.get("auto_cache") is not False
     )
     system = _system(server, request, history, textual=textual, marked=caches)
     messages = [*history.messages]
     if caches:
-        messages = _marked(messages)
+        messages = _mark_last(messages)
     return WireRequest(PATH, {}, encode_body(whole, "messages", [*system, *messages]))
 
 
 def _system(
     server: Server, request: Request, history: ChatHistory, *, textual: bool, marked: bool
 ) -> list[bytes]:
-    asked = [instructions(request.tools, request.tool_choice)] if textual else []
-    described = [_described(request.response_format)] if not server.json_schema else []
+    asked = [tool_instructions(request.tools, request.tool_choice)] if textual else []
+    described = [_describe_schema(request.response_format)] if not server.json_schema else []
     text = "\n\n".join(part for part in (*history.system, *asked, *described) if part)
     if not text:
         return []
@@ -64,8 +65,8 @@ def _system(
     return [encode_json({"role": server.system_role, "content": content})]
 
 
-def _marked(messages: list[bytes]) -> list[bytes]:
-    """With a mark at the end of the last message that may have one."""
+def _mark_last(messages: list[bytes]) -> list[bytes]:
+    """Return the messages with a cache mark at the end of the last one that may have it."""
     for at in range(len(messages) - 1, -1, -1):
         message: dict[str, Any] = json.loads(messages[at])
         content = message.get("content")
@@ -96,7 +97,7 @@ def _tool_choice(provider: str, server: Server, choice: ToolChoice) -> JsonObjec
         case NamedToolChoice(name):
             if server.choice == "words":
                 raise ConfigurationError(
-                    f"{server.title} cannot be told to call one certain tool",
+                    f"{server.title} cannot be forced to call one particular tool",
                     provider=provider,
                     hint="Offer that tool alone, with the tool choice required.",
                 )
@@ -126,15 +127,17 @@ def _limits(server: Server, request: Request) -> JsonObject:
 def _format(server: Server, wanted: JsonFormat | None) -> JsonObject:
     if wanted is None:
         return {}
-    if not server.json_schema:
+    if not server.json_schema or not wanted.schema:
         return {"response_format": {"type": "json_object"}}
     strict = {"strict": True} if wanted.strict and fits_strict(wanted.schema) else {}
     schema: JsonObject = {"name": wanted.name, "schema": wanted.schema, **strict}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
-def _described(wanted: JsonFormat | None) -> str:
-    """The schema in words, for a server that only knows that the answer is JSON."""
+def _describe_schema(wanted: JsonFormat | None) -> str:
+    """Describe the schema in words, for a server that only supports JSON mode."""
     if wanted is None:
         return ""
+    if not wanted.schema:
+        return "Answer with one JSON object."
     return f"Answer with one JSON object that fits this JSON Schema: {json.dumps(wanted.schema, ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""Finish reasons and usage of Chat Completions as our values, and a whole answer as a stream of one piece."""
+"""Decode finish reasons and usage of Chat Completions, and convert a complete answer to one chunk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FINISHES: Mapping[str, FinishKind] = {
 
 
 def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReason:
-    """Some servers say "stop" although calls were made, or nothing at all: the calls are trusted."""
+    """Return the finish reason. Some servers send "stop" or nothing although there are calls: the calls decide."""
     kind = _FINISHES.get(raw, "other" if raw else "stop")
     if has_refusal and kind == "stop":
         return FinishReason("content_filter", "refusal")
@@ -31,7 +31,7 @@ def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReas
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Cached tokens are part of the prompt's, reasoning of the completion's: counts are taken as they stand."""
+    """Convert token counts. Cached tokens are included in the prompt's, reasoning in the completion's."""
     sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
     cached = (
         int_at(sent, "cached_tokens"),
@@ -56,7 +56,7 @@ def _number(wire: JsonObject, key: str) -> float | None:
 
 
 def as_chunk(body: JsonObject) -> JsonObject:
-    """A whole answer in the shape of a stream's chunk: its message is one large delta."""
+    """Return a complete answer as one stream chunk with a single large delta."""
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, Mapping):

@@ -1,4 +1,4 @@
-"""Servers that speak Chat Completions, and in what they differ: one row each (FORMATS section 4)."""
+"""Servers that speak Chat Completions, and their differences: one row each."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Effort: TypeAlias = Literal["none", "reasoning_effort", "reasoning"]
-"""Where an effort stands: nowhere, as a key of its own, or as OpenRouter's `reasoning: {effort}`."""
+EffortParameter: TypeAlias = Literal["none", "reasoning_effort", "reasoning"]
+"""The request field for the effort: none, its own key, or OpenRouter's `reasoning: {effort}`."""
 
-Replay: TypeAlias = Literal["never", "details", "content"]
-"""How reasoning goes back: not at all, as `reasoning_details` unchanged, or as `reasoning_content` of the calls of the
-current turn."""
+ReasoningReplay: TypeAlias = Literal["never", "details", "content"]
+"""How reasoning is sent back: not at all, as unchanged `reasoning_details`, or as `reasoning_content` with
+calls of the current turn.
+"""
 
-Choice: TypeAlias = Literal["all", "words"]
-"""`words`: takes "auto", "none" and "required", no named tool."""
+ToolChoiceSupport: TypeAlias = Literal["all", "words"]
+"""`words`: accepts "auto", "none" and "required", but no tool name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One kind of server. `local`: it runs on the user's machine, takes any key, and is asked for without one.
+    """One kind of server. `local`: it runs on the user's machine and accepts requests without a key.
 
-    `asks_usage`: counts come in a stream only when asked for. `short_ids`: call ids are nine letters and digits.
-    `caches`: marks for the cache are passed on to Anthropic's models. `json_schema` False: it knows JSON mode only.
+    `asks_usage`: a stream contains token counts only on request. `short_ids`: call ids are nine letters and
+    digits. `caches`: cache marks are passed on to Anthropic's models. `json_schema` False: it supports JSON
+    mode only.
     """
 
     title: str
@@ -30,9 +32,9 @@ class Server:
     local: bool = False
     max_tokens_key: str = "max_tokens"
     system_role: str = "system"
-    effort: Effort = "none"
-    replay: Replay = "never"
-    choice: Choice = "all"
+    effort: EffortParameter = "none"
+    replay: ReasoningReplay = "never"
+    choice: ToolChoiceSupport = "all"
     asks_usage: bool = True
     short_ids: bool = False
     caches: bool = False
@@ -58,6 +60,6 @@ SERVERS: Mapping[str, Server] = {
     "lmstudio": Server("LM Studio", "http://localhost:1234/v1", local=True, choice="words"),
     "llamacpp": Server("llama.cpp", "http://localhost:8080/v1", local=True, choice="words"),
     "vllm": Server("vLLM", "http://localhost:8000/v1", local=True),
-    # any other one, by its base URL
+    # any other server, by its base URL
     "compatible": Server("OpenAI-compatible server", ""),
 }

@@ -1,6 +1,6 @@
-"""The stream of Chat Completions: deltas of one message, put together to parts; a whole answer is one large delta.
+"""Decode the stream of Chat Completions: deltas of one message. A complete answer is one large delta.
 
-The end is a `finish_reason` and then `[DONE]`, or, where a server sends none, the end of the connection after it.
+The end is a `finish_reason` and then `[DONE]`; if a server omits `[DONE]`, the end of the connection.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, Origin, SearchPart
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
 from agent_ls.llm.providers.openai_chat.errors import body_error
 from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import finish_reason, usage
 from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
-from agent_ls.llm.providers.parts import PartWriter
-from agent_ls.llm.providers.rates import openai_rate_limit
-from agent_ls.llm.providers.sources import url_citations
+from agent_ls.llm.providers.part_writer import PartWriter
+from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
-    mended,
-    mended_object,
     object_at,
     objects_at,
     parse_event,
+    repair_object,
+    repair_value,
     text_at,
 )
 from agent_ls.llm.requests import Request
@@ -42,9 +42,10 @@ from agent_ls.llm.stream import (
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How the text of an answer is read. `offered` are the names of tools that printed calls may have; `textual`: the
-    text protocol was used."""
+class AnswerSyntax:
+    """How to read the text of an answer. `offered` are the tool names that printed calls may have; `textual`:
+    the text protocol was used.
+    """
 
     provider: str
     offered: tuple[str, ...]
@@ -52,9 +53,9 @@ class Reading:
 
 
 class ChatStream:
-    """A StreamDecoder (see the seam for its contract)."""
+    """See StreamDecoder for the contract."""
 
-    def __init__(self, request: Request, head: ReplyHead, reading: Reading) -> None:
+    def __init__(self, request: Request, head: ReplyHead, reading: AnswerSyntax) -> None:
         self._model = request.model
         self._head = head
         self._reading = reading
@@ -63,10 +64,10 @@ class ChatStream:
         self._tags = ThinkTags()
         self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
         self._details = ReasoningDetails()
-        self._has_content_key = False  # thoughts came as `reasoning_content`
+        self._has_content_key = False  # reasoning arrived as `reasoning_content`
         self._thoughts: list[str] = []
         self._calls = OpenCalls()
-        self._late: list[str] = []  # text that came while a call was open
+        self._late: list[str] = []  # text that arrived while a call was open
         self._annotations: list[JsonObject] = []
         self._extra: dict[str, JsonValue] = {}
         self._usage: JsonObject = {}
@@ -82,22 +83,24 @@ class ChatStream:
             return self._end() if self._has_started else ()
         event = parse_event(frame.data, unmended="choices")
         if event is None:
-            raise StreamError(f"{self._provider}'s stream holds what is no event", provider=self._provider)
+            raise StreamError(
+                f"{self._provider}'s response stream contains a malformed event", provider=self._provider
+            )
         if event.get("error") or frame.event == "error":
-            raise body_error(self._provider, self._model, mended_object(event))
+            raise body_error(self._provider, self._model, repair_object(event))
         if "choices" not in event and "usage" not in event:
-            return (ProviderEvent(mended_object(event)),)
+            return (ProviderEvent(repair_object(event)),)
         return self.chunk(event)
 
     def chunk(self, event: JsonObject) -> Sequence[StreamEvent]:
-        """One chunk of the stream, that holds no error."""
+        """Return the events of one chunk, which must not be an error."""
         self._start(event)
         for counted in (object_at(event, "x_groq", "usage"), object_at(event, "usage")):
             self._usage = counted or self._usage
         for choice in objects_at(event, "choices"):
             self._delta(object_at(choice, "delta"))
             self._finish = text_at(choice, "finish_reason") or self._finish
-            break  # we ask for one
+            break  # only one choice is requested
         return self._parts.take()
 
     def close(self) -> Sequence[StreamEvent]:
@@ -134,9 +137,9 @@ class ChatStream:
         if refusal := text_at(delta, "refusal"):
             self._has_refusal = True
             self._write(refusal)
-        self._annotations += [mended_object(item) for item in objects_at(delta, "annotations")]
+        self._annotations += [repair_object(item) for item in objects_at(delta, "annotations")]
         if extra := object_at(delta, "extra_content"):
-            self._extra["extra_content"] = mended(extra)
+            self._extra["extra_content"] = repair_value(extra)
         for raw in _call_pieces(delta):
             self._call_piece(raw)
 
@@ -160,7 +163,7 @@ class ChatStream:
             self._parts.write("text", text)
 
     def _end_part(self, following: str = "") -> None:
-        """Ends the open part unless one of kind `following` may go on."""
+        """End the open part unless it is of kind `following`."""
         kind = self._parts.open_kind
         if kind is None or kind == following:
             return
@@ -170,17 +173,17 @@ class ChatStream:
             self._end_text()
 
     def _reasoning_origin(self) -> Origin | None:
-        """What is sent back in place of the thoughts so far."""
+        """Return the item to send back for the reasoning so far."""
         details, thoughts = self._details.whole, "".join(self._thoughts)
         self._details, self._thoughts = ReasoningDetails(), []
         if details:
             return Origin(self._provider, self._model, {"reasoning_details": details})
         if self._has_content_key and thoughts:
-            return Origin(self._provider, self._model, {"reasoning_content": mended(thoughts)})
+            return Origin(self._provider, self._model, {"reasoning_content": repair_value(thoughts)})
         return None
 
     def _end_text(self) -> None:
-        """With what it rests on, when the server searched the web."""
+        """End a text part, with its citations if the server searched the web."""
         annotations, self._annotations = self._annotations, []
         origin = Origin(self._provider, self._model, {"annotations": annotations}) if annotations else None
         self._parts.end(origin, url_citations(annotations, self._parts.open_text))
@@ -190,7 +193,7 @@ class ChatStream:
     def _call_piece(self, raw: JsonObject) -> None:
         call = self._calls.known(raw) or self._begin_call(raw)
         if call.has_ended:
-            return  # it was whole already
+            return  # the call was already complete
         ready, is_whole = add_piece(call, raw)
         if call.is_shown and ready:
             self._parts.out.append(ToolCallDelta(call.at, ready))
@@ -209,7 +212,7 @@ class ChatStream:
         return self._calls.begin(raw, self._parts.index(), made)
 
     def _show_waiting(self) -> None:
-        """Shows the next calls, and ends those that were whole already."""
+        """Start the next calls, and end those that are already complete."""
         while (waiting := self._calls.open) is not None:
             self._show_call(waiting)
             if not waiting.is_whole:
@@ -229,7 +232,7 @@ class ChatStream:
         self._parts.out.append(ToolCallEnd(call.at, call.part(self._provider, self._model)))
 
     def _end_calls(self) -> None:
-        """Ends those that are still open; one that was cut is left out."""
+        """End the calls that are still open; drop truncated ones."""
         is_cut = self._finish in ("length", "content_filter", "error", "model_length")
         for call in self._calls.calls:
             if call.has_ended:
@@ -264,7 +267,7 @@ class ChatStream:
         return [*self._parts.take(), finish]
 
     def _end_printed(self) -> bool:
-        """Calls that the model printed count when it made no others."""
+        """Use calls that the model wrote as text, if it made no others."""
         rest, printed, was_cut = self._printed.close()
         if self._calls.calls:
             self._late.append(rest)
@@ -284,11 +287,11 @@ class ChatStream:
         return bool(printed)
 
     def _keep_unsaid(self) -> None:
-        """What came with the message and belongs to no part that has ended."""
-        if details := self._details.whole:  # thoughts that are only encrypted have no text
+        """Keep items that belong to no ended part."""
+        if details := self._details.whole:  # reasoning that is only encrypted has no text
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
-        if self._annotations:  # of a text that had ended when they came
+        if self._annotations:  # for a text that had ended before they arrived
             origin = Origin(self._provider, self._model, {"annotations": self._annotations})
             sources = dict.fromkeys(found.source for found in url_citations(self._annotations, ""))
             self._parts.item(SearchPart((), tuple(sources), origin))
@@ -297,7 +300,7 @@ class ChatStream:
 
 
 def _contents(content: JsonValue) -> Iterator[tuple[str, str]]:
-    """Pieces of a content: a string, or a list of typed parts (Mistral)."""
+    """Yield the pieces of a content: a string, or a list of typed parts (Mistral)."""
     if isinstance(content, str):
         yield "text", content
     elif isinstance(content, list):

@@ -1,18 +1,18 @@
-"""The text protocol: tools for a model that cannot call them, told in the system text and answered in messages.
+"""The text protocol: tools for a model that cannot call them, described in the system text.
 
-The model is told each tool's name, purpose and JSON Schema, and to end its answer with
+The model gets each tool's name, description and JSON Schema, and is asked to end its answer with
 
     <tool_call>
     {"name": "read_file", "arguments": {"path": "a.py"}}
     </tool_call>
 
-once for each call. Results come back as the user's text, in call order:
+once for each call. Results are sent as the user's text, in call order:
 
     <tool_result name="read_file">
     ...
     </tool_result>
 
-`printed_calls.py` reads the calls. docs/providers.md describes this for users.
+`printed_calls.py` parses the calls. docs/providers.md describes this for users.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ The arguments are a JSON object that fits the tool's schema. The results come wi
 _FORCED = "Your answer must end with a call of {which}."
 
 
-def instructions(tools: Sequence[ToolDefinition], choice: ToolChoice) -> str:
-    """What is added to the system text; "" when there is nothing to call."""
+def tool_instructions(tools: Sequence[ToolDefinition], choice: ToolChoice) -> str:
+    """Return the text to add to the system text; "" if there is no tool to call."""
     if not tools or choice == "none":
         return ""
     listed = [f"## {tool.name}\n{tool.description}\nSchema: {_json(tool.parameters)}" for tool in tools]
@@ -54,18 +54,18 @@ def instructions(tools: Sequence[ToolDefinition], choice: ToolChoice) -> str:
     return "\n\n".join([_RULES, *forced, "# Tools", *listed])
 
 
-def printed_call(call: ToolCallPart) -> str:
+def render_call(call: ToolCallPart) -> str:
     body = _json({"name": call.name, "arguments": arguments_object(call.arguments)})
     return f"<tool_call>\n{body}\n</tool_call>"
 
 
-def printed_result(result: ToolResultPart) -> str:
+def render_result(result: ToolResultPart) -> str:
     failed = ' error="true"' if result.is_error else ""
     return f'<tool_result name="{result.name}"{failed}>\n{_harmless(result.content)}\n</tool_result>'
 
 
 def _harmless(text: str) -> str:
-    """A result cannot end its own frame: what it holds is not the user's word."""
+    """Escape the closing tag in a result, so that its content cannot pretend to be the user's text."""
     return text.replace("</tool_result", "<\\/tool_result")
 
 

@@ -1,4 +1,4 @@
-"""Thoughts that a server leaves in the text, between `<think>` and `</think>`, told apart while they stream."""
+"""Separate reasoning in `<think>` tags from the text while it streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
 
 class ThinkTags:
-    """Feed it text; out come pieces of text and of reasoning. Only an answer that begins with the tag has thoughts."""
+    """Feed it text; it returns pieces of text and reasoning. Only an answer that begins with the tag has
+    reasoning.
+    """
 
     def __init__(self) -> None:
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
@@ -34,7 +36,7 @@ class ThinkTags:
         return out
 
     def close(self) -> list[Piece]:
-        """What was held back, when nothing follows."""
+        """Return the text that was held back, at the end of the answer."""
         held, self._held = self._held, ""
         if not held:
             return []
@@ -45,7 +47,7 @@ class ThinkTags:
         if said.startswith(_OPEN):
             self._state = "opened"
             return said.removeprefix(_OPEN)
-        if _OPEN.startswith(said):  # nothing yet, or a piece of the tag
+        if _OPEN.startswith(said):  # empty so far, or a part of the tag
             self._held = text
             return ""
         self._state = "text"
@@ -56,14 +58,14 @@ class ThinkTags:
         if closed:
             self._state = "closed"
         else:
-            keep = tail_of(thought, _CLOSE)
+            keep = partial_mark_length(thought, _CLOSE)
             thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
         if thought:
             out.append(("reasoning", thought))
         return rest
 
 
-def tail_of(text: str, mark: str) -> int:
-    """How many characters at the end of `text` may be the beginning of `mark`."""
+def partial_mark_length(text: str, mark: str) -> int:
+    """Return how many characters at the end of `text` may be the start of `mark`."""
     longest = min(len(text), len(mark) - 1)
     return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

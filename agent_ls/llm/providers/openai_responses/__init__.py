@@ -1,27 +1,36 @@
-"""OpenAI Responses: one codec of five files, and what strict schemas ask for."""
+"""Codec of OpenAI's Responses API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from agent_ls.llm.errors import LlmError
-from agent_ls.llm.providers.base import FactsLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
-from agent_ls.llm.providers.histories import Histories
+from agent_ls.llm.providers.base import (
+    CapabilitiesLookup,
+    ListedModel,
+    ModelCapabilities,
+    ReplyHead,
+    StreamDecoder,
+    WireRequest,
+)
+from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
-from agent_ls.llm.providers.openai_responses.errors import NAME, http_error
+from agent_ls.llm.providers.openai_responses.errors import NAME, http_error, refuses_custom_tools
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
-from agent_ls.llm.providers.openai_responses.request import encode_request
+from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
 from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
 from agent_ls.llm.requests import Request, Response
 
 
 class OpenAIResponsesCodec:
-    """A Codec (see the seam)."""
+    """See Codec for the contract."""
 
-    def __init__(self, facts: FactsLookup) -> None:
+    def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
-        self._histories = Histories(ResponsesHistory)
+        self._histories = HistoryCache(ResponsesHistory)
+        self._without_custom_tools: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -35,8 +44,9 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        history, facts = self._histories.of(request), self._facts(request.model)
-        return encode_request(request, history, facts, stream=stream)
+        return encode_request(
+            request, self._histories.encode(request), self._facts_of(request.model), stream=stream
+        )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         return decode_response(request, head, body)
@@ -46,6 +56,19 @@ class OpenAIResponsesCodec:
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)
+
+    def learns(self, request: Request, error: LlmError) -> bool:
+        """Offer custom tools as functions after a compatible server has refused them."""
+        facts = self._facts_of(request.model)
+        offers_some = any(is_custom(tool, facts) for tool in request.tools)
+        if not offers_some or not refuses_custom_tools(error):
+            return False
+        self._without_custom_tools.add(request.model)
+        return True
+
+    def _facts_of(self, model: str) -> ModelCapabilities:
+        facts = self._facts(model)
+        return replace(facts, custom_tools=False) if model in self._without_custom_tools else facts
 
     @property
     def models_path(self) -> str:

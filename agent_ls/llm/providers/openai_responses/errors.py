@@ -1,9 +1,10 @@
-"""Error bodies of the Responses API, outside and inside a stream (FORMATS section 1, "Stop, usage, errors")."""
+"""Error bodies of the Responses API, in responses and in streams."""
 
 from __future__ import annotations
 
+import re
+
 from agent_ls.llm.errors import (
-    AccessDeniedError,
     AuthenticationError,
     ContentFilterError,
     ContextLengthError,
@@ -11,16 +12,21 @@ from agent_ls.llm.errors import (
     LlmError,
     NotFoundError,
     OverloadedError,
+    PermissionDeniedError,
     QuotaExceededError,
     RateLimitError,
     ServerError,
 )
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.failures import Failure, FailureTable
+from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.wire_json import object_at, parse_object, text_at
 
 NAME = "openai"
+
+_OF_CUSTOM_TOOLS = re.compile(
+    r"custom|grammar|tool type|tools\W*\d+\W*(?:type|format|function)", re.IGNORECASE
+)
 
 _TABLE = FailureTable(
     NAME,
@@ -41,9 +47,9 @@ _TABLE = FailureTable(
         "server_error": ServerError,
         "server_is_overloaded": OverloadedError,
         "slow_down": OverloadedError,
-        # types, where there is no code
+        # types, used without a code
         "authentication_error": AuthenticationError,
-        "permission_error": AccessDeniedError,
+        "permission_error": PermissionDeniedError,
         "invalid_request_error": InvalidRequestError,
     },
     words=(("incorrect api key", AuthenticationError), ("does not exist", NotFoundError)),
@@ -51,20 +57,27 @@ _TABLE = FailureTable(
 
 
 def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
-    """The error of an answer that is not 2xx; a body of another shape (a proxy's page) says nothing."""
+    """Return the error of a response that is not 2xx. A body in another format (a proxy's page) is ignored."""
     error = object_at(parse_object(body) or {}, "error")
     return _TABLE.error(_failure(error, head.headers.get("x-request-id", "")), model, head)
 
 
 def event_error(model: str, event: JsonObject) -> LlmError:
-    """The error of an `error` event: flat as the SDK types it, or nested as servers send it."""
+    """Return the error of an `error` event: flat in the SDK's types, nested in what servers send."""
     return _TABLE.error(_failure(object_at(event, "error") or event), model)
 
 
 def response_error(model: str, response: JsonObject) -> LlmError:
-    """The error of a response whose status is `failed`, or of an error body that came with status 200."""
+    """Return the error of a response with status `failed`, or of an error body with HTTP status 200."""
     return _TABLE.error(_failure(object_at(response, "error")), model)
 
 
-def _failure(error: JsonObject, request_id: str = "") -> Failure:
-    return Failure(text_at(error, "message"), (text_at(error, "code"), text_at(error, "type")), request_id)
+def _failure(error: JsonObject, request_id: str = "") -> ProviderFailure:
+    return ProviderFailure(
+        text_at(error, "message"), (text_at(error, "code"), text_at(error, "type")), request_id
+    )
+
+
+def refuses_custom_tools(error: LlmError) -> bool:
+    """Return whether an error suggests that the server does not support custom tools."""
+    return isinstance(error, InvalidRequestError) and bool(_OF_CUSTOM_TOOLS.search(str(error)))

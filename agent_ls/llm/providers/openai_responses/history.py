@@ -1,8 +1,8 @@
-"""The conversation as the Responses API's input items.
+"""Encode the conversation as input items of the Responses API.
 
-Replay rule: an item of the model that is asked goes back as it came. A reasoning item and the item that followed
-it belong together: when the reasoning cannot go back, its follower goes back as plain text or a plain call, without
-the id that names the pair, and when the follower is gone, the reasoning goes too.
+An item created by the requested model is sent back unchanged. A reasoning item and the item after it belong
+together: if the reasoning cannot be sent back, the following item is sent as plain text or a plain call,
+without the id that links them; if the following item is missing, the reasoning is dropped too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
 
 
 class ResponsesHistory:
-    """A History. `instructions` are the texts that stand outside of the input, `items` its items as JSON."""
+    """A WireHistory. `instructions` are the texts outside the input, `items` its items as JSON."""
 
     def __init__(self, model: str) -> None:
         self.instructions: list[str] = []
@@ -84,7 +84,7 @@ def _content(message: Message) -> list[JsonObject]:
                     f"{NAME} does not take sounds here", provider=NAME, hint="Attach a transcript of it."
                 )
             case _:
-                pass  # other parts do not stand in a user's message
+                pass  # other parts do not occur in a user's message
     return content
 
 
@@ -94,7 +94,7 @@ def _image(image: ImagePart) -> JsonObject:
         "type": "input_image",
         "image_url": url,
         "detail": image.detail or "auto",
-    }  # required by the types
+    }  # the schema requires `detail`
 
 
 def _document(document: DocumentPart) -> JsonObject:
@@ -109,7 +109,7 @@ def _data_url(data: bytes, media_type: str) -> str:
 
 
 def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
-    # The wire has no error flag: the text must say it.
+    # The wire has no error flag, so the text has to say it.
     marked = part.is_error and not part.content.lower().startswith("error")
     text = f"Error: {part.content}" if marked else part.content
     output: JsonValue = text
@@ -122,7 +122,7 @@ def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
 
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     items: list[JsonObject] = []
-    held: list[JsonObject] = []  # reasoning that waits for its follower
+    held: list[JsonObject] = []  # reasoning that waits for the item after it
     has_lost_reasoning = False
     for part in message.parts:
         own = _own(part, model)
@@ -139,7 +139,7 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
 
 
 def _own(part: ContentPart, model: str) -> JsonObject | None:
-    """The item to send back unchanged; None when another provider or model made it (U4)."""
+    """Return the item to send back unchanged; None if another provider or model created it."""
     kinds = TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart
     origin = part.origin if isinstance(part, kinds) else None
     if origin is None or origin.provider != NAME or origin.model != model:
@@ -163,10 +163,12 @@ def _plain(part: ContentPart) -> Sequence[JsonObject]:
                     "arguments": _arguments(arguments),
                 }
             ]
-        case _:  # empty text, and what is not the model's or not ours
+        case _:  # empty text, and parts of other roles or providers
             return []
 
 
 def _arguments(arguments: str) -> str:
-    """The text as the model wrote it; `{}` for what is no JSON object (the model has been told so in the result)."""
+    """Return the arguments as the model wrote them; `{}` if they are not a JSON object, which the call's
+    result says.
+    """
     return arguments if parse_object(arguments) is not None else "{}"

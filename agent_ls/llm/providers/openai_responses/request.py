@@ -1,67 +1,96 @@
-"""Our request as a Responses API request, without state on the server (FORMATS section 1)."""
+"""Encode a Responses API request, without state on the server.
+
+The provider option `strict_tools` makes the schemas of tools strict where that is possible: the API then guarantees
+that arguments match, and the model sends null for each absent argument.
+"""
 
 from __future__ import annotations
 
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
-from agent_ls.llm.providers.base import ModelFacts, WireRequest
+from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.openai_responses.errors import NAME
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
-from agent_ls.llm.providers.options import merged
-from agent_ls.llm.providers.strict import fits_strict
+from agent_ls.llm.providers.options import merge_options
+from agent_ls.llm.providers.strict import fits_strict, to_strict
 from agent_ls.llm.providers.wire_json import encode_body
-from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
+from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolDefinition
 
 PATH = "/responses"
-MIN_OUTPUT_TOKENS = 16  # the service refuses less
+_OWN_OPTIONS = ("strict_tools",)
+MIN_OUTPUT_TOKENS = 16  # the API refuses smaller values
 
 
 def encode_request(
-    request: Request, history: ResponsesHistory, facts: ModelFacts, *, stream: bool
+    request: Request, history: ResponsesHistory, facts: ModelCapabilities, *, stream: bool
 ) -> WireRequest:
-    """`history` is that of the request's messages."""
+    """Encode the request. `history` holds its encoded messages."""
+    options = request.provider_options.get(NAME, {})
     instructions = "\n\n".join(history.instructions)
     body: dict[str, JsonValue] = {
         "model": request.model,
         **({"stream": True} if stream else {}),
         **({"instructions": instructions} if instructions else {}),
-        **_tools(request),
+        **_tools(request, facts, strict=options.get("strict_tools") is True),
         **_reasoning(request, facts),
         **_limits(request),
         **_format(request.response_format),
+        **({"metadata": dict(request.metadata)} if request.metadata else {}),
         **({"prompt_cache_key": request.cache_key} if request.cache_key else {}),
         "store": False,
     }
-    whole = merged(body, request.provider_options.get(NAME, {}))
+    whole = merge_options(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
     return WireRequest(PATH, {}, encode_body(whole, "input", history.items))
 
 
-def _tools(request: Request) -> JsonObject:
+def _tools(request: Request, facts: ModelCapabilities, *, strict: bool) -> JsonObject:
     if not request.tools:
         return {}
     return {
-        "tools": [_tool(tool) for tool in request.tools],
-        **_tool_choice(request.tool_choice),
-        "parallel_tool_calls": True,
+        "tools": [
+            _custom(tool) if is_custom(tool, facts) else _tool(tool, strict=strict) for tool in request.tools
+        ],
+        **_tool_choice(request, facts),
+        **({"parallel_tool_calls": True} if facts.calls_in_parallel else {}),
     }
 
 
-def _tool(tool: ToolDefinition) -> JsonObject:
+def _tool(tool: ToolDefinition, *, strict: bool) -> JsonObject:
+    closed = to_strict(tool.parameters) if strict else None
+    parameters = tool.parameters if closed is None else closed
     return {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": fits_strict(tool.parameters),
+        "parameters": parameters,
+        "strict": fits_strict(parameters),
     }
 
 
-def _tool_choice(choice: ToolChoice) -> JsonObject:
-    match choice:
+def is_custom(tool: ToolDefinition, facts: ModelCapabilities) -> bool:
+    """Return whether the tool is offered as a custom tool, with free text instead of JSON arguments."""
+    return facts.custom_tools and tool.free_text is not None
+
+
+def _custom(tool: ToolDefinition) -> JsonObject:
+    grammar = tool.free_text.grammar if tool.free_text else ""
+    written: JsonObject = {"type": "grammar", "syntax": "lark", "definition": grammar}
+    return {
+        "type": "custom",
+        "name": tool.name,
+        "description": tool.description,
+        "format": written if grammar else {"type": "text"},
+    }
+
+
+def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
+    match request.tool_choice:
         case "auto":
             return {}
         case NamedToolChoice(name):
-            return {"tool_choice": {"type": "function", "name": name}}
+            named = (tool for tool in request.tools if tool.name == name)
+            kind = "custom" if any(is_custom(tool, facts) for tool in named) else "function"
+            return {"tool_choice": {"type": kind, "name": name}}
         case word:
             return {"tool_choice": word}
 
@@ -69,7 +98,7 @@ def _tool_choice(choice: ToolChoice) -> JsonObject:
 def _limits(request: Request) -> JsonObject:
     if request.stop_sequences:
         raise ConfigurationError(
-            f"{NAME} knows no stop sequences here", provider=NAME, hint="Cut the text when it has come."
+            f"{NAME} takes no stop sequences here", provider=NAME, hint="Cut the text after you received it."
         )
     told: dict[str, JsonValue] = {
         "max_output_tokens": request.max_output_tokens and max(request.max_output_tokens, MIN_OUTPUT_TOKENS),
@@ -82,6 +111,8 @@ def _limits(request: Request) -> JsonObject:
 def _format(wanted: JsonFormat | None) -> JsonObject:
     if wanted is None:
         return {}
+    if not wanted.schema:
+        return {"text": {"format": {"type": "json_object"}}}
     strict = wanted.strict and fits_strict(wanted.schema)
     schema: JsonObject = {
         "type": "json_schema",
@@ -92,9 +123,10 @@ def _format(wanted: JsonFormat | None) -> JsonObject:
     return {"text": {"format": schema}}
 
 
-def _reasoning(request: Request, facts: ModelFacts) -> JsonObject:
-    """Summaries, so that the user sees thoughts, and the encrypted items, so that they can be sent back. Models
-    that do not reason refuse both keys."""
+def _reasoning(request: Request, facts: ModelCapabilities) -> JsonObject:
+    """Request summaries, which the user sees, and encrypted items, which are sent back. Models that do not
+    reason refuse both keys.
+    """
     if facts.thinking == "none":
         return {}
     effort = {"effort": request.reasoning_effort} if request.reasoning_effort is not None else {}

@@ -1,4 +1,4 @@
-"""Output items, status and usage of the Responses API as our values; shared by whole answers and streams."""
+"""Decode output items, status and usage of the Responses API, for complete answers and streams."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from agent_ls.llm.messages import (
     ToolCallPart,
 )
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.openai_responses.errors import NAME, response_error
-from agent_ls.llm.providers.rates import openai_rate_limit
-from agent_ls.llm.providers.sources import url_citations
+from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
 from agent_ls.llm.requests import FinishKind, FinishReason, Request, Response, Usage
 
@@ -33,20 +33,21 @@ CALL_TYPES = ("function_call", "custom_tool_call")
 
 
 def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
-    """
+    """Decode a complete answer.
+
     Raises:
-        LlmError: the body is an error, or no response at all.
+        LlmError: the body is an error, or not a response.
     """
     wire = parse_object(body)
     if wire is None:
         raise StreamError(
-            "openai answered with something that is no response", provider=NAME, model=request.model
+            "openai answered with something that is not a response", provider=NAME, model=request.model
         )
     if text_at(wire, "status") == "failed" or object_at(wire, "error"):
         raise response_error(request.model, wire)
     items = list(objects_at(wire, "output"))
     message = Message(
-        Role.ASSISTANT, tuple(item_part(item, request.model) for item in items if not is_cut_call(item))
+        Role.ASSISTANT, tuple(item_part(item, request) for item in items if not is_cut_call(item))
     )
     return Response(
         id=text_at(wire, "id"),
@@ -63,11 +64,13 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
     )
 
 
-def item_part(item: JsonObject, model: str) -> ContentPart:
-    """One whole output item. `model` is the one that was asked: its encrypted reasoning holds for no other.
+def item_part(item: JsonObject, request: Request) -> ContentPart:
+    """Decode one complete output item of the answer to `request`.
 
-    Origins are kept where the item can be sent back as it is: complete, and reasoning with its encrypted content.
+    The origin is kept if the item can be sent back: it is complete, and reasoning has encrypted content,
+    which only the requested model can read.
     """
+    model = request.model
     whole = Origin(NAME, model, item) if text_at(item, "status") in ("", "completed") else None
     match text_at(item, "type"):
         case "message":
@@ -77,16 +80,29 @@ def item_part(item: JsonObject, model: str) -> ContentPart:
         case "function_call":
             arguments = text_at(item, "arguments").strip() or "{}"
             return ToolCallPart(_call_id(item), text_at(item, "name"), valid_text(arguments), whole)
-        case "custom_tool_call":  # free text: our calls have JSON arguments, so it becomes their one argument
-            arguments = json.dumps({"input": valid_text(text_at(item, "input"))}, ensure_ascii=False)
-            return ToolCallPart(_call_id(item), text_at(item, "name"), arguments, whole)
+        case "custom_tool_call":  # free text becomes the only argument of a call with JSON arguments
+            name, text = text_at(item, "name"), valid_text(text_at(item, "input"))
+            opening = free_text_opening(name, request)
+            return ToolCallPart(_call_id(item), name, f'{opening}{free_text_piece(text)}"}}', whole)
         case "web_search_call":
             return _search(object_at(item, "action"), Origin(NAME, model, item))
     return OpaquePart(Origin(NAME, model, item))
 
 
+def free_text_opening(name: str, request: Request) -> str:
+    """Return the JSON arguments of a custom call up to the start of its text."""
+    named = (tool.free_text for tool in request.tools if tool.name == name and tool.free_text)
+    argument = next((text.argument for text in named), "input")
+    return f'{{{json.dumps(argument)}: "'
+
+
+def free_text_piece(text: str) -> str:
+    """Escape a piece of the text for a JSON string; escaped pieces can be joined."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 def _citations(item: JsonObject) -> tuple[Citation, ...]:
-    """Each content part counts from its own beginning; message_text joins them."""
+    """Return the citations of an item. Each content part counts from its own start; message_text joins them."""
     found: list[Citation] = []
     before = 0
     for part in objects_at(item, "content"):
@@ -97,11 +113,11 @@ def _citations(item: JsonObject) -> tuple[Citation, ...]:
 
 
 def _search(action: JsonObject, origin: Origin) -> SearchPart:
-    """`search` has one query or several, and its sources when they were asked for; `open_page` an address."""
+    """Decode a search: `search` has one query or several, and its sources if requested; `open_page` an address."""
     told = action.get("queries")
     several = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
     query = text_at(action, "query")
-    rows = objects_at(action, "sources")  # those that are no page have a name alone
+    rows = objects_at(action, "sources")  # sources other than pages have only a name
     sources = [Source(text_at(row, "url"), text_at(row, "title") or text_at(row, "name")) for row in rows]
     page = [Source(text_at(action, "url"))] if text_at(action, "url") else []
     return SearchPart(several or ((query,) if query else ()), (*sources, *page), origin)
@@ -112,14 +128,14 @@ def _call_id(item: JsonObject) -> str:
 
 
 def message_text(item: JsonObject) -> str:
-    """Text of all content parts; a refusal is what the model says to the user, so it counts as text."""
+    """Return the text of all content parts. A refusal counts as text, because it is addressed to the user."""
     return valid_text(
         "".join(text_at(part, "text") or text_at(part, "refusal") for part in objects_at(item, "content"))
     )
 
 
 def reasoning_text(item: JsonObject) -> str:
-    """Summary parts and clear thoughts, a blank line between them."""
+    """Return the summary and the plain reasoning, separated by a blank line."""
     return valid_text(
         "\n\n".join(
             text
@@ -131,7 +147,7 @@ def reasoning_text(item: JsonObject) -> str:
 
 
 def is_cut_call(item: JsonObject) -> bool:
-    """True of a call whose arguments the output limit cut: it is not run and not kept (FORMATS section 6, 10)."""
+    """Return True for a call whose arguments were truncated by the output limit: it is neither run nor kept."""
     return text_at(item, "type") in CALL_TYPES and text_at(item, "status") == "incomplete"
 
 
@@ -156,7 +172,7 @@ def finish_reason(response: JsonObject, *, has_calls: bool, has_refusal: bool) -
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Cached tokens are part of the wire's input, reasoning of its output: counts are taken as they stand."""
+    """Convert token counts. Cached tokens are included in the input, reasoning in the output."""
     sent, made = object_at(wire, "input_tokens_details"), object_at(wire, "output_tokens_details")
     return Usage(
         input_tokens=int_at(wire, "input_tokens") or 0,

@@ -1,7 +1,8 @@
-"""The stream of the Responses API: output items, joined by `output_index` since some hosts change the ids.
+"""Decode the stream of the Responses API. Items are joined by `output_index`; ids may change.
 
-Some hosts let items overlap. Ours never do: what comes of a later item waits until the one before it has ended.
-Only reasoning is ended early by the next item, so that the text behind it can be seen while it streams.
+Some servers let items overlap. Our events never do: events of a later item wait until the one before it has
+ended. Only reasoning is ended early by the next item, so that the text after it can be displayed while it
+streams.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, re
 from agent_ls.llm.providers.openai_responses.response import (
     cut_warning,
     finish_reason,
+    free_text_opening,
+    free_text_piece,
     is_cut_call,
     is_refusal,
     item_part,
     usage,
 )
-from agent_ls.llm.providers.rates import openai_rate_limit
+from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     int_at,
-    mended_object,
     object_at,
     objects_at,
     parse_event,
+    repair_object,
     text_at,
 )
 from agent_ls.llm.requests import Request
@@ -60,7 +63,7 @@ _KINDS: dict[str, _Kind] = {
     "custom_tool_call": "call",
 }
 
-# Events that say nothing that another does not say as well.
+# Events that add no information to other events.
 _SILENT = frozenset(
     {
         "response.queued",
@@ -71,7 +74,6 @@ _SILENT = frozenset(
         "response.output_text.annotation.added",
         "response.refusal.done",
         "response.function_call_arguments.done",
-        "response.custom_tool_call_input.delta",
         "response.custom_tool_call_input.done",
         "response.reasoning_summary_part.added",
         "response.reasoning_summary_part.done",
@@ -83,17 +85,24 @@ _SILENT = frozenset(
 
 @dataclass(slots=True)
 class _Item:
+    """An item of the answer. `shown` is the text that was passed on. For a custom call that is JSON, built
+    from its `text`.
+    """
+
     kind: _Kind
     name: str = ""
+    text: PieceJoiner = field(default_factory=PieceJoiner)
     shown: PieceJoiner = field(default_factory=PieceJoiner)
     section: tuple[str, int | None] | None = None
+    has_opening: bool = False
     has_ended: bool = False
 
 
 class ResponsesStream:
-    """A StreamDecoder (see the seam for its contract)."""
+    """See StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
+        self._request = request
         self._model = request.model
         self._head = head
         self._items: dict[int, _Item] = {}
@@ -107,11 +116,13 @@ class ResponsesStream:
         self._is_finished = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        if self._is_finished or frame.data.strip() == "[DONE]":  # OpenRouter sends one, OpenAI does not
+        if self._is_finished or frame.data.strip() == "[DONE]":  # OpenRouter sends [DONE], OpenAI does not
             return ()
         event = parse_event(frame.data)
         if event is None:
-            raise StreamError("openai's stream holds what is no event", provider=NAME, model=self._model)
+            raise StreamError(
+                "openai's response stream contains a malformed event", provider=NAME, model=self._model
+            )
         self._event(text_at(event, "type") or frame.event, event)
         out, self._out = self._out, []
         return out
@@ -134,6 +145,8 @@ class ResponsesStream:
                 self._text(index, piece)
             case "response.function_call_arguments.delta":
                 self._call_piece(index, piece)
+            case "response.custom_tool_call_input.delta":
+                self._free_text(index, piece)
             case "response.reasoning_summary_text.delta":
                 self._reasoning(index, (kind, int_at(event, "summary_index")), piece)
             case "response.reasoning_text.delta":
@@ -150,8 +163,10 @@ class ResponsesStream:
                 raise response_error(self._model, object_at(event, "response"))
             case "error":
                 raise event_error(self._model, event)
+            case _ if object_at(event, "error"):  # from a server that omits the type
+                raise event_error(self._model, event)
             case _ if kind not in _SILENT:
-                self._out.append(ProviderEvent(mended_object(event)))
+                self._out.append(ProviderEvent(repair_object(event)))
 
     def _start(self, response: JsonObject) -> None:
         self._has_started = True
@@ -169,6 +184,14 @@ class ResponsesStream:
         if not item.has_ended and (ready := item.shown.add(piece)):
             self._say(index, ToolCallDelta(index, ready))
 
+    def _free_text(self, index: int, piece: str) -> None:
+        item = self._open(index, {"type": "custom_tool_call"})
+        if item.has_ended or not (ready := item.text.add(piece)):
+            return
+        opening = "" if item.has_opening else free_text_opening(item.name, self._request)
+        item.has_opening = True
+        self._say(index, ToolCallDelta(index, item.shown.add(opening + free_text_piece(ready))))
+
     def _reasoning(self, index: int, section: tuple[str, int | None], piece: str) -> None:
         item = self._open(index, {"type": "reasoning"})
         if item.has_ended or not piece:
@@ -179,10 +202,10 @@ class ResponsesStream:
         if ready := item.shown.add(piece):
             self._say(index, ReasoningDelta(index, ready))
 
-    # --- life of an item
+    # --- start and end of items
 
     def _open(self, index: int, raw: JsonObject) -> _Item:
-        """The item at `index`, opened if it is new."""
+        """Return the item at `index`, opened if it is new."""
         if index in self._items:
             return self._items[index]
         self._end_open_reasoning()
@@ -206,7 +229,7 @@ class ResponsesStream:
         if is_cut_call(raw):
             return self._drop(index)
         self._has_refusal = self._has_refusal or is_refusal(raw)
-        match item_part(raw, self._model):
+        match item_part(raw, self._request):
             case TextPart(text) as part:
                 self._say_rest(index, text, TextDelta)
                 self._end(index, TextEnd(index, part))
@@ -225,7 +248,7 @@ class ResponsesStream:
     def _say_rest(
         self, index: int, whole: str, delta: type[TextDelta] | type[ReasoningDelta] | type[ToolCallDelta]
     ) -> None:
-        """What the whole holds beyond the pieces: some hosts send no pieces at all."""
+        """Pass on what the complete text has beyond the pieces: some servers send no pieces."""
         shown = self._items[index].shown.text
         if len(whole) > len(shown) and whole.startswith(shown):
             self._say(index, delta(index, whole[len(shown) :]))
@@ -236,7 +259,7 @@ class ResponsesStream:
             self._end_as_shown(speaking)
 
     def _end_as_shown(self, index: int) -> None:
-        """Ends a part with the text so far; without its whole item it cannot be sent back as it was."""
+        """End a part with the text so far; without its complete item it cannot be sent back unchanged."""
         item = self._items[index]
         if item.kind == "text":
             self._end(index, TextEnd(index, TextPart(item.shown.text)))
@@ -280,7 +303,7 @@ class ResponsesStream:
     def _terminal(self, response: JsonObject) -> None:
         if not self._has_started:
             self._start(response)
-        if not self._items:  # a host that sends nothing but the final response
+        if not self._items:  # a server that sends only the final response
             for index, raw in enumerate(objects_at(response, "output")):
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):

@@ -1,4 +1,4 @@
-"""The built-in walkthrough: a scripted stand-in for a model, always labelled as such (H14)."""
+"""The built-in walkthrough: a scripted stand-in for a model, always labelled as scripted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
--- Sessions as things that are kept: listed, renamed, forked, exported, rolled back, deleted.
+-- Stored sessions: list, rename, fork, export, roll back, delete.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -16,30 +16,43 @@ local function folder_path(uri)
 end
 
 ---Sessions of this workspace, newest first.
----@param done fun(list: agent_ls.wire.SessionInfo[])
-function M.list(done)
+---@param done fun(problem: agent_ls.Problem?, list: agent_ls.wire.SessionInfo[]?)
+function M.look_up(done)
   local root = files.root()
-  client.request(
-    method.sessions,
-    { workspaceFolder = vim.uri_from_fname(root) },
-    session.reporting(function(result)
-      done(
-        vim.tbl_filter(
-          function(info) return folder_path(info.workspaceFolder) == vim.fs.normalize(root) end,
-          result.sessions
-        )
-      )
-    end)
-  )
+  client.request(method.sessions, { workspaceFolder = vim.uri_from_fname(root) }, function(problem, result)
+    if problem then
+      return done(problem)
+    end
+    local is_here = function(info) return folder_path(info.workspaceFolder) == vim.fs.normalize(root) end
+    done(nil, vim.tbl_filter(is_here, result.sessions))
+  end)
 end
 
----Takes the session back to before the input of a turn, or takes a roll back back; a preview changes nothing.
+---@param done fun(list: agent_ls.wire.SessionInfo[])
+function M.list(done) M.look_up(session.reporting(done)) end
+
+---Opens the newest session of this workspace.
+---@param none fun() called when there is none
+function M.resume_newest(none)
+  session.open_found(function(found)
+    M.look_up(function(problem, list)
+      if problem then
+        session.report(problem)
+      elseif not list[1] then
+        none()
+      end
+      found(problem, list and list[1] and list[1].id)
+    end)
+  end)
+end
+
+---Rolls the session back to before the input of a turn, or reverts a roll back; a preview changes nothing.
 ---@param params {atTurnId: string, files: string?, conversation: boolean?, force: boolean?}
 ---@param done fun(result: agent_ls.wire.RevertResult)
 function M.revert(params, done) session.ask(method.revert, params, done) end
 
----Removes the session that is shown from the disk.
----@param force boolean? also while changes of it wait
+---Deletes the current session from the disk.
+---@param force boolean? also while it has pending changes
 ---@param refused fun(problem: agent_ls.Problem)
 function M.delete(force, refused)
   local id = session.current_id()
@@ -58,14 +71,16 @@ end
 ---@param title string
 function M.rename(title) session.ask(method.rename, { title = title }) end
 
----Goes on in a new session that has the history of this one.
+---Starts a new session with the history of this one.
 function M.fork()
   session.ask(method.fork, {}, function(result) session.open(result.session.id) end)
 end
 
----@param done fun(text: string) the transcript as Markdown
-function M.export(done)
-  session.look(method.export, { format = "markdown" }, function(result) done(result.text) end)
+---@param format "markdown"|"html"
+---@param redact boolean without keys, mail addresses and names of this machine
+---@param done fun(text: string) the transcript
+function M.export(format, redact, done)
+  session.look(method.export, { format = format, redact = redact or nil }, function(result) done(result.text) end)
 end
 
 return M

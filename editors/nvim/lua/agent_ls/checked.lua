@@ -1,19 +1,19 @@
--- Which version of a buffer's text the language servers have checked: by what they say themselves, never by time.
+-- Tracks which version of a buffer's text the language servers have checked, by their own reports, never by time.
 --
--- A server that is asked for diagnostics has checked the text that it was asked about when it answers; one that
--- publishes them says by `version` of which text they are. One that publishes without a version never tells, and
--- one with work under way (`$/progress`) may have more to say. A server that has told of no problems yet is none that
--- checks.
+-- A server that answers a diagnostics request has checked the text at the time of the request. A server that publishes
+-- diagnostics names the text by `version`. One that publishes without a version never says which text it has checked,
+-- and one with work in progress (`$/progress`) may publish more. A server that has never reported a problem counts as
+-- one that does not check.
 local api = vim.api
 
 local M = {}
 
 local PUBLISH, PULL = "textDocument/publishDiagnostics", "textDocument/diagnostic"
 
----What a server has said of a buffer. `published` is false for one without a version.
+---Reports of a server about a buffer. `published` is the last version; false if it had none.
 ---@class agent_ls.Said
 ---@field published? integer|false
----@field asked? table<integer, integer> versions by request that waits for its answer
+---@field asked? table<integer, integer> versions by pending request
 ---@field answered? integer
 
 local said = {} ---@type table<integer, table<integer, agent_ls.Said>> by client and buffer
@@ -28,7 +28,7 @@ local function said_of(client_id, bufnr)
   return said[client_id][bufnr]
 end
 
----Listens to what a server publishes: Neovim keeps no version of it.
+---Records what a server publishes, because Neovim does not keep the version.
 ---@param lsp vim.lsp.Client
 function M.listen(lsp)
   local handlers = lsp.handlers
@@ -48,12 +48,12 @@ end
 
 ---@param lsp vim.lsp.Client
 ---@param bufnr integer
----@return boolean it tells of problems when it is asked
+---@return boolean it supports diagnostics requests
 function M.is_asked(lsp, bufnr) return lsp:supports_method(PULL, bufnr) end
 
 ---@param lsp vim.lsp.Client
 ---@param bufnr integer
----@return boolean it is known to have checked the text that stands there now
+---@return boolean it has checked the current text
 local function has_checked(lsp, bufnr)
   if next(lsp.progress.pending) then
     return false
@@ -65,7 +65,7 @@ local function has_checked(lsp, bufnr)
   if of.published ~= nil then
     return of.published and of.published >= version
   end
-  -- It may have published before anybody listened.
+  -- It may have published before `listen` was called.
   local known = vim.diagnostic.get(nil, { namespace = vim.lsp.diagnostic.get_namespace(lsp.id) })
   return #known == 0
     and not vim.iter(pairs(said[lsp.id])):any(function(_, other) return other.published ~= nil end)
@@ -80,14 +80,14 @@ end
 
 ---@param servers vim.lsp.Client[]
 ---@param bufnr integer
----@return boolean one of them will never say which text it has checked
+---@return boolean one of them never reports which text it has checked
 function M.is_uncertain(bufnr, servers)
   return vim.iter(servers):any(
     function(lsp) return not M.is_asked(lsp, bufnr) and said_of(lsp.id, bufnr).published == false end
   )
 end
 
----Asks those that want to be asked: Neovim itself does so only for the buffer that the user is in.
+---Requests diagnostics of servers that support it; Neovim itself does so only for the current buffer.
 ---@param bufnr integer
 ---@param servers vim.lsp.Client[]
 function M.ask(bufnr, servers)
@@ -100,7 +100,7 @@ function M.ask(bufnr, servers)
   end
 end
 
----@param changed fun(bufnr: integer) is called when a server has said something that shows in no diagnostic
+---@param changed fun(bufnr: integer) called after a report that changes no diagnostic
 function M.watch(changed)
   local group = api.nvim_create_augroup("agent_ls_checked", {})
   api.nvim_create_autocmd("LspRequest", {

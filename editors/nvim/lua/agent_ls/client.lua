@@ -1,4 +1,4 @@
--- The connection: starts the server, attaches every ordinary file buffer, sends requests. It does not know sessions.
+-- The connection: starts the server, attaches ordinary file buffers, sends requests. Does not know sessions.
 local config = require("agent_ls.config")
 local edits = require("agent_ls.edits")
 local files = require("agent_ls.files")
@@ -12,7 +12,7 @@ local M = {}
 ---@class agent_ls.Exit
 ---@field code integer
 ---@field signal integer
----@field unanswered integer how many requests were under way
+---@field unanswered integer number of pending requests
 
 ---@class agent_ls.Request
 ---@field method string
@@ -26,7 +26,7 @@ local in_flight = {} ---@type table<integer, agent_ls.Request> asked and not ans
 local last_number = 0
 local group = api.nvim_create_augroup("agent_ls_client", {})
 
----The kind of the problem that every request under way gets when the server ends; `on_exit` then says it once.
+---The kind of problem that each pending request gets when the server ends; `on_exit` reports the end once.
 M.SERVER_ENDED = "server_ended"
 
 ---@type fun(event: agent_ls.wire.Event)
@@ -94,7 +94,7 @@ local function ended(code, signal)
 end
 
 ---Starts the process. Neovim's own message about a bad exit is too long for one line and would stop at "Press ENTER",
----so Neovim is told of a clean exit and we say what happened.
+---so a clean exit is reported to Neovim, and the plugin shows its own message.
 local function rpc(dispatchers)
   local own = vim.tbl_extend("force", dispatchers, {
     on_exit = function(code, signal)
@@ -134,9 +134,10 @@ local function client_config()
       experimental = { agentLs = protocol.abilities() },
       workspace = { workspaceEdit = { documentChanges = true } },
     },
-    -- An empty Lua table would go out as a list.
+    -- An empty Lua table would be encoded as a list.
     init_options = { agentLs = next(config.options.settings) and config.options.settings or vim.empty_dict() },
-    flags = { debounce_text_changes = 0 }, -- the server computes edits against what it was told: tell it at once
+    -- send changes at once: the server computes edits against the last text that it received
+    flags = { debounce_text_changes = 0 },
     handlers = handlers(),
     on_init = on_ready,
     on_error = function(code, err)
@@ -179,7 +180,8 @@ function M.start()
   end
 end
 
----Sends a request, starting the server before when need be. `done` gets a problem or the result, once, always.
+---Sends a request, after starting the server if necessary. `done` is called exactly once, with a problem or the
+---result.
 ---@param method string
 ---@param params table
 ---@param done fun(problem: agent_ls.Problem?, result: any)?
@@ -205,7 +207,7 @@ function M.notify(method, params)
   end
 end
 
----Ends the server, as quitting the editor does.
+---Stops the server, as quitting the editor does.
 function M.stop()
   local client = M.lsp()
   if client then

@@ -1,4 +1,4 @@
--- What the server asks of this editor by a `client_request` event, and the one answer that each gets.
+-- Performs the server's `client_request` events; each gets exactly one answer.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local language = require("agent_ls.language")
@@ -12,8 +12,8 @@ local M = {}
 
 ---@alias agent_ls.Answerer fun(params: table): table?, string?
 
----Writes buffers. A document is written only while it still has the version that is named: then its unsaved changes are
----those that the server knows of.
+---Writes buffers, each only if it still has the named version: then its unsaved changes are the ones that the server
+---knows.
 ---@param params agent_ls.wire.AskedSave
 ---@return agent_ls.wire.Saved
 local function save(params)
@@ -38,8 +38,8 @@ local function save(params)
   return { saved = saved, failed = failed }
 end
 
----Reloads buffers whose files were written. Neovim would ask about a changed buffer or a file that is gone and wait
----for a key; here an unchanged buffer is read anew and any other is left as it is.
+---Reloads buffers whose files were written. Neovim would ask about a changed buffer or a deleted file and wait for a
+---key; here an unchanged buffer is reloaded and any other is left as it is.
 ---@param params agent_ls.wire.AskedCheckTime
 local function check_time(params)
   local group = api.nvim_create_augroup("agent_ls_check_time", {})

@@ -1,10 +1,10 @@
--- The subcommands of :AgentLs: names, help and completion in one table; what they do is done elsewhere.
+-- The subcommands of :AgentLs: one table with names, help and completion. Other modules implement them.
 local M = {}
 
 ---@class agent_ls.Command
 ---@field run fun(text: string, args: table)
 ---@field help string
----@field complete string[]?
+---@field complete (string[]|fun(): string[])?
 
 local function view() return require("agent_ls.chat.view") end
 
@@ -18,7 +18,7 @@ local function approvals() return require("agent_ls.chat.approvals") end
 
 local function review() return require("agent_ls.review.actions") end
 
----Runs with the text after the subcommand, or asks for it.
+---Runs with the text after the subcommand; if there is none, asks for it.
 ---@param prompt string
 ---@param run fun(text: string)
 local function with_text(prompt, run)
@@ -48,6 +48,28 @@ local function send(text, args)
   with_text("Message: ", function(typed) require("agent_ls.chat.input").submit(typed, parts) end)(text)
 end
 
+---Opens the inline prompt for the lines of a range, else for the line of the cursor.
+---@param _ string
+---@param args table of nvim_create_user_command
+local function ask_here(_, args)
+  local row = vim.api.nvim_win_get_cursor(0)[1]
+  local first, last = row, row
+  if args.range > 0 then
+    first, last = args.line1, args.line2
+  end
+  require("agent_ls.inline").ask(first - 1, last)
+end
+
+local PROVIDERS_MS = 1000
+
+---@return string[] providers that the server knows; empty while it is not running
+local function provider_names()
+  local lsp = require("agent_ls.client").lsp()
+  local answer = lsp and lsp:request_sync(require("agent_ls.protocol").method.models, { look = false }, PROVIDERS_MS)
+  local providers = answer and answer.result and answer.result.providers or {}
+  return vim.tbl_map(function(provider) return provider.id end, providers)
+end
+
 ---@param info agent_ls.wire.SessionInfo
 ---@return string
 local function session_label(info)
@@ -57,20 +79,32 @@ local function session_label(info)
   return ("%s  %s  [%s, %s]"):format(when, title, state, info.isWalkthrough and "walkthrough" or info.model)
 end
 
----Hands on the sessions of this folder, or says that there is none.
----@param done fun(list: agent_ls.wire.SessionInfo[])
-local function with_sessions(done)
-  archive().list(function(list)
-    if #list > 0 then
-      return done(list)
-    end
-    require("agent_ls.log").notify("There is no session for this folder yet.")
-  end)
+---@param info agent_ls.wire.SessionInfo
+---@return agent_ls.Preview
+local function session_preview(info)
+  return {
+    lines = {
+      info.title ~= "" and info.title or "(no title)",
+      "",
+      "model    " .. info.model,
+      "mode     " .. info.mode,
+      "created  " .. info.created:sub(1, 16):gsub("T", " "),
+      "changed  " .. info.updated:sub(1, 16):gsub("T", " "),
+      "events   " .. info.lastSeq,
+      "id       " .. info.id,
+    },
+  }
 end
 
+local function say_no_session() require("agent_ls.log").notify("There is no session for this folder yet.") end
+
 local function choose_session()
-  with_sessions(function(list)
-    vim.ui.select(list, { prompt = "Sessions", format_item = session_label }, function(info)
+  archive().list(function(list)
+    if #list == 0 then
+      return say_no_session()
+    end
+    local options = { prompt = "Sessions", format_item = session_label, preview = session_preview }
+    require("agent_ls.menu").select(list, options, function(info)
       if info then
         view().show()
         session().open(info.id)
@@ -81,16 +115,27 @@ end
 
 local function resume_newest()
   view().show()
-  with_sessions(function(list) session().open(list[1].id) end)
+  archive().resume_newest(say_no_session)
 end
 
----The transcript as text of its own, to be read or saved.
-local function export_session()
-  archive().export(function(text)
+local EXPORTS = { "markdown", "html", "redacted" }
+
+---Opens the transcript in a buffer, to be read or saved with `:w NAME`.
+---@param text string words of EXPORTS; `redacted` alone is a redacted web page
+local function export_session(text)
+  local words = vim.split(text, "%s+", { trimempty = true })
+  for _, word in ipairs(words) do
+    if not vim.list_contains(EXPORTS, word) then
+      return require("agent_ls.log").warn(("Not a format: %s. Use markdown, html, or html redacted."):format(word))
+    end
+  end
+  local redact = vim.list_contains(words, "redacted")
+  local format = vim.list_contains(words, "markdown") and "markdown" or words[1] and "html" or "markdown"
+  archive().export(format, redact, function(transcript)
     vim.cmd.new()
     vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
-    vim.bo.filetype = "markdown"
-    vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(vim.trim(text), "\n", { plain = true }))
+    vim.bo.filetype = format
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(vim.trim(transcript), "\n", { plain = true }))
   end)
 end
 
@@ -103,36 +148,36 @@ local function new_session(options)
 end
 
 ---@param name "provider"|"model"|"effort"|"mode"|"review"
----@param values string[]?
+---@param values (string[]|fun(): string[])?
 ---@return agent_ls.Command
 local function setting(name, values)
   local run = with_text(name .. ": ", function(value) session().configure(name, value) end)
   return { run = run, help = ("set the %s of this session"):format(name), complete = values }
 end
 
----@param verdict agent_ls.Verdict
+---@param decision agent_ls.Decision
 ---@param what "judge_hunk"|"judge_file"|"judge_turn"|"judge_session"|"judge_all"
 ---@return fun()
-local function judge(what, verdict)
-  return function() review()[what](verdict) end
+local function judge(what, decision)
+  return function() review()[what](decision) end
 end
 
----The change under the cursor; with a range its lines only.
----@param verdict agent_ls.Verdict
+---Decides about the change under the cursor; with a range about its lines only.
+---@param decision agent_ls.Decision
 ---@return fun(text: string, args: table)
-local function judge_here(verdict)
+local function judge_here(decision)
   return function(_, args)
     if args.range > 0 then
-      return review().judge_lines(verdict, args.line1 - 1, args.line2)
+      return review().judge_lines(decision, args.line1 - 1, args.line2)
     end
-    review().judge_hunk(verdict)
+    review().judge_hunk(decision)
   end
 end
 
----A session is deleted after a question; where changes wait in it, after another.
+---Deletes the session after a confirmation, and after another one if it has pending changes.
 local function delete_session()
   local ask = function(prompt, yes, run)
-    vim.ui.select({ yes, "Leave it" }, { prompt = prompt }, function(choice)
+    require("agent_ls.menu").select({ yes, "Leave it" }, { prompt = prompt }, function(choice)
       if choice == yes then
         run()
       end
@@ -164,7 +209,16 @@ end
 M.commands = {
   open = { run = function() view().open() end, help = "open the panel and go to the prompt" },
   close = { run = function() view().close() end, help = "close the panel; the agent works on" },
+  ask = { run = ask_here, help = "ask in place about the selected lines, or the line of the cursor" },
   send = { run = send, help = "send a message, with the selected lines when a range is given" },
+  retry = {
+    run = function() require("agent_ls.chat.input").retry() end,
+    help = "send the last message again, after an error",
+  },
+  continue = {
+    run = function() require("agent_ls.chat.input").submit("Continue.") end,
+    help = "let the agent go on after an answer that was cut off",
+  },
   steer = {
     run = with_text("Steer: ", function(text) session().steer(text) end),
     help = "tell the agent something while it works",
@@ -202,6 +256,7 @@ M.commands = {
   },
   context = { run = function() pickers().context() end, help = "what fills the model's window" },
   rules = { run = function() pickers().rules() end, help = "what is allowed without asking; take a rule back" },
+  mcp = { run = function() pickers().mcp() end, help = "MCP servers: state, tools, errors; switch one on or off" },
   trust = { run = function() pickers().trust() end, help = "whether this folder is trusted; change it" },
   queued = { run = function() pickers().queue() end, help = "messages that wait: change, send, move, remove" },
   answer = { run = function() answer_question() end, help = "answer what the agent asks" },
@@ -210,7 +265,15 @@ M.commands = {
     help = "leave what the agent asks unanswered",
   },
   fork = { run = function() archive().fork() end, help = "go on in a new session with this one's history" },
-  export = { run = export_session, help = "the transcript as Markdown, in a window of its own" },
+  memory = {
+    run = function() require("agent_ls.memory").open() end,
+    help = "open the notes for later sessions of this project",
+  },
+  export = {
+    run = export_session,
+    help = "the transcript as Markdown or as a web page, in a window of its own",
+    complete = EXPORTS,
+  },
   approve = { run = function() approvals().allow() end, help = "allow what waits, once" },
   allow = { run = function() approvals().allow_rule() end, help = "allow what waits by the offered rule" },
   edit = { run = function() approvals().edit() end, help = "change the command that waits, and allow it" },
@@ -222,6 +285,8 @@ M.commands = {
   undo = { run = judge_here("undo"), help = "undo the change under the cursor, or its lines in a range" },
   comment = { run = function(text) review().comment(text) end, help = "comment on the change under the cursor" },
   own_text = { run = function() review().own_text() end, help = "accept what is proposed with a text of your own" },
+  changes = { run = function() review().show_all() end, help = "all changes that wait, of all files, in one buffer" },
+  hunks = { run = function() pickers().hunks() end, help = "choose a change that waits from a list, and go there" },
   compare = { run = function() review().compare() end, help = "compare this file side by side" },
   keep_turn = { run = judge("judge_turn", "keep"), help = "keep all of the turn that made this change" },
   undo_turn = { run = judge("judge_turn", "undo"), help = "undo all of the turn that made this change" },
@@ -231,6 +296,10 @@ M.commands = {
   undo_file = { run = judge("judge_file", "undo"), help = "undo all changes of this file" },
   keep_all = { run = judge("judge_all", "keep"), help = "keep all changes" },
   undo_all = { run = judge("judge_all", "undo"), help = "undo all changes" },
+  undo_step = {
+    run = function() review().undo_step() end,
+    help = "undo in the other files too what `u` took back in one",
+  },
   next = { run = function() review().go(1) end, help = "to the next change, on through all files" },
   prev = { run = function() review().go(-1) end, help = "to the previous change" },
   terminals = { run = function() require("agent_ls.terminal").choose() end, help = "commands: look, or end" },
@@ -238,7 +307,7 @@ M.commands = {
     run = function() require("agent_ls.terminal").show_call() end,
     help = "the last command's output",
   },
-  provider = setting("provider", { "anthropic", "openai", "walkthrough" }),
+  provider = setting("provider", provider_names),
   model = {
     run = function(text)
       if text ~= "" then
@@ -254,12 +323,12 @@ M.commands = {
   key = {
     run = function(text) require("agent_ls.keys").ask(text) end,
     help = "enter a provider's key; it is not shown and not kept",
-    complete = { "anthropic", "openai" },
+    complete = provider_names,
   },
   forget_key = {
     run = function(text) require("agent_ls.keys").forget(text) end,
     help = "forget a key that was entered",
-    complete = { "anthropic", "openai" },
+    complete = provider_names,
   },
   quit = { run = function() require("agent_ls.client").stop() end, help = "end the server" },
 }
@@ -270,7 +339,7 @@ function M.run(args)
   agent.prepare()
   local name, text = args.args:match("^(%S+)%s*(.*)$")
   if not name then
-    return (args.range > 0 and send or agent.toggle)("", args)
+    return (args.range > 0 and ask_here or agent.toggle)("", args)
   end
   local command = M.commands[name]
   if not command then
@@ -284,7 +353,8 @@ end
 ---@return string[]
 function M.complete(lead, line)
   local name = line:match("AgentLs!?%s+(%S+)%s")
-  local words = name and (M.commands[name] or {}).complete or not name and vim.tbl_keys(M.commands) or {}
+  local known = name and (M.commands[name] or {}).complete or not name and vim.tbl_keys(M.commands) or {}
+  local words = type(known) == "function" and known() or known --[[@as string[] ]]
   table.sort(words)
   return vim.tbl_filter(function(word) return vim.startswith(word, lead) end, words)
 end

@@ -1,4 +1,4 @@
--- The user's options: defaults, and the problems of what was given. It knows no buffer and no server.
+-- The user's options: defaults and validation. Does not know buffers or the server.
 local M = {}
 
 ---@class agent_ls.Config
@@ -9,10 +9,11 @@ local M = {}
 ---@field effort string?
 ---@field mode "plan"|"ask"|"edits"|"full"|nil
 ---@field review "after"|"before"|nil
----@field settings table the server's own settings (section `agentLs`), as they stand
+---@field settings table the server's settings (section `agentLs`), passed on unchanged
 ---@field width number of the panel: columns, or a share of the screen when below 1
----@field notify "off"|"away"|"unseen"|"system" when vim.notify tells that the agent waits or is done
----@field hints boolean show the keys beside pending hunks and below the prompt
+---@field notify "off"|"away"|"unseen"|"system" when vim.notify reports that the agent waits or is done
+---@field picker "auto"|"select"|"snacks"|"fzf-lua"|"telescope"|"mini" the picker for lists with a preview
+---@field hints boolean show the keys next to pending hunks and below the prompt
 ---@field keymaps table<string, string|false> false leaves a key unmapped
 
 ---@type agent_ls.Config
@@ -27,6 +28,7 @@ local defaults = {
   settings = {},
   width = 0.42,
   notify = "unseen",
+  picker = "auto",
   hints = true,
   keymaps = {
     -- in the panel
@@ -40,6 +42,8 @@ local defaults = {
     deny = "d",
     open_file = "gf",
     compare_file = "gd",
+    details = "K",
+    review_turn = "gr",
     keep_turn = "gK",
     undo_turn = "gU",
     rollback = "gR",
@@ -48,6 +52,7 @@ local defaults = {
     -- in the prompt, whatever its mode
     prompt_allow = "<M-a>",
     prompt_deny = "<M-d>",
+    prompt_context = "<M-c>",
     -- in a file, while hunks of the agent wait in it
     keep_hunk = "<leader>ak",
     undo_hunk = "<leader>au",
@@ -61,13 +66,16 @@ local defaults = {
   },
 }
 
----Options that may be nil by default, with the type they have when given.
+---Options whose default is nil, with the type of their values.
 local OPTIONAL =
   { provider = "string", model = "string", effort = "string", mode = "string", review = "string" }
 
-local CHOICES = { notify = { "off", "away", "unseen", "system" } }
+local CHOICES = {
+  notify = { "off", "away", "unseen", "system" },
+  picker = { "auto", "select", "snacks", "fzf-lua", "telescope", "mini" },
+}
 
----What an option was called by once.
+---Old values of options, and their replacements.
 local MEANT = { notify = { [true] = "unseen", [false] = "off" } }
 
 M.options = vim.deepcopy(defaults)
@@ -89,7 +97,7 @@ local function problem_of(name, value)
   end
 end
 
----Takes what is right and names what is not.
+---Sets the valid options and returns the problems of the others.
 ---@param given table?
 ---@return string[] problems
 function M.set(given)

@@ -1,9 +1,9 @@
--- `agent-ls demo` opens Neovim with this: the panel, the walkthrough and its first message, ready to be sent.
+-- Started by `agent-ls demo`: opens the panel and the walkthrough, with its first message ready to send.
 local M = {}
 
 local FIRST_MESSAGE = "The tests fail. Find out why and fix it."
 
----The server of this very installation, not whatever is on PATH.
+---The server of the same installation, not another one on PATH.
 ---@return string[]?
 local function command()
   local python = vim.env.AGENT_LS_COMMAND

@@ -1,7 +1,7 @@
--- Tells the server what other tools find in the files (agent/diagnostics), also that they find nothing any more.
+-- Reports diagnostics of other tools to the server (agent/diagnostics), also when there are none any more.
 --
--- What is told is told once it is quiet. It is final where each language server has said that it has checked this text
--- (checked.lua). Of a tool that is no language server nobody can tell: there the quiet has to do.
+-- They are sent when no tool has reported for a while. A report is final if each language server has said that it has
+-- checked this text (checked.lua). Other tools do not say when they are done; for them the pause has to suffice.
 local checked = require("agent_ls.checked")
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
@@ -11,9 +11,9 @@ local api = vim.api
 
 local M = {}
 
-local QUIET_MS = 200 -- after a tool's last word: others may still speak
-local LATEST_MS = 1200 -- after a change of which no tool says anything
-local UNCHECKED_MS = 50 -- where nobody checks the file, that is said soon
+local QUIET_MS = 200 -- after the last report, because other tools may still report
+local LATEST_MS = 1200 -- after a change without any report
+local UNCHECKED_MS = 50 -- if no tool checks the file
 local MAX_ITEMS = 500 -- as many as the server keeps
 local MAX_FILES = 1000
 
@@ -36,7 +36,7 @@ local function item(diagnostic)
 end
 
 ---@param bufnr integer
----@return vim.lsp.Client[] the language servers that may check it
+---@return vim.lsp.Client[] language servers that may check it
 local function others(bufnr)
   local lsp = client.lsp()
   return vim.tbl_filter(
@@ -53,11 +53,11 @@ local function is_quiet(bufnr)
 end
 
 ---@param bufnr integer
----@return boolean nothing more is to be said of its text
+---@return boolean no more reports about its text are expected
 function M.is_settled(bufnr) return is_quiet(bufnr) and checked.is_checked(bufnr, others(bufnr)) end
 
 ---@param bufnr integer
----@return boolean nothing more is to be said, or nobody will tell that it is all
+---@return boolean no more reports are expected, or no tool says when it is done
 function M.is_over(bufnr)
   return M.is_settled(bufnr) or (is_quiet(bufnr) and checked.is_uncertain(bufnr, others(bufnr)))
 end
@@ -73,7 +73,7 @@ function M.report(bufnr)
   }
 end
 
----@return agent_ls.wire.Diagnostics[] what is known of all files with problems
+---@return agent_ls.wire.Diagnostics[] reports of all files with problems
 function M.reports()
   local bufs = {} ---@type table<integer, true>
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
@@ -98,12 +98,12 @@ local function later(bufnr, delay_ms)
   timer:start(delay_ms, 0, vim.schedule_wrap(log.guarded("telling of problems", function() send(bufnr) end)))
 end
 
----Waits for what the tools say of a file that they have just got.
+---Waits for reports about a file that the tools have just got.
 ---@param bufnr integer
 function M.expect(bufnr) later(bufnr, LATEST_MS) end
 
 ---@param bufnr integer that has just changed
----@return integer until what is known by then is told
+---@return integer delay until the known diagnostics are sent
 local function delay_ms(bufnr)
   local servers = others(bufnr)
   if vim.iter(servers):any(function(lsp) return checked.is_asked(lsp, bufnr) end) then
@@ -134,7 +134,7 @@ local function watch_buffer(bufnr)
   end
 end
 
----Watches from now on.
+---Starts watching.
 function M.watch()
   local group = api.nvim_create_augroup("agent_ls_diagnostics", {})
   api.nvim_create_autocmd("LspAttach", {

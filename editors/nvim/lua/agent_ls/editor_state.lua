@@ -1,4 +1,4 @@
--- Tells the server what the user looks at, and which changed files it cannot see (agent/editorState).
+-- Reports to the server the user's view, and changed files that it does not see (agent/editorState).
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -8,7 +8,7 @@ local api = vim.api
 
 local M = {}
 
-local QUIET_MS = 150 -- moving through files should not send one message per file
+local QUIET_MS = 150 -- moving through files must not send one message per file
 
 local last_sent ---@type table?
 local timer ---@type uv.uv_timer_t?
@@ -33,7 +33,7 @@ local function file_windows()
   )
 end
 
----The cursor in the active file, or the lines that are selected there.
+---The cursor in the active file, or its selected lines.
 ---@param active integer
 ---@return table?
 local function selection(active)
@@ -55,11 +55,37 @@ local function selection(active)
   return { startLine = first - 1, startCharacter = 0, endLine = last, endCharacter = 0 } -- whole lines
 end
 
+local is_muted = false -- the user has turned off that the model gets the editor's view
+
+---Turns on or off whether the model gets the editor's view.
+---@return boolean is_shared new state
+function M.toggle()
+  is_muted = not is_muted
+  M.tell()
+  return not is_muted
+end
+
+---@return {path: string, first: integer?, last: integer?, is_shared: boolean}? file that is attached to messages
+function M.context()
+  local active = files.active()
+  if not active then
+    return nil
+  end
+  local selected = last_sent and last_sent.selection or selection(active)
+  local has_lines = selected and selected.endLine > selected.startLine
+  return {
+    path = api.nvim_buf_get_name(active),
+    first = has_lines and selected.startLine + 1 or nil,
+    last = has_lines and selected.endLine or nil,
+    is_shared = not is_muted,
+  }
+end
+
 ---@return table params of agent/editorState
 function M.current()
-  local active = files.active()
+  local active = not is_muted and files.active() or nil
   local visible = {}
-  for _, win in ipairs(file_windows()) do
+  for _, win in ipairs(is_muted and {} or file_windows()) do
     local uri = vim.uri_from_bufnr(api.nvim_win_get_buf(win))
     if not vim.tbl_contains(visible, uri) then
       visible[#visible + 1] = uri
@@ -74,7 +100,8 @@ function M.current()
   }
 end
 
-local function send()
+---Sends the state if it has changed.
+function M.tell()
   local state = M.current()
   if not vim.deep_equal(state, last_sent) then
     last_sent = state
@@ -82,12 +109,12 @@ local function send()
   end
 end
 
----Watches from now on. To be called when the server is ready; what it was told before is forgotten.
+---Starts watching. Call when the server is ready; forgets what was sent before.
 function M.watch()
   last_sent = nil
   timer = timer or assert(vim.uv.new_timer())
   local later = function()
-    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guarded("telling what is looked at", send)))
+    timer:start(QUIET_MS, 0, vim.schedule_wrap(log.guarded("telling what is looked at", M.tell)))
   end
   api.nvim_create_autocmd({ "BufEnter", "BufModifiedSet", "BufFilePost", "CursorMoved", "ModeChanged" }, {
     group = api.nvim_create_augroup("agent_ls_editor_state", {}),

@@ -1,12 +1,12 @@
--- Answers workspace/applyEdit. Neovim's own handler says `applied: true` for an edit it dropped as stale, and joins
--- an edit made during Insert mode with the typing around it into one undo step; this one does neither.
+-- Answers workspace/applyEdit. Neovim's own handler returns `applied: true` for an edit that it dropped as stale, and
+-- joins an edit during Insert mode with the typing around it into one undo step. This one does neither.
 local files = require("agent_ls.files")
 
 local M = {}
 
 local api = vim.api
 
----Where line and column stand after the edits. Pure; edits are LSP text edits with byte columns, disjoint.
+---A position after the edits. Pure; edits are disjoint LSP text edits with byte columns.
 ---@param row integer from 0
 ---@param col integer bytes
 ---@param edits lsp.TextEdit[]
@@ -26,7 +26,7 @@ function M.moved(row, col, edits)
       end
       row = row - to.line + last
     elseif row > from.line or (row == from.line and col > from.character) then
-      -- Inside what was replaced: as many lines below its start as before.
+      -- Inside replaced text: keep the number of lines below its start.
       row = math.min(row, math.max(from.line, to.character == 0 and last - 1 or last))
     end
   end
@@ -122,7 +122,7 @@ local function apply_one(bufnr, edit, encoding)
       lines
     )
   end
-  -- To the end of the text, past the last line's end: a buffer has that end by itself.
+  -- The edit ends after the last line's end, which a buffer adds by itself.
   if lines[#lines] == "" then
     table.remove(lines)
   end
@@ -140,7 +140,7 @@ local function apply_all(bufnr, edits, encoding)
   for i, edit in ipairs(edits) do
     order[i] = { edit = edit, index = i }
   end
-  -- From the end, so that no edit moves the place of another.
+  -- From the end, so that no edit moves the position of another.
   table.sort(order, function(a, b)
     local one, other = a.edit.range.start, b.edit.range.start
     if one.line ~= other.line then
@@ -156,7 +156,7 @@ local function apply_all(bufnr, edits, encoding)
   end
 end
 
----Marks a-z of lines that were replaced would be gone.
+---Saves the marks a-z, because those of replaced lines would be deleted.
 ---@param bufnr integer
 ---@return table<string, integer[]> positions
 local function local_marks(bufnr)
@@ -229,7 +229,7 @@ local function changes_of(edit)
   return out
 end
 
----All changes or none: every version is looked at before the first character is touched.
+---Applies all changes or none: every version is checked before the first change.
 ---@param params lsp.ApplyWorkspaceEditParams
 ---@param client vim.lsp.Client
 ---@return lsp.ApplyWorkspaceEditResult

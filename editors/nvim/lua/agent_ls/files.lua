@@ -1,11 +1,11 @@
--- Which buffers are files, which one the user was in last, and which folder is worked in. It knows no server.
+-- Which buffers are files, which one was active last, and the workspace folder. Does not know the server.
 local M = {}
 
 local api = vim.api
 
 local active ---@type integer?
 
----An ordinary buffer of a file: what other servers would attach to by language, we attach to always.
+---Whether a buffer is an ordinary file; the server is attached to all of these, whatever their language.
 ---@param bufnr integer
 ---@return boolean
 function M.is_file(bufnr)
@@ -19,7 +19,7 @@ end
 local function real(path) return vim.uv.fs_realpath(path) or path end
 
 ---@param uri string
----@return integer? bufnr of a loaded file buffer, also when it was opened by another name of the file
+---@return integer? bufnr of a loaded file buffer, also one that was opened under another name of the file
 function M.loaded(uri)
   local path = vim.uri_to_fname(uri)
   local buffers = vim.tbl_filter(
@@ -37,7 +37,7 @@ function M.loaded(uri)
   end)
 end
 
----@return integer? bufnr of the file that the user is in, or was in before he went to the panel
+---@return integer? bufnr of the active file, or of the last one before the panel
 function M.active()
   local here = api.nvim_get_current_buf()
   if M.is_file(here) then
@@ -46,7 +46,8 @@ function M.active()
   return active and api.nvim_buf_is_loaded(active) and active or nil
 end
 
----The folder that sessions work in: the repository of the working directory, else of the file, else that directory.
+---The workspace folder of sessions: the repository of the working directory, else of the file, else the working
+---directory.
 ---@return string
 function M.root()
   local cwd = assert(vim.uv.cwd())
@@ -54,7 +55,7 @@ function M.root()
   return vim.fs.root(cwd, ".git") or (file and vim.fs.root(file, ".git")) or cwd
 end
 
----Remembers from now on which file the user is in.
+---Starts tracking the active file.
 function M.watch()
   M.active()
   api.nvim_create_autocmd("BufEnter", {

@@ -1,13 +1,14 @@
--- A small window over the text: to read something, or to write a text of several lines and hand it on.
+-- A floating window to read or write a text of several lines.
 local api = vim.api
 
 local M = {}
 
 ---@class agent_ls.FloatOptions
 ---@field title string
----@field footer string? what the keys do
+---@field footer string? help for the keys
 ---@field width integer?
 ---@field at_cursor boolean? below the cursor, else in the middle
+---@field at_row integer? below this row of the current window's text, from 0
 
 ---@param bufnr integer
 ---@param height integer
@@ -22,6 +23,9 @@ local function open(bufnr, height, options)
       row = math.floor((vim.o.lines - height) / 2) - 1,
       col = math.floor((vim.o.columns - width) / 2),
     }
+  if options.at_row then
+    place = { relative = "win", win = api.nvim_get_current_win(), bufpos = { options.at_row, 0 }, row = 1, col = 0 }
+  end
   return api.nvim_open_win(
     bufnr,
     true,
@@ -36,7 +40,7 @@ local function open(bufnr, height, options)
   )
 end
 
----Shows lines until a key closes it.
+---Shows lines until a key closes the window.
 ---@param lines string[]
 ---@param options agent_ls.FloatOptions
 ---@return integer bufnr for more keys
@@ -45,7 +49,10 @@ function M.read(lines, options)
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modifiable, vim.bo[bufnr].bufhidden = false, "wipe"
+  local fits = #lines <= vim.o.lines - 6
+  options.footer = options.footer or (fits and "q closes" or "more below: j, <C-d> · q closes")
   local win = open(bufnr, #lines, options)
+  vim.wo[win].wrap, vim.wo[win].linebreak, vim.wo[win].breakindent = true, true, true
   local close = function()
     if api.nvim_win_is_valid(win) then
       api.nvim_win_close(win, true)
@@ -57,11 +64,12 @@ function M.read(lines, options)
   return bufnr, close
 end
 
----Lets the user write. Writing the buffer (:w, ZZ) or <C-s> hands on what stands there; q and <Esc> in Normal mode
----leave it, and hand on nothing.
+---Lets the user write. Writing the buffer (:w, ZZ) or <C-s> passes its lines to `done`; q and <Esc> in Normal mode
+---close it without calling `done`.
 ---@param lines string[] to begin with
 ---@param options agent_ls.FloatOptions | {filetype: string?, insert: boolean?}
 ---@param done fun(lines: string[])
+---@return integer bufnr for more keys
 function M.write(lines, options, done)
   local bufnr = api.nvim_create_buf(false, false)
   vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = "acwrite", "wipe", false
@@ -93,6 +101,7 @@ function M.write(lines, options, done)
   if options.insert then
     vim.cmd.startinsert({ bang = true })
   end
+  return bufnr
 end
 
 return M

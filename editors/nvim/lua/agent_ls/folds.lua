@@ -1,6 +1,8 @@
--- What each kind of event does to a snapshot. Pure; the rules of order (seq, offsets) are snapshot.lua's.
+-- Reducers: apply each kind of event to a snapshot. Pure; snapshot.lua checks the order (seq, offsets).
 local parts = require("agent_ls.parts")
 local protocol = require("agent_ls.protocol")
+local remedies = require("agent_ls.remedies")
+local tool_words = require("agent_ls.tool_words")
 
 local M = {}
 
@@ -15,12 +17,26 @@ function M.notice(s, level, text, hint, id)
   return add(s, { kind = "notice", id = id, level = level, text = text, hint = hint ~= "" and hint or nil })
 end
 
+---Sets the failure that the user can act on; nil when they have continued.
+---@param s agent_ls.Snapshot
+---@param item agent_ls.Item?
+---@param actions string[]? names of remedies
+function M.set_failure(s, item, actions)
+  touch(s, s.failure)
+  s.failure = nil
+  if item and actions then
+    item.actions, s.failure = actions, item
+    touch(s, item)
+  end
+end
+
 ---@param s agent_ls.Snapshot
 ---@param raw agent_ls.wire.Hunk
 ---@return agent_ls.Hunk
 local function set_hunk(s, raw)
   local hunk = protocol.hunk_of_event(raw)
   s.hunks[hunk.id] = hunk
+  s.proposed[hunk.id] = hunk.state == "proposed" or nil
   touch(s, s.hunk_item[hunk.id])
   return hunk
 end
@@ -37,7 +53,13 @@ function M.ask(s, data)
     request = data,
     summary = data.summary,
     status = "pending",
+    call = s.calls[data.callId],
   })
+  local asking = s.calls[data.callId]
+  if asking then
+    asking.decision = s.requests[data.requestId]
+    touch(s, asking)
+  end
 end
 
 ---@param s agent_ls.Snapshot
@@ -56,7 +78,7 @@ function M.ask_question(s, data)
   })
 end
 
----Sums up what a turn did to a file.
+---Adds a file change to the summary of its turn.
 ---@param s agent_ls.Snapshot
 ---@param turn_id string
 ---@param item agent_ls.Item of kind file
@@ -73,14 +95,14 @@ local function note_file(s, turn_id, item)
   before.added, before.removed = before.added + item.added, before.removed + item.removed
 end
 
----Ends that are said even when nothing was changed.
+---Texts for ends that are shown even if no file was changed.
 local END_WORDS = {
   interrupted = "Stopped.",
   aborted = "The session was ended.",
   error = "Ended by an error.",
 }
 
----An error says by itself that all ended, and what to do next.
+---Whether the turn ends with an error item, which already says that it ended and what to do.
 ---@param s agent_ls.Snapshot
 ---@return boolean
 local function ends_with_error(s)
@@ -111,7 +133,7 @@ function fold.session_start(s, data, event)
   end
 end
 
----Who has a session that is read along, in words.
+---Describes the owner of a followed session.
 ---@param owner agent_ls.wire.OwnerInfo?
 ---@return string
 function M.owner_words(owner)
@@ -122,7 +144,7 @@ function M.owner_words(owner)
   return ("%s (process %d on %s) has this session: it is read only here."):format(program, owner.pid, owner.host)
 end
 
----Whose the session is now. Not of its log: another editor is told something else.
+---Sets who owns the session. Not from its log, because the value differs for each editor.
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.AccessData
 function M.access(s, data)
@@ -131,7 +153,7 @@ function M.access(s, data)
   session.access, session.owner = data.access, data.owner
   s.session = session
   for _, item in pairs(s.requests) do
-    touch(s, item) -- whether it can be answered here
+    touch(s, item) -- redraw: only the owner can answer it
   end
   for _, item in pairs(s.questions) do
     touch(s, item)
@@ -162,10 +184,11 @@ end
 
 function fold.user_input(s, data, event)
   s.plan = nil
+  M.set_failure(s, nil)
   add(s, { kind = "user", id = "user:" .. event.seq, text = data.text, turn_id = event.turnId })
 end
 
----How a turn ended is worth a line when it changed files, or did not end by itself.
+---Adds an end item if the turn changed files, or did not end by itself.
 function fold.processing_end(s, data, event)
   local turn_id = event.turnId or ""
   local files = s.turn_files[turn_id] or {}
@@ -200,12 +223,39 @@ function fold.tool_call_start(s, data)
   touch(s, item)
 end
 
+---Joins consecutive read-only calls into a group.
+---@param s agent_ls.Snapshot
+---@param item agent_ls.Item
+local function join_group(s, item)
+  if item.status ~= "done" or not tool_words.only_looks(item.name) then
+    return
+  end
+  local before = s.items[item.index - 1]
+  local group = before and before.group
+  if group and before.agent_id == item.agent_id and before.turn_id == item.turn_id then
+    table.insert(group, item)
+    item.group = group
+  else
+    item.group = { item }
+  end
+  -- Calls run in parallel, so the next one may have ended earlier.
+  local after = s.items[item.index + 1]
+  if after and after.group and after.agent_id == item.agent_id and after.group ~= item.group then
+    for _, other in ipairs(after.group) do
+      table.insert(item.group, other)
+      other.group = item.group
+    end
+  end
+  vim.iter(item.group):each(function(other) touch(s, other) end)
+end
+
 function fold.tool_call_end(s, data)
   local item = call(s, data.callId, data.name)
   item.status, item.result = data.isError and "failed" or "done", data
   item.arguments.open, item.part.open = false, false
   item.part.lines, item.part.length = vim.split(data.output, "\n", { plain = true }), parts.code_points(data.output)
   touch(s, item)
+  join_group(s, item)
 end
 
 function fold.steering_queued(s, data)
@@ -234,10 +284,10 @@ end
 
 function fold.queue(s, data) s.queue = data.items end
 
----A plan is shown where it first stood since the user's last message, and changes there.
+---A plan stays where it was first shown after the user's last message; later versions replace it there.
 function fold.plan(s, data, event)
   if s.now.agent_id then
-    return -- a subagent's own: the list at hand is that of the one who speaks to the user
+    return -- a subagent's plan; the panel shows the main agent's plan only
   end
   local item = s.plan
   if not item or #data.items == 0 then
@@ -258,7 +308,10 @@ function fold.loop_detection(s, data, event) M.notice(s, "warn", data.message, n
 
 function fold.warning(s, data, event) M.notice(s, "warn", data.message, nil, "warning:" .. event.seq) end
 
-function fold.error(s, data, event) M.notice(s, "error", data.message, data.hint, "error:" .. event.seq) end
+function fold.error(s, data, event)
+  local item = M.notice(s, "error", data.message, data.hint, "error:" .. event.seq)
+  M.set_failure(s, item, remedies.of(data.action, data.errorKind))
+end
 
 function fold.retry(s, data, event)
   local last = s.items[#s.items]
@@ -278,18 +331,18 @@ function fold.question_answered(s, data)
   end
 end
 
----Seen by those who list rules; nothing in the transcript changes.
+---Ignored: shown in lists of rules, not in the transcript.
 function fold.rule_removed() end
 
 function fold.cache_lost() end
 
----What was found stands in the output of the call.
+---Ignored: the diagnostics are in the output of the call.
 function fold.diagnostics() end
 
----The files themselves show whether they are saved.
+---Ignored: the buffers show whether they are saved.
 function fold.save_requested() end
 
----A helper of the agent: what it does is folded below this entry.
+---A subagent; its items are hidden below this entry.
 function fold.subagent(s, data)
   local item = s.agents[data.agentId]
   if not item then
@@ -311,7 +364,7 @@ function fold.compaction(s, data)
   touch(s, item)
 end
 
----What was rolled back stays readable, but the model knows nothing of it.
+---Marks rolled back items: they stay readable, but the model no longer has them.
 function fold.reverted(s, data, event)
   local out = {}
   for _, turn_id in ipairs(data.conversation and data.turns or {}) do
@@ -330,7 +383,7 @@ function fold.reverted(s, data, event)
   add(s, { kind = "reverted", id = "reverted:" .. event.seq, data = data, turn_id = data.revertId })
 end
 
----Of a subagent the context is its own; what was spent is the whole session's.
+---A subagent has its own context window; the costs are those of the whole session.
 function fold.usage(s, data)
   local before = s.now.agent_id and s.usage
   s.usage = {
@@ -354,7 +407,13 @@ function fold.file_change(s, data, event)
     removed = data.removed,
     diff = data.diff,
     hunk_ids = {},
+    call = s.calls[data.callId],
   })
+  if item.call then
+    item.call.changes = item.call.changes or {}
+    table.insert(item.call.changes, item)
+    touch(s, item.call)
+  end
   note_file(s, event.turnId or "", item)
   for i, raw in ipairs(data.hunks) do
     local hunk = set_hunk(s, raw)
@@ -379,6 +438,10 @@ function fold.approval_resolved(s, data)
   item.status, item.reason = data.decision, data.reason ~= "" and data.reason or nil
   item.scope, item.decided_by = data.scope, data.decidedBy
   touch(s, item)
+  if item.call then
+    touch(s, item.call)
+    vim.iter(item.call.changes or {}):each(function(change) touch(s, change) end)
+  end
 end
 
 function fold.terminal_open(s, data)

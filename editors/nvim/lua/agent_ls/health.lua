@@ -32,16 +32,42 @@ local function check_program()
   return true
 end
 
+---@type table<string, fun(text: string, advice: string[]?)>
+local GRADES = {
+  good = function(text) vim.health.ok(text) end,
+  note = function(text, advice) vim.health.warn(text, advice) end,
+  bad = function(text, advice) vim.health.error(text, advice) end,
+}
+
+---Reports the results of `agent-ls doctor`: keys and models, sandbox, ripgrep, git, state.
+local function check_machine()
+  local command = vim.list_extend(vim.list_slice(config.options.cmd, 1, 1), { "doctor", "--json" })
+  local ok, process = pcall(vim.system, command, { text = true })
+  local result = ok and process:wait(WAIT_MS) or { code = -1, stdout = "" }
+  local decoded, findings = pcall(vim.json.decode, result.stdout or "")
+  if not decoded or type(findings) ~= "table" then
+    return vim.health.warn("`agent-ls doctor` gave no answer", { "Run it in a terminal to see why." })
+  end
+  for _, finding in ipairs(findings) do
+    local advice = finding.hint ~= "" and { finding.hint } or nil
+    if finding.subject == "keys" and finding.grade ~= "good" then
+      advice = { ":AgentLs key enters a key; :AgentLs demo needs none." }
+    end
+    local report = GRADES[finding.grade] or GRADES.note
+    report(("%s: %s"):format(finding.subject, finding.text), advice)
+  end
+end
+
 local function check_version()
   local program = config.options.cmd[1]
-  local is_ours = vim.fs.basename(program):match("^agent%-ls") ~= nil
-  if not is_ours then
+  if not vim.fs.basename(program):match("^agent%-ls") then
     return vim.health.info("its version is not asked for: the program is not agent-ls itself")
   end
   local ok, process = pcall(vim.system, { program, "--version" }, { text = true })
   local result = ok and process:wait(WAIT_MS) or { code = -1, stderr = tostring(process) }
   if result.code == 0 then
     vim.health.ok("server version: " .. vim.trim(result.stdout))
+    check_machine()
   else
     vim.health.error(program .. " --version fails: " .. vim.trim(result.stderr or ""))
   end

@@ -1,4 +1,4 @@
--- The highlight groups, as links to groups that every colour scheme has; a scheme or a user may define them.
+-- The highlight groups, as links to standard groups; a colour scheme or a user may override them.
 local M = {}
 
 ---@type table<string, string>
@@ -19,6 +19,7 @@ local LINKS = {
   AgentLsAddedSign = "Added",
   AgentLsRemovedSign = "Removed",
   AgentLsHeading = "Title",
+  AgentLsLink = "Underlined",
   AgentLsOut = "NonText",
   AgentLsCode = "ColorColumn",
   AgentLsInlineCode = "String",
@@ -31,7 +32,7 @@ function M.define()
   end
   vim.api.nvim_set_hl(0, "AgentLsStrong", { default = true, bold = true })
   vim.api.nvim_set_hl(0, "AgentLsEmphasis", { default = true, italic = true })
-  -- Code gets a shade of its own only where the scheme has a quiet one.
+  -- Code gets its own background only if the colour scheme has a subtle one.
   local normal = vim.api.nvim_get_hl(0, { name = "CursorLine", link = false })
   if normal.bg then
     vim.api.nvim_set_hl(0, "AgentLsCode", { default = true, bg = normal.bg })

@@ -1,9 +1,10 @@
--- What users and their configurations call. Loaded by the first :AgentLs or by setup(); starts nothing by itself.
+-- The public API for users and their configurations. Loaded by the first :AgentLs or by setup(); starts nothing by
+-- itself.
 local M = {}
 
 local is_set_up = false
 
----Everything that listens, once.
+---Registers all listeners, once.
 local function prepare()
   if is_set_up then
     return
@@ -14,9 +15,13 @@ local function prepare()
   require("agent_ls.review.actions").setup()
   require("agent_ls.terminal").setup()
   require("agent_ls.notify").setup()
+  require("agent_ls.leaving").setup()
+  require("agent_ls.events").setup()
+  require("agent_ls.inline").setup()
   local view = require("agent_ls.chat.view")
   require("agent_ls.session").listen(require("agent_ls.chat.input").on_change)
   require("agent_ls.session").listen(view.ask_frame)
+  require("agent_ls.session").listen(require("agent_ls.chat.anywhere").refresh)
   require("agent_ls.log").nearby = view.say
 end
 
@@ -33,7 +38,7 @@ function M.setup(options)
   end
 end
 
----Starts the server with the first file, so that it knows all that is open before it is asked anything.
+---Starts the server with the first file, so that it knows all open files before the first request.
 function M.autostart()
   local client = require("agent_ls.client")
   local start = function()
@@ -48,7 +53,7 @@ function M.autostart()
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile" }, { once = true, callback = start })
 end
 
----A component for the statusline: what the agent does, the model, the tokens; "" while there is no session.
+---A statusline component: the agent's activity, the model, the tokens; "" without a session.
 ---@return string
 function M.status()
   if not is_set_up then
@@ -71,7 +76,7 @@ M.close = panel("close")
 M.toggle = panel("toggle")
 M.prepare = prepare
 
----Sends a message: starts a turn, or steers the one that runs.
+---Sends a message: starts a turn, or steers the running one.
 ---@param text string
 function M.send(text)
   prepare()

@@ -1,4 +1,4 @@
--- Keys of providers: asked for without showing them, handed to the server, kept nowhere here.
+-- API keys of providers: typed without being displayed, passed to the server, not stored here.
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")

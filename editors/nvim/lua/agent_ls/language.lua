@@ -1,5 +1,5 @@
--- Asks the other language servers of this editor for what the model wants to know of the code, and turns their answers
--- into those of `client_request`: flat lists, characters in units of UTF-16. Nothing is changed here, also by a rename.
+-- Answers the model's code queries with the other language servers of this editor. Converts their answers for
+-- `client_request`: flat lists, characters in UTF-16 units. Changes nothing, also for a rename.
 local client = require("agent_ls.client")
 local diagnostics = require("agent_ls.diagnostics")
 local files = require("agent_ls.files")
@@ -9,11 +9,11 @@ local api = vim.api
 
 local M = {}
 
-local START_MS = 5000 -- for a server that starts with the file
-local ANSWER_MS = 12000 -- less than agent-ls waits: what some have answered is told
+local START_MS = 5000 -- for a server that starts when the file is opened
+local ANSWER_MS = 12000 -- less than agent-ls waits, so that partial answers are sent
 local CHECK_MS = 4000
 local POLL_MS = 30
-local MAX_PLACES = 5000 -- as many as agent-ls takes
+local MAX_PLACES = 5000 -- the limit of agent-ls
 
 ---@alias agent_ls.Done fun(result: table?, why: string?)
 
@@ -38,7 +38,7 @@ local function wait_until(condition, limit_ms, done)
 end
 
 ---@param filter vim.lsp.get_clients.Filter
----@return vim.lsp.Client[] that are not agent-ls
+---@return vim.lsp.Client[] all but agent-ls
 local function others(filter)
   local own = client.lsp()
   return vim.tbl_filter(
@@ -47,8 +47,8 @@ local function others(filter)
   )
 end
 
----Gives `use` a loaded buffer of the file. One that was not loaded is, without a window, so that its servers start; it
----goes again by `release`, where nobody has begun to use it meanwhile.
+---Calls `use` with a loaded buffer of the file. If it was not loaded, loads it without a window so that its servers
+---start; `release` deletes it again, unless the user has opened it since.
 ---@param uri string
 ---@param use fun(bufnr: integer, is_new: boolean, release: fun())
 ---@param done agent_ls.Done
@@ -71,7 +71,7 @@ local function with_buffer(uri, use, done)
   end)
 end
 
----Asks all servers; `done` gets what came of those that answered with something, and the first error.
+---Asks all servers; `done` gets the non-empty answers, and the first error.
 ---@param servers vim.lsp.Client[]
 ---@param method string
 ---@param params fun(server: vim.lsp.Client): table
@@ -111,7 +111,7 @@ local function ask_all(servers, method, params, bufnr, done)
   end, ANSWER_MS)
 end
 
----The texts of lines, of buffers or of files, each file read once.
+---Returns a function that reads lines of buffers or files; each file is read once.
 ---@return fun(uri: string, line: integer): string
 local function line_reader()
   local known = {} ---@type table<string, string[]>
@@ -174,30 +174,31 @@ local function at(bufnr, params)
   end
 end
 
----@param told fun(answers: table[]): table
+---Converts the answers of the servers and passes the result on, or `why` if no server answered.
+---@param convert fun(answers: table[]): table
 ---@param answers table[]
 ---@param why string?
 ---@param done agent_ls.Done
-local function tell(told, answers, why, done)
+local function finish(convert, answers, why, done)
   if #answers == 0 and why then
     return done(nil, why)
   end
-  local ok, result = pcall(told, answers)
-  done(ok and result or nil, not ok and ("a language server answered oddly: " .. tostring(result)) or nil)
+  local ok, result = pcall(convert, answers)
+  done(ok and result or nil, not ok and ("unexpected answer from a language server: " .. tostring(result)) or nil)
 end
 
 ---Asks the servers of one file.
 ---@param method string
 ---@param params table
 ---@param make fun(bufnr: integer): fun(server: vim.lsp.Client): table
----@param told fun(answers: table[]): table
+---@param convert fun(answers: table[]): table
 ---@param done agent_ls.Done
-local function ask_of_file(method, params, make, told, done)
+local function ask_of_file(method, params, make, convert, done)
   with_buffer(params.uri, function(bufnr, is_new, release)
     local function servers() return others({ bufnr = bufnr, method = method }) end
     wait_until(function() return #servers() > 0 end, is_new and START_MS or 0, function()
       ask_all(servers(), method, make(bufnr), bufnr, function(answers, why)
-        tell(told, answers, why, function(result, problem)
+        finish(convert, answers, why, function(result, problem)
           release()
           done(result, problem)
         end)
@@ -254,7 +255,7 @@ local function symbols(answers, uri)
   return { symbols = vim.list_slice(found, 1, MAX_PLACES), truncated = #found > MAX_PLACES }
 end
 
----The text edits of a workspace edit by file, and what it would do besides, in words.
+---The text edits of a workspace edit by file, and descriptions of its other operations.
 ---@param edit lsp.WorkspaceEdit
 ---@return {uri: string, edits: table[]}[], string[]
 local function parts(edit)
@@ -276,7 +277,7 @@ local function parts(edit)
 end
 
 ---@param answers table[]
----@param versions table<integer, integer> by buffer, from before the servers were asked
+---@param versions table<integer, integer> by buffer, read before the servers were asked
 local function rename_edits(answers, versions)
   local first = answers[1]
   if not first then
@@ -284,7 +285,7 @@ local function rename_edits(answers, versions)
   end
   local read = line_reader()
   local documents, operations = parts(first.result)
-  local told = vim.tbl_map(function(document)
+  local converted = vim.tbl_map(function(document)
     local bufnr = vim.startswith(document.uri, "file:") and files.loaded(document.uri)
     return {
       uri = document.uri,
@@ -295,7 +296,7 @@ local function rename_edits(answers, versions)
       end, document.edits),
     }
   end, documents)
-  return { documents = told, fileOperations = operations }
+  return { documents = converted, fileOperations = operations }
 end
 
 ---@return table<integer, integer> by buffer
@@ -324,8 +325,8 @@ function answerers.symbols(params, done)
     local function make(bufnr)
       return function() return { textDocument = { uri = vim.uri_from_bufnr(bufnr) } } end
     end
-    local function told(answers) return symbols(answers, params.uri) end
-    return ask_of_file("textDocument/documentSymbol", params, make, told, done)
+    local function convert(answers) return symbols(answers, params.uri) end
+    return ask_of_file("textDocument/documentSymbol", params, make, convert, done)
   end
   local function query() return { query = params.query } end
   local servers = others({ method = "workspace/symbol" })
@@ -334,7 +335,7 @@ function answerers.symbols(params, done)
     "workspace/symbol",
     query,
     nil,
-    function(answers, why) tell(symbols, answers, why, done) end
+    function(answers, why) finish(symbols, answers, why, done) end
   )
 end
 
@@ -372,7 +373,7 @@ function answerers.diagnostics(params, done)
   end, done)
 end
 
----Those that answer later, by `what`. `done` is called once.
+---The asynchronous handlers by `what`. `done` is called once.
 ---@type table<string, fun(params: table, done: agent_ls.Done)>
 M.answerers = answerers
 

@@ -1,8 +1,8 @@
--- The plugin's own log file, and the one way to tell the user something outside the panel.
+-- The plugin's log file, and messages to the user outside the panel.
 local M = {}
 
 local LEVELS = { "debug", "info", "warn", "error" }
-local MAX_BYTES = 1024 * 1024 -- then it begins anew: a log for one's last problem, not an archive
+local MAX_BYTES = 1024 * 1024 -- then the file is emptied: the log is for the latest problem
 
 ---@return string
 function M.path()
@@ -42,16 +42,16 @@ local function show()
   if not message then
     return
   end
-  -- Without this, a message of the same tick would still stand on the line and the two together would scroll.
+  -- Without this, an earlier message of the same tick would still be displayed and both would scroll.
   vim.cmd.redraw()
   vim.notify(message.text, message.level, { title = "agent-ls" })
 end
 
----Shows words nearer to where the user looks than the message line is; set by who can. False: not shown.
+---Shows a message closer to the cursor than the message line; set by the panel. Returns false if not shown.
 ---@type fun(text: string): boolean
 M.nearby = function() return false end
 
----Tells the user on one line; of several in one tick the gravest is shown.
+---Shows one line; of several in one tick, the most severe one.
 ---@param text string
 ---@param level integer? vim.log.levels
 function M.notify(text, level)
@@ -70,7 +70,7 @@ function M.notify(text, level)
   end
 end
 
----A function whose error goes to the log and to one line, never to a traceback that stops at "Press ENTER".
+---Wraps a function so that its errors go to the log and one line, not to a traceback that stops at "Press ENTER".
 ---@param what string it does, for that line
 ---@param run fun(...): any
 ---@return fun(...): any returns nothing when it failed

@@ -1,4 +1,4 @@
--- Tells the user that the agent waits or is done while he looks elsewhere (never by taking the focus).
+-- Notifies a user who looks elsewhere that the agent waits or is done, without taking the focus.
 local config = require("agent_ls.config")
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
@@ -9,13 +9,13 @@ local M = {}
 local BELL = "\7"
 
 local is_focused = true
-local told = {} ---@type table<string, boolean> calls whose proposals were told of
+local told = {} ---@type table<string, boolean> calls whose proposals were reported
 
 ---@param text string for the terminal that Neovim runs in
 local function send(text) pcall(vim.api.nvim_chan_send, vim.v.stderr, text) end
 
----A bell reaches a user who looks at another window: most terminals mark theirs. `system` also asks the terminal for a
----notification of the desktop (OSC 9; a terminal that knows none shows nothing).
+---Rings the bell for a user in another window: most terminals mark their window. `system` also requests a desktop
+---notification (OSC 9; terminals that do not support it show nothing).
 ---@param said string
 local function ring(said)
   local wants_all = config.options.notify == "system"
@@ -28,7 +28,7 @@ local function ring(said)
 end
 
 ---@param hunks agent_ls.wire.Hunk[]
----@return string? the file of a change that waits to be accepted; told of once for each call
+---@return string? the file of a proposed change; reported once per call
 local function proposed(hunks)
   for _, hunk in ipairs(hunks) do
     if hunk.state == "proposed" and not told[hunk.callId] then
@@ -36,6 +36,13 @@ local function proposed(hunks)
       return hunk.path
     end
   end
+end
+
+---@return string the result of the turn, and what the user has to decide
+local function done_words()
+  local info, count = session.snapshot().session, require("agent_ls.review.actions").count()
+  local title = info and info.title ~= "" and ("“%s” is done"):format(info.title) or "done"
+  return count == 0 and title or ("%s, %d %s to review"):format(title, count, count == 1 and "change" or "changes")
 end
 
 ---@type table<string, fun(data: table): string?, integer?>
@@ -53,7 +60,7 @@ local WORDS = {
     return data.waiting and "a command waits for your input  (:AgentLs terminal)" or nil, vim.log.levels.WARN
   end,
   processing_end = function(data)
-    return data.reason == "completed" and "done"
+    return data.reason == "completed" and done_words()
       or data.reason == "interrupted" and "stopped"
       or "ended: " .. data.reason
   end,

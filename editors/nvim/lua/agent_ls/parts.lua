@@ -1,4 +1,4 @@
--- Text that grows, and the entries of a transcript that hold it: made, extended and ended. Pure.
+-- Streamed text (parts) and the transcript items that have it: create, extend, end. Pure.
 local M = {}
 
 ---@param text string
@@ -35,7 +35,7 @@ function M.touch(s, item)
   end
 end
 
----An entry at the end of the transcript.
+---Adds an item at the end of the transcript.
 ---@param s agent_ls.Snapshot
 ---@param item table
 ---@return agent_ls.Item
@@ -53,7 +53,7 @@ function M.add(s, item)
   return item
 end
 
----The item of a call, made when it is first heard of: arguments stream before the call itself starts.
+---The item of a call, created when it is first mentioned: arguments stream before the call starts.
 ---@param s agent_ls.Snapshot
 ---@param call_id string
 ---@param name string?
@@ -88,7 +88,7 @@ function M.text_part(s, part_id, kind)
     part = M.new_part()
     s.parts[part_id] = part
   end
-  -- The item comes with the first text, so that an empty part leaves no empty place in the transcript.
+  -- The item is added with the first text, so that an empty part leaves no empty item.
   if part.length > 0 and not s.part_item[part_id] then
     s.part_item[part_id] = M.add(s, { kind = kind, id = part_id, part = part })
   end
@@ -96,7 +96,7 @@ function M.text_part(s, part_id, kind)
   return part
 end
 
----Which kind of part a delta kind (or the kind of an open part) speaks of, and how its part is found or made.
+---By kind of delta or open part: the kind of part, and a function that finds or creates it.
 M.part_of = {
   assistant_text = function(s, id) return M.text_part(s, id, "text") end,
   reasoning = function(s, id) return M.text_part(s, id, "reasoning") end,
@@ -104,7 +104,7 @@ M.part_of = {
   tool_call_output = function(s, id) return M.call(s, (id:gsub(":out$", ""))).part end,
 }
 
----Text at the end of a part.
+---Appends text to a part.
 ---@param s agent_ls.Snapshot
 ---@param kind string key of `part_of`
 ---@param part_id string
@@ -113,11 +113,11 @@ M.part_of = {
 function M.extend(s, kind, part_id, text, name)
   local find = M.part_of[kind]
   M.append(find(s, part_id, name), text)
-  find(s, part_id, name) -- now that it has text, it has an item
+  find(s, part_id, name) -- creates the item, now that there is text
   M.touch(s, s.part_item[part_id])
 end
 
----The whole text so far of a part, in place of what was here.
+---Replaces the text of a part by its whole text so far.
 ---@param s agent_ls.Snapshot
 ---@param kind string
 ---@param open agent_ls.wire.OpenPart
@@ -136,7 +136,7 @@ end
 function M.end_part(s, data, kind)
   local part = s.parts[data.partId] or M.new_part()
   s.parts[data.partId] = part
-  -- The end holds the whole text; what streamed is kept where it is equal, so that a view has nothing to redo.
+  -- The end event has the whole text; an equal streamed text is kept, so that views need no redraw.
   if part.length ~= M.code_points(data.text) then
     part.lines, part.length = vim.split(data.text, "\n", { plain = true }), M.code_points(data.text)
   end

@@ -1,4 +1,4 @@
--- What is chosen from lists: a model, a message that waits, and how full the model's window is.
+-- Lists to choose from: models, queued messages, rules, changes; and the usage of the context window.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -24,7 +24,7 @@ local function model_label(model, providers)
   return ("%s  [%s]"):format(model.name ~= "" and model.name or model.id, table.concat(facts, ", "))
 end
 
----Lets the user choose a model; servers on this machine are looked for. The choice is remembered.
+---Lets the user choose a model, also of servers on this machine. The choice is the default of new sessions.
 function M.model()
   session.models(function(result)
     local providers = {}
@@ -39,9 +39,10 @@ function M.model()
       vim.tbl_filter(usable, result.models),
       vim.tbl_filter(function(model) return not usable(model) end, result.models)
     )
-    vim.ui.select(models, {
+    require("agent_ls.menu").select(models, {
       prompt = "Model",
       format_item = function(model) return model_label(model, providers) end,
+      preview = function(model) return { lines = vim.split(vim.inspect(model), "\n"), filetype = "lua" } end,
     }, function(model)
       if model then
         session.choose_model(model.provider, model.id)
@@ -50,7 +51,7 @@ function M.model()
   end)
 end
 
----What goes with a message that waits, "" for nothing.
+---Describes the images of a queued message, "" for none.
 ---@param item agent_ls.wire.QueueItem
 ---@return string
 local function pictures(item)
@@ -58,7 +59,7 @@ local function pictures(item)
   return count == 0 and "" or (" + %d picture%s"):format(count, count == 1 and "" or "s")
 end
 
----Its words only: the pictures that go with it stay.
+---Edits the text of a queued message; its images stay.
 ---@param item agent_ls.wire.QueueItem
 local function edit_queued(item)
   float.write(vim.split(item.text, "\n"), { title = "message that waits" .. pictures(item) }, function(lines)
@@ -86,7 +87,7 @@ local QUEUE_ACTIONS = {
 
 ---@param item agent_ls.wire.QueueItem
 local function act_on_queued(item)
-  vim.ui.select(QUEUE_ACTIONS, {
+  require("agent_ls.menu").select(QUEUE_ACTIONS, {
     prompt = item.text:match("^[^\n]*") .. pictures(item),
     format_item = function(action) return action[1] end,
   }, function(action)
@@ -96,13 +97,13 @@ local function act_on_queued(item)
   end)
 end
 
----Lets the user choose a message that waits for the agent to be done, and what becomes of it.
+---Lets the user choose a queued message, and what to do with it.
 function M.queue()
   local queue = session.snapshot().queue
   if #queue == 0 then
     return log.notify("No message waits. :AgentLs queue TEXT makes one wait.")
   end
-  vim.ui.select(queue, {
+  require("agent_ls.menu").select(queue, {
     prompt = "Waits for the agent to be done",
     format_item = function(item) return item.text:gsub("\n", " ") .. pictures(item) end,
   }, function(item)
@@ -119,22 +120,92 @@ local function rule_label(rule)
   return ("%s  [%s, %s]"):format(rule.label, rule.scope, uses)
 end
 
----What is allowed without asking, by rules that the user gave; one of them can be taken back.
+---Lists the user's rules, which allow calls without asking; one of them can be deleted.
 function M.rules()
   session.rules(function(rules)
     if #rules == 0 then
       return log.notify("No rule is given. An approval offers rules to allow by.")
     end
-    vim.ui.select(rules, { prompt = "Allowed without asking", format_item = rule_label }, function(rule)
+    require("agent_ls.menu").select(rules, { prompt = "Allowed without asking", format_item = rule_label }, function(rule)
       if not rule then
         return
       end
       local yes = "Ask about it again"
-      vim.ui.select({ yes, "Leave it" }, { prompt = rule.label }, function(choice)
+      require("agent_ls.menu").select({ yes, "Leave it" }, { prompt = rule.label }, function(choice)
         if choice == yes then
           session.remove_rule(rule.id, function() log.notify(rule.label .. ": asked about again") end)
         end
       end)
+    end)
+  end)
+end
+
+---@type table<string, string>
+local SERVER_STATES = {
+  unapproved = "not approved yet",
+  denied = "you denied it",
+  restarting = "starting again",
+  login = "needs a login",
+}
+
+---@param server agent_ls.wire.McpServerInfo
+---@return string
+local function server_label(server)
+  local state = SERVER_STATES[server.state] or server.state
+  return ("%s  [%s, %d tools]%s"):format(server.name, state, #server.tools, server.error and "  " .. server.error:gsub("\n.*", "") or "")
+end
+
+---@param server agent_ls.wire.McpServerInfo
+---@return agent_ls.Preview
+local function server_preview(server)
+  local lines = { server.name, server.target, "from " .. (server.file or server.source) }
+  if server.error then
+    vim.list_extend(lines, { "", unpack(vim.split(server.error, "\n", { plain = true })) })
+  end
+  for title, names in pairs({ tools = server.tools, prompts = server.prompts }) do
+    if #names > 0 then
+      vim.list_extend(lines, { "", title .. ":" })
+      vim.list_extend(lines, vim.tbl_map(function(name) return "  " .. name end, names))
+    end
+  end
+  return { lines = lines }
+end
+
+local STOPPED = { off = true, denied = true, unapproved = true, stopped = true }
+
+---@param server agent_ls.wire.McpServerInfo
+local function act_on_server(server)
+  local choices = STOPPED[server.state] and { { "on", "Switch it on" } }
+    or { { "off", "Switch it off, for later sessions too" }, { "restart", "Start it again" } }
+  choices[#choices + 1] = { nil, "Show what it offers" }
+  require("agent_ls.menu").select(choices, {
+    prompt = server_label(server),
+    format_item = function(choice) return choice[2] end,
+  }, function(choice)
+    if not choice then
+      return
+    end
+    if not choice[1] then
+      return float.read(server_preview(server).lines, { title = "MCP server " .. server.name })
+    end
+    session.switch_mcp_server(server.name, choice[1], function() M.mcp() end)
+  end)
+end
+
+---Lists the MCP servers of the session with state and errors; one of them can be switched on, off or started again.
+function M.mcp()
+  session.mcp_servers(function(result)
+    for _, problem in ipairs(result.problems) do
+      log.warn(problem)
+    end
+    if #result.servers == 0 then
+      return log.notify("This session has no MCP server. They start with its first message: see docs/mcp.md.")
+    end
+    local options = { prompt = "MCP servers", format_item = server_label, preview = server_preview }
+    require("agent_ls.menu").select(result.servers, options, function(server)
+      if server then
+        act_on_server(server)
+      end
     end)
   end)
 end
@@ -145,12 +216,12 @@ local TRUST = {
   { decision = "forget", trust = "unknown", label = "Ask again with the next message" },
 }
 
----Whether the folder is trusted, as it stands and as it is to be.
+---Shows whether the folder is trusted, and lets the user change it.
 function M.trust()
   session.trust(nil, function(now)
     local choices = vim.tbl_filter(function(it) return it.trust ~= now.trust end, TRUST)
     local folder = vim.uri_to_fname(now.workspaceFolder)
-    vim.ui.select(choices, {
+    require("agent_ls.menu").select(choices, {
       prompt = ("%s: %s"):format(folder, now.trust == "unknown" and "not decided" or now.trust),
       format_item = function(it) return it.label end,
     }, function(choice)
@@ -160,6 +231,36 @@ function M.trust()
         end)
       end
     end)
+  end)
+end
+
+---@param hunk agent_ls.Hunk
+---@return string
+local function hunk_label(hunk)
+  local path = vim.fn.fnamemodify(vim.uri_to_fname(hunk.uri), ":.")
+  return ("%s:%d  +%d −%d  %s"):format(path, hunk.first + 1, #hunk.new_lines, #hunk.old_lines, hunk.state)
+end
+
+---@param hunk agent_ls.Hunk
+---@return agent_ls.Preview
+local function hunk_preview(hunk)
+  local signed = function(sign, lines)
+    return vim.tbl_map(function(line) return sign .. line end, lines)
+  end
+  return { lines = vim.list_extend(signed("-", hunk.old_lines), signed("+", hunk.new_lines)), filetype = "diff" }
+end
+
+---Lets the user choose a pending change, and goes there.
+function M.hunks()
+  local all = require("agent_ls.review.actions").all()
+  if #all == 0 then
+    return log.notify("No change of the agent waits.")
+  end
+  local options = { prompt = "Changes to review", format_item = hunk_label, preview = hunk_preview }
+  require("agent_ls.menu").select(all, options, function(hunk)
+    if hunk then
+      require("agent_ls.chat.view").show_file(vim.uri_to_fname(hunk.uri), hunk.first + 1)
+    end
   end)
 end
 
@@ -184,7 +285,7 @@ end
 ---@return string with commas
 local function number(count) return (tostring(count):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")) end
 
----Shows what fills the model's window.
+---Shows the usage of the context window.
 function M.context()
   local usage = session.snapshot().usage
   if not usage then

@@ -1,5 +1,5 @@
--- Mirrors the package agent_ls/server/protocol: names of methods, what we announce, and the shapes that we build or read.
--- Pure but for the random bytes of a key. It does not know that there is a connection.
+-- Mirrors the package agent_ls/server/protocol: method names, announced capabilities, and the messages that we build
+-- or read. Pure, except for the random bytes of a key. Does not know the connection.
 local M = {}
 
 M.VERSION = 1
@@ -38,13 +38,15 @@ M.method = {
   answer = "agent/answer",
   rules = "agent/rules",
   remove_rule = "agent/removeRule",
+  mcp_servers = "agent/mcpServers",
+  mcp_switch = "agent/mcpSwitch",
   trust = "agent/trust",
   compact = "agent/compact",
   export = "agent/export",
   client_answer = "agent/clientAnswer",
 }
 
----What this client can do (PROTOCOL, Rules).
+---The capabilities of this client (docs/protocol/overview.md, Negotiation).
 function M.abilities()
   return {
     version = M.VERSION,
@@ -58,7 +60,7 @@ function M.abilities()
   }
 end
 
----A key that names one change for ever: the same key again returns the first answer.
+---Creates a key that identifies one change; a request with the same key gets the first answer.
 ---@return string uuid version 4
 function M.client_key()
   local bytes = { vim.uv.random(16):byte(1, -1) }
@@ -91,7 +93,7 @@ local function without_ends(lines)
   return out
 end
 
----What both shapes of a hunk have alike.
+---The members that both wire formats of a hunk share.
 ---@param raw agent_ls.wire.Hunk|agent_ls.wire.HunkInfo
 ---@return agent_ls.Hunk
 local function named(raw)
@@ -105,7 +107,7 @@ local function named(raw)
   }
 end
 
----A hunk of an event in our one shape.
+---Converts a hunk of an event.
 ---@param raw agent_ls.wire.Hunk
 ---@return agent_ls.Hunk
 function M.hunk_of_event(raw)
@@ -116,9 +118,9 @@ function M.hunk_of_event(raw)
   return hunk
 end
 
----A hunk of a result in our one shape.
+---Converts a hunk of a result.
 ---@param raw agent_ls.wire.HunkInfo
----@param uri string of its file, below which it stands
+---@param uri string of its file, which the result names one level above
 ---@return agent_ls.Hunk
 function M.hunk_of_result(raw, uri)
   local hunk = named(raw)
@@ -128,7 +130,7 @@ function M.hunk_of_result(raw, uri)
   return hunk
 end
 
----A message as plain Lua. Members that are null are absent: versions of Neovim differ in what they make of them.
+---Removes members that are null from a message, because versions of Neovim decode null differently.
 ---@generic T
 ---@param value T
 ---@return T
@@ -146,7 +148,7 @@ function M.without_null(value)
   return value
 end
 
----What a JSON-RPC error means to the user.
+---Converts a JSON-RPC error for display.
 ---@param err table|string
 ---@return agent_ls.Problem
 function M.problem(err)

@@ -1,4 +1,5 @@
--- Terminals of this editor in which the server runs its commands: opened hidden when it asks, shown when the user does.
+-- Terminals of this editor in which the server runs its commands: opened hidden at its request, shown when the user
+-- asks.
 local api = vim.api
 
 local M = {}
@@ -8,14 +9,14 @@ local HEIGHT = 14
 ---@class agent_ls.HostTerminal
 ---@field bufnr integer
 
----What a program needs to start at all. The rest of this editor's environment, keys included, is not its business.
+---Environment variables that a program needs to start. The others, which may include API keys, are not passed on.
 local KEPT = { "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH" }
 
 local terminals = {} ---@type table<string, agent_ls.HostTerminal> by the server's id
 local by_call = {} ---@type table<string, string>
 local count = 0
 
----The command of that call runs in a terminal of this editor from now on.
+---Called when the command of a call starts in a terminal of this editor.
 M.on_runs = function(_) end ---@type fun(call_id: string)
 
 ---@param win integer
@@ -41,7 +42,7 @@ function M.open_window(bufnr)
   end
   local sizes, windows = vim.fn.winrestcmd(), #api.nvim_tabpage_list_wins(0)
   local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
-  -- Closed again, its lines would go to whatever stands above it, which may be the prompt.
+  -- When the window closes, its lines would go to the window above, which may be the prompt.
   api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
     once = true,
@@ -54,11 +55,12 @@ function M.open_window(bufnr)
     end,
   })
   dress(win, bufnr)
+  vim.wo[win][0].statusline = [[ %f%=%#AgentLsKey#<C-\><C-n> q%#AgentLsDim# closes  %#AgentLsKey#<C-c>%#AgentLsDim# stops %*]]
   return win
 end
 
----The window follows the output. A terminal takes its window's size a moment later: of one that becomes lower Neovim
----would leave the first lines out of sight.
+---Makes the window follow the output. A terminal is resized a moment after its window; if it becomes lower, Neovim
+---would scroll its first lines out of view.
 ---@param win integer
 ---@param bufnr integer
 local function go_to_end(win, bufnr)
@@ -78,7 +80,7 @@ local function go_to_end(win, bufnr)
   })
 end
 
----Shows a buffer where another one is shown, in which the user may be typing.
+---Shows a buffer in the windows of another one, in which the user may be typing.
 ---@param before integer
 ---@param bufnr integer
 function M.take_place(before, bufnr)
@@ -102,7 +104,7 @@ local function environment()
   return env
 end
 
----Its program has ended, with the session or the server. What nobody looks at is not kept.
+---The terminal's program has ended, with the session or the server. Deletes the buffer if no window shows it.
 ---@param bufnr integer
 local function gone(bufnr)
   for id, terminal in pairs(terminals) do
@@ -119,7 +121,7 @@ end
 ---@param params {argv: string[], cwd: string}
 ---@return integer job
 local function start_hidden(bufnr, params)
-  -- The emulator takes the size of the window it starts in: one that nobody sees, as large as the one to come.
+  -- The emulator takes the size of its first window: use an invisible one of the expected size.
   local win = api.nvim_open_win(bufnr, false, {
     relative = "editor",
     row = 0,
@@ -130,7 +132,7 @@ local function start_hidden(bufnr, params)
     focusable = false,
     noautocmd = true,
   })
-  -- Many users go to Insert mode on TermOpen, which would be in the window that they are typing in.
+  -- Many users start Insert mode on TermOpen, which would affect the window in which they are typing.
   local ignored = vim.o.eventignore
   vim.o.eventignore = "all"
   local ok, job = pcall(
@@ -155,7 +157,7 @@ local function start_hidden(bufnr, params)
   return job
 end
 
----Opens a terminal that runs what the server says. The focus stays where it is.
+---Opens a terminal for a command of the server. The focus does not move.
 ---@param params agent_ls.wire.AskedTerminal
 function M.open(params)
   local bufnr = api.nvim_create_buf(false, true)
@@ -179,13 +181,13 @@ function M.runs(params)
 end
 
 ---@param call_id string
----@return integer? bufnr of the terminal that its command ran in, while there is one
+---@return integer? bufnr of the terminal of its command, while it exists
 function M.buffer_of(call_id)
   local terminal = terminals[by_call[call_id] or ""]
   return terminal and api.nvim_buf_is_valid(terminal.bufnr) and terminal.bufnr or nil
 end
 
----Shows the terminal that a call's command runs or ran in; ready to type into when the command waits for that.
+---Shows the terminal of a call's command; in Terminal mode if the command waits for input.
 ---@param call_id string
 ---@param is_waiting boolean?
 ---@return boolean is_shown

@@ -1,11 +1,11 @@
--- Buffers that show something and belong to no file.
+-- Scratch buffers for display.
 local M = {}
 
 local api = vim.api
 
 ---@param name string
 ---@param filetype string
----@param before integer? a buffer of that name that the user has deleted: its name is still taken
+---@param before integer? a deleted buffer that still has this name
 ---@return integer bufnr
 function M.make(name, filetype, before)
   if before and api.nvim_buf_is_valid(before) then

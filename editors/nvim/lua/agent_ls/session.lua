@@ -1,5 +1,5 @@
--- The sessions of this editor: subscribes, feeds their events to snapshots, and asks for what the user wants.
--- It draws nothing: who shows a session listens.
+-- The sessions of this editor: subscribes to them, applies their events to snapshots, and sends the user's requests.
+-- It draws nothing: views register a listener.
 local client = require("agent_ls.client")
 local client_requests = require("agent_ls.client_requests")
 local config = require("agent_ls.config")
@@ -15,23 +15,23 @@ local method = protocol.method
 
 ---@class agent_ls.Live
 ---@field snapshot agent_ls.Snapshot
----@field subscribing boolean an answer to agent/subscribe is awaited
----@field early agent_ls.wire.Event[] events that came before that answer
----@field gaps integer subscriptions in a row that led to a gap again
+---@field subscribing boolean a subscribe request is pending
+---@field early agent_ls.wire.Event[] events received before its answer
+---@field gaps integer consecutive subscriptions after which there was a gap again
 
-local MAX_GAPS = 3 -- a server that never closes a gap must not be asked for ever
+local MAX_GAPS = 3 -- no endless subscriptions if a gap never closes
 
 local sessions = {} ---@type table<string, agent_ls.Live>
 local current_id ---@type string?
-local nowhere = snapshot.new() -- what is shown, and said, before there is a session
+local nowhere = snapshot.new() -- the snapshot before there is a session
 local listeners = {} ---@type fun(change: agent_ls.Change)[]
 
 ---@class agent_ls.Change
 ---@field session_id string?
 ---@field event agent_ls.wire.Event? the message that was applied; nil after a (new) subscription or a notice
 ---@field files agent_ls.wire.FileHunks[]? of a subscription
----@field switched boolean? another session is shown now
----@field forgotten boolean? the server has gone, and with it what it held: hunks
+---@field switched boolean? the current session is another one
+---@field forgotten boolean? the server has ended, and its hunks are gone
 
 ---@param listener fun(change: agent_ls.Change)
 function M.listen(listener) listeners[#listeners + 1] = log.guarded("showing a change", listener) end
@@ -43,7 +43,7 @@ local function tell(change)
   end
 end
 
----The snapshot that is shown; an empty one before there is a session.
+---The snapshot of the current session; an empty one if there is none.
 ---@return agent_ls.Snapshot
 function M.snapshot()
   local live = current_id and sessions[current_id]
@@ -53,12 +53,13 @@ end
 ---@return string?
 function M.current_id() return current_id end
 
----Says a problem in the panel, and once more by vim.notify for a user who looks elsewhere.
+---Shows a problem in the panel, and with vim.notify for a user outside the panel.
 ---@param level "warn"|"error"
 ---@param text string
 ---@param hint string?
-function M.say(level, text, hint)
-  snapshot.add_notice(M.snapshot(), level, text, hint)
+---@param actions string[]? names of remedies
+function M.say(level, text, hint, actions)
+  snapshot.add_notice(M.snapshot(), level, text, hint, actions)
   log.warn(text)
   tell({ session_id = current_id })
 end
@@ -66,13 +67,13 @@ end
 local TAKE_OVER = ":AgentLs takeover makes it this editor's; :AgentLs fork goes on in a copy."
 
 ---@param id string? of a session; else the one that is shown
----@return boolean another process has it: nothing of it is changed here
+---@return boolean another process owns it, so that it cannot be changed here
 function M.is_others(id)
   local live = sessions[id or current_id or ""]
   return live ~= nil and snapshot.is_read_only(live.snapshot)
 end
 
----@param what string which is not done to a session of another process
+---@param what string participle: the refused action
 function M.say_others(what) M.say("warn", ("Not %s: another editor has this session."):format(what), TAKE_OVER) end
 
 ---@param problem agent_ls.Problem
@@ -81,11 +82,11 @@ function M.report(problem)
     return M.say("warn", problem.message, TAKE_OVER)
   end
   if problem.kind ~= client.SERVER_ENDED then
-    M.say("error", problem.message, problem.hint)
+    M.say("error", problem.message, problem.hint, require("agent_ls.remedies").of(nil, problem.kind))
   end
 end
 
----Hands on the result, or reports the problem.
+---Wraps a callback for a result: problems are reported instead.
 ---@param done fun(result: any)?
 ---@return fun(problem: agent_ls.Problem?, result: any)
 function M.reporting(done)
@@ -189,7 +190,7 @@ end
 client.on_event = on_event
 client.on_exit = on_exit
 
----A session that is no more.
+---Removes a deleted or closed session.
 ---@param id string
 function M.forget(id)
   sessions[id] = nil
@@ -205,10 +206,38 @@ local function show(id)
   tell({ session_id = id, switched = true })
 end
 
----Opens a session, live or stored, and shows it.
+---@alias agent_ls.Done fun(problem: agent_ls.Problem?)
+
+local awaited ---@type agent_ls.Done[]? messages for the session that is being created, looked up or opened
+local openings = 0 -- number of sessions being created, looked up or opened
+
+---Delays messages until the returned function is called: they belong to the session that will be current next.
+---@return agent_ls.Done settle
+local function await_session()
+  awaited = awaited or {}
+  openings = openings + 1
+  return function(problem)
+    openings = openings - 1
+    if openings > 0 then
+      return
+    end
+    local waiting = awaited or {}
+    awaited = nil
+    for _, each in ipairs(waiting) do
+      each(problem)
+    end
+  end
+end
+
+---Whether a session is being created, looked up or opened.
+---@return boolean
+function M.is_awaited() return awaited ~= nil end
+
+---Opens a live or stored session and makes it current.
 ---@param id string
----@param done fun(problem: agent_ls.Problem?)?
+---@param done agent_ls.Done?
 function M.open(id, done)
+  local settle = await_session()
   subscribe(id, function(problem)
     if problem then
       sessions[id] = nil
@@ -221,30 +250,45 @@ function M.open(id, done)
     if done then
       done(problem)
     end
+    settle(problem)
   end)
 end
 
-local making ---@type fun(problem: agent_ls.Problem?)[]? what waits for a session that is being made
+---Opens the session that `find` looks up. Messages sent before the lookup ends wait for it; if it finds none, they
+---begin a new session.
+---@param find fun(found: fun(problem: agent_ls.Problem?, id: string?))
+function M.open_found(find)
+  local settle = await_session()
+  tell({ session_id = current_id })
+  find(function(problem, id)
+    if problem or not id then
+      settle(problem)
+      return tell({ session_id = current_id })
+    end
+    M.open(id, settle)
+  end)
+end
+
+local is_making = false
 
 ---@param options table? provider, model, effort, mode, review, title
----@param done fun(problem: agent_ls.Problem?)?
+---@param done agent_ls.Done?
 function M.new(options, done)
-  making = making or {}
-  table.insert(making, done or function() end)
-  if #making > 1 and not options then
-    return -- one is being made
+  local settle = await_session()
+  table.insert(assert(awaited), done or function() end)
+  if is_making and not options then
+    return -- a session is being created already
   end
+  is_making = true
   local made = function(problem)
-    local waiting = making or {}
-    making = nil
-    for _, each in ipairs(waiting) do
-      each(problem)
-    end
+    is_making = false
+    settle(problem)
   end
   local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.root()) }
   for _, name in ipairs({ "provider", "model", "effort", "mode", "review" }) do
     wanted[name] = (options or {})[name] or config.options[name]
   end
+  tell({ session_id = current_id })
   client.request(method.new_session, wanted, function(problem, result)
     if problem then
       M.report(problem)
@@ -254,18 +298,17 @@ function M.new(options, done)
   end)
 end
 
----Calls `ready` when there is a session to speak to. One that was closed is opened again, and so is one that a server
----held which went away.
+---Calls `ready` when the current session can take requests; creates one if there is none. A closed session is opened
+---again, and so is one whose server has ended.
 ---@param ready fun(id: string)
 ---@param failed fun(problem: agent_ls.Problem)?
 local function with_session(ready, failed)
-  if making or not current_id then
-    -- What is said while one is being made is meant for it.
+  if not current_id then
     return M.new(nil, function(problem)
-      if not problem then
-        return ready(assert(current_id))
+      if problem then
+        return failed and failed(problem)
       end
-      return failed and failed(problem)
+      return ready(assert(current_id))
     end)
   end
   local is_open = M.snapshot().state ~= "CLOSED" or snapshot.is_read_only(M.snapshot())
@@ -281,25 +324,49 @@ local function with_session(ready, failed)
   end)
 end
 
----Asks what changes nothing of the session that is shown; says so when there is none.
+---Like with_session, for a message: while another session is being created or opened, the message is for that one.
+---@param ready fun(id: string)
+---@param failed fun(problem: agent_ls.Problem)?
+local function with_next_session(ready, failed)
+  if not awaited then
+    return with_session(ready, failed)
+  end
+  table.insert(awaited, function(problem)
+    if problem then
+      return failed and failed(problem)
+    end
+    with_session(ready, failed)
+  end)
+end
+
+---Requests for the session that the user asked for last. All other requests concern the displayed session.
+local SPEAKS_TO_NEXT = {
+  [method.steer] = true,
+  [method.follow_up] = true,
+  [method.configure] = true,
+  [method.compact] = true,
+}
+
+---Sends a read-only request for the current session; shows a warning if there is none.
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
 function M.look(name, params, done)
-  if not current_id then
+  if not current_id and not awaited then
     return M.say(
       "warn",
       "There is no session yet.",
       "Write a message, or use :AgentLs new or :AgentLs resume."
     )
   end
-  with_session(function(id)
+  local with = SPEAKS_TO_NEXT[name] and with_next_session or with_session
+  with(function(id)
     params.sessionId = id
     client.request(name, params, M.reporting(done))
   end)
 end
 
----Asks for a change of the session that is shown; says so when there is none.
+---Sends a changing request for the current session; shows a warning if there is none.
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
@@ -311,30 +378,31 @@ function M.ask(name, params, done)
   M.look(name, params, done)
 end
 
----Sends a message: starts a turn, or steers the one that runs.
+---Sends a message: starts a turn, or steers the running one.
 ---@param input agent_ls.wire.InputPart[]
----@param failed fun()? called when it did not arrive
-function M.submit(input, failed)
-  if M.is_others() then
-    M.say_others("sent")
-    return failed and failed()
-  end
+---@param done fun(has_arrived: boolean)?
+function M.submit(input, done)
   local key = protocol.client_key()
-  with_session(function(id)
+  local ended = function(has_arrived) return done and done(has_arrived) end
+  with_next_session(function(id)
+    if M.is_others(id) then
+      M.say_others("sent")
+      return ended(false)
+    end
     local params = { sessionId = id, clientKey = key, input = input, whenBusy = "steer" }
     client.request(method.submit, params, function(problem)
       if problem then
         M.report(problem)
-        return failed and failed()
       end
+      ended(problem == nil)
     end)
-  end, failed)
+  end, function() ended(false) end)
 end
 
 ---@param text string
 function M.steer(text) M.ask(method.steer, { input = { protocol.text_input(text) } }) end
 
----Takes back the newest steer that still waits.
+---Withdraws the newest pending steering message.
 function M.unsteer()
   local items = M.snapshot().items
   for i = #items, 1, -1 do
@@ -348,10 +416,10 @@ end
 ---@param text string
 function M.follow_up(text) M.ask(method.follow_up, { input = { protocol.text_input(text) } }) end
 
----Ends the turn; the session lives.
+---Ends the turn, not the session.
 function M.interrupt() M.ask(method.interrupt, {}) end
 
----Makes the session that is shown this editor's. One whose owner does not answer is taken by force if the user says so.
+---Takes the current session over for this editor. Asks for a forced take-over if the owner does not answer.
 ---@param force boolean?
 function M.take_over(force)
   if not snapshot.is_read_only(M.snapshot()) then
@@ -361,13 +429,13 @@ function M.take_over(force)
   local params = { sessionId = id, clientKey = protocol.client_key(), force = force or nil }
   client.request(method.take_over, params, function(problem)
     if not problem then
-      return subscribe(id) -- with what waits, as its owner has it
+      return subscribe(id) -- gets the owner's pending requests
     end
     if problem.kind ~= "owner_silent" then
       return M.report(problem)
     end
-    local yes = "Take it by force: what it does meanwhile is lost"
-    vim.ui.select({ "Leave it there", yes }, { prompt = problem.message }, function(choice)
+    local yes = "Take it by force: what it does until then is lost"
+    require("agent_ls.menu").select({ "Leave it there", yes }, { prompt = problem.message }, function(choice)
       if choice == yes then
         M.take_over(true)
       end
@@ -380,8 +448,8 @@ function M.abort() M.ask(method.abort, {}) end
 
 local FROM = { now = "now", nextCall = "the next model call", nextTurn = "the next message" }
 
----@param wanted table what is to hold from now on
----@param words string what it is called
+---@param wanted table the new settings
+---@param words string description for the user
 local function configure(wanted, words)
   M.ask(method.configure, wanted, function(result)
     local s = M.snapshot()
@@ -397,7 +465,7 @@ function M.configure(setting, value)
   configure({ [setting] = value }, ("%s: %s"):format(setting, value))
 end
 
----For this session, and for new ones where nothing else is named.
+---Sets the model of this session, and the default of new ones.
 ---@param provider string
 ---@param model string
 function M.choose_model(provider, model)
@@ -409,7 +477,7 @@ end
 ---@field scope string?
 ---@field rule_id string?
 ---@field reason string?
----@field command string? in place of the one that was asked about
+---@field command string? replaces the requested one
 
 ---@param item agent_ls.Item of kind approval
 ---@param answer agent_ls.Approval
@@ -439,7 +507,7 @@ function M.answer(question_id, answers, declined)
   M.ask(method.answer, { questionId = question_id, answers = answers, declined = declined or nil })
 end
 
----Makes room in the model's window.
+---Compacts the context.
 ---@param instructions string
 function M.compact(instructions)
   M.ask(method.compact, { instructions = instructions ~= "" and instructions or nil })
@@ -448,7 +516,7 @@ end
 ---@param change table exactly one of edit, move, remove, startNow
 function M.change_queue(change) M.ask(method.queue, change) end
 
----@return table params that name the session, or the folder while there is none
+---@return table params that name the session, or the folder if there is none
 local function of_session_or_folder()
   return current_id and { sessionId = current_id } or { workspaceFolder = vim.uri_from_fname(files.root()) }
 end
@@ -469,7 +537,24 @@ function M.remove_rule(rule_id, done)
   client.request(method.remove_rule, params, M.reporting(done))
 end
 
----Whether the folder of the session, else that of the editor, is trusted; and with a decision whether it will be.
+---Lists the MCP servers of the session.
+---@param done fun(result: agent_ls.wire.McpServersResult)
+function M.mcp_servers(done)
+  if not current_id then
+    return done({ servers = {}, problems = {} })
+  end
+  client.request(method.mcp_servers, { sessionId = current_id }, M.reporting(done))
+end
+
+---@param name string
+---@param to "on"|"off"|"restart"
+---@param done fun()
+function M.switch_mcp_server(name, to, done)
+  local params = { sessionId = current_id, clientKey = protocol.client_key(), name = name, to = to }
+  client.request(method.mcp_switch, params, M.reporting(done))
+end
+
+---Requests or changes the trust of the session's folder, else of the editor's folder.
 ---@param decision "trust"|"restrict"|"forget"|nil
 ---@param done fun(result: agent_ls.wire.TrustResult)
 function M.trust(decision, done)
@@ -479,11 +564,11 @@ function M.trust(decision, done)
   client.request(method.trust, params, M.reporting(done))
 end
 
----The models that there are; servers on this machine are looked for.
+---Lists the models, including those of servers on this machine.
 ---@param done fun(result: agent_ls.wire.ModelsResult)
 function M.models(done) client.request(method.models, { look = true }, M.reporting(done)) end
 
----Keeps what the prompt holds with the session, if that is news.
+---Saves the prompt's text as the draft of the session, if it has changed.
 ---@param text string
 ---@param id string? of the session; else the one that is shown
 function M.keep_draft(text, id)
@@ -499,7 +584,7 @@ function M.keep_draft(text, id)
   end
 end
 
----@param params table what is judged and how, without the key
+---@param params table selector and decision, without the client key
 ---@param done fun(result: agent_ls.wire.ReviewResult)
 function M.review(params, done)
   params.clientKey = protocol.client_key()

@@ -1,6 +1,6 @@
--- Folds events into one session snapshot. Pure: no buffer, no window, no clock, no connection.
--- Rules (PROTOCOL, Events): a recorded event is applied when its seq is the last one plus 1, a delta when its
--- offset is the length of its part; smaller ones are dropped; a gap of either asks for a new subscription.
+-- Applies events to a session snapshot. Pure: no buffer, window, clock or connection. Rules (docs/protocol/events.md):
+-- a recorded event is applied if its seq is the last one plus 1, a delta if its offset is the length of its part;
+-- smaller ones are dropped; a gap requires a new subscription.
 local folds = require("agent_ls.folds")
 local parts = require("agent_ls.parts")
 
@@ -23,6 +23,7 @@ function M.new()
     queue = {},
     hunks = {},
     hunk_item = {},
+    proposed = {},
     terminals = {},
     terminal_order = {},
     turn_files = {},
@@ -36,7 +37,7 @@ function M.new()
   }
 end
 
----What the entries that an event makes belong to.
+---Sets the turn and the agent to which the items of an event belong.
 ---@param s agent_ls.Snapshot
 ---@param event agent_ls.wire.Event
 local function set_now(s, event)
@@ -44,7 +45,7 @@ local function set_now(s, event)
 end
 
 ---@param kind string of a delta, or of an open part
----@return string what kind of part it is
+---@return string its kind of part
 local function stem(kind) return (kind:gsub("_delta$", ""):gsub("_start$", "")) end
 
 ---@param s agent_ls.Snapshot
@@ -68,7 +69,7 @@ local function apply_delta(s, event)
   return "applied"
 end
 
----Applies one message. On "gap" nothing was changed: subscribe again from `last_seq`.
+---Applies one event. On "gap" nothing has changed: subscribe again from `last_seq`.
 ---@param s agent_ls.Snapshot
 ---@param event agent_ls.wire.Event
 ---@return agent_ls.Outcome
@@ -96,10 +97,10 @@ function M.apply(s, event)
   return "applied"
 end
 
----Takes in the answer of agent/subscribe: what was missed, the text so far of open parts, what waits for the user.
+---Applies the answer of agent/subscribe: missed events, the text so far of open parts, pending requests.
 ---@param s agent_ls.Snapshot
 ---@param result agent_ls.wire.SubscribeResult
----@return agent_ls.Outcome "gap" when the events do not follow on what is here: begin anew from 0
+---@return agent_ls.Outcome "gap" if the events do not continue this snapshot: subscribe from 0
 function M.subscribed(s, result)
   if result.lastSeq < s.last_seq then
     return "gap"
@@ -126,21 +127,25 @@ function M.subscribed(s, result)
   return "applied"
 end
 
----A sentence of our own (not of the session's log) at the end of the transcript.
+---Adds a notice of the plugin (not of the session's log) at the end of the transcript.
 ---@param s agent_ls.Snapshot
 ---@param level "info"|"warn"|"error"
 ---@param text string
 ---@param hint string?
-function M.add_notice(s, level, text, hint)
-  folds.notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
+---@param actions string[]? names of remedies
+function M.add_notice(s, level, text, hint, actions)
+  local item = folds.notice(s, level, text, hint, ("local:%d"):format(#s.items + 1))
+  if actions then
+    folds.set_failure(s, item, actions)
+  end
 end
 
----Whether another process owns the session: it can be read here, not changed.
+---Whether another process owns the session, so that it is read-only here.
 ---@param s agent_ls.Snapshot
 ---@return boolean
 function M.is_read_only(s) return s.session ~= nil and s.session.access == "readOnly" end
 
----The approvals that wait, oldest first; of another editor's session they are not for this user to answer.
+---Pending approvals, oldest first; none for a session of another editor, whose user answers them.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.pending(s)
@@ -157,7 +162,7 @@ function M.pending(s)
   return out
 end
 
----The questions that wait, oldest first.
+---Pending questions, oldest first.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.open_questions(s)
@@ -167,6 +172,16 @@ function M.open_questions(s)
   local out = vim.tbl_filter(function(item) return item.status == "pending" end, vim.tbl_values(s.questions))
   table.sort(out, function(a, b) return a.index < b.index end)
   return out
+end
+
+---Marks running calls as changed, because their durations have changed.
+---@param s agent_ls.Snapshot
+function M.touch_running(s)
+  for _, item in pairs(s.calls) do
+    if item.status == "running" then
+      parts.touch(s, item)
+    end
+  end
 end
 
 ---The indexes of the items that changed since the last call, in order.
@@ -179,7 +194,12 @@ function M.drain(s)
   return out
 end
 
----What the session does, in the words that the panel and the statusline share.
+---Whether there are proposed changes.
+---@param s agent_ls.Snapshot
+---@return boolean
+function M.has_proposals(s) return next(s.proposed) ~= nil and not M.is_read_only(s) end
+
+---The session's activity, as the panel and the statusline name it.
 ---@param s agent_ls.Snapshot
 ---@return "working"|"waiting"|"idle"|"closed"
 function M.activity(s)
@@ -187,6 +207,9 @@ function M.activity(s)
     return "closed"
   end
   if s.state == "AWAITING_INPUT" or #M.pending(s) + #M.open_questions(s) > 0 then
+    return "waiting"
+  end
+  if s.state == "PROCESSING" and M.has_proposals(s) then
     return "waiting"
   end
   return s.state == "PROCESSING" and "working" or "idle"

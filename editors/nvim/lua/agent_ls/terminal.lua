@@ -1,4 +1,4 @@
--- Shows what commands print: the terminal that one runs in, else a buffer that is made when first looked at and fed.
+-- Shows the output of commands: their own terminal, else a buffer that is created on first use and filled from events.
 local log = require("agent_ls.log")
 local relay = require("agent_ls.relay")
 local session = require("agent_ls.session")
@@ -15,7 +15,7 @@ local M = {}
 local views = {} ---@type table<string, agent_ls.TerminalView> by call id
 
 ---@param text string
----@return string as a terminal wants its line ends
+---@return string with the line ends of a terminal
 local function for_terminal(text) return (text:gsub("\r?\n", "\r\n")) end
 
 ---@param view agent_ls.TerminalView
@@ -39,7 +39,7 @@ local function make(item)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
   relay.open_window(bufnr)
-  -- After its window: the emulator takes the window's size, so that what it is fed now wraps where it should.
+  -- After opening its window: the emulator takes the window's size, so that the output wraps correctly.
   local view = { bufnr = bufnr, channel = api.nvim_open_term(bufnr, {}), fed = item.part.length }
   pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://terminal/%s"):format(item.id))
   views[item.id] = view
@@ -85,8 +85,8 @@ local function label(terminal)
   return ("%s  [%s%s]"):format(terminal.title, terminal.background and "background, " or "", state)
 end
 
----What ran in this session, newest first. Of background processes the server's list is the truth: it knows which
----have ended. Those that a call waits for are in the transcript as well.
+---Commands of this session, newest first. For background processes the server's list decides, because it knows which
+---have ended; commands of running calls are in the transcript as well.
 ---@param listed agent_ls.wire.TerminalInfo[]
 ---@return table[]
 local function merge(listed)
@@ -122,7 +122,7 @@ local function chosen(terminal)
     return not (is_shown and relay.show(terminal.call_id)) and log.notify(("%s has ended"):format(terminal.title))
   end
   local actions = { "Leave it running", "End it", is_shown and "Show its terminal" or nil }
-  vim.ui.select(actions, { prompt = terminal.title }, function(action)
+  require("agent_ls.menu").select(actions, { prompt = terminal.title }, function(action)
     if action == actions[2] then
       session.kill(terminal.id)
     elseif action and action == actions[3] then
@@ -131,14 +131,14 @@ local function chosen(terminal)
   end)
 end
 
----Lets the user choose a command of this session, to look at or to end.
+---Lets the user choose a command of this session, to view or to end it.
 function M.choose()
   session.terminals(function(listed)
     local all = merge(listed)
     if #all == 0 then
       return log.notify("No command has run yet.")
     end
-    vim.ui.select(all, { prompt = "Commands", format_item = label }, function(terminal)
+    require("agent_ls.menu").select(all, { prompt = "Commands", format_item = label }, function(terminal)
       if terminal then
         chosen(terminal)
       end
@@ -162,7 +162,7 @@ local function on_change(change)
   end
 end
 
----A view that was asked for before the command had its terminal gives way to that: only there can one type.
+---Replaces a view that was opened before the command had its terminal, because only the terminal takes input.
 ---@param call_id string
 local function moved(call_id)
   local view, bufnr = views[call_id], relay.buffer_of(call_id)

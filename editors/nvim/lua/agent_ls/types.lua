@@ -1,17 +1,17 @@
 ---@meta
--- The shapes that several modules share; those of messages are in wire/. Types only: this file is never loaded.
+-- Types that several modules share; those of messages are in wire/. Types only: this file is never loaded.
 
 ---@alias agent_ls.State "IDLE"|"PROCESSING"|"AWAITING_INPUT"|"CLOSED"
 ---@alias agent_ls.HunkState "proposed"|"pending"|"kept"|"undone"|"edited"|"stale"|"gone"
 
----What an error means to the user. `hint` says what to do next.
+---An error for display. `hint` says what to do next.
 ---@class agent_ls.Problem
 ---@field message string
 ---@field hint string?
 ---@field kind string?
 ---@field retryable boolean?
 
----A hunk in one shape, whichever message brought it. Lines count from 0, [first, last).
+---A hunk, converted from either wire format. Lines count from 0, [first, last).
 ---@class agent_ls.Hunk
 ---@field id string
 ---@field uri string
@@ -26,27 +26,32 @@
 ---@field old_lines string[] without line ends: what the user had accepted
 ---@field new_lines string[] without line ends: what the agent wrote
 
----Text that grows. `length` counts code points, as the offsets of deltas do.
+---A streamed text. `length` counts code points, as the offsets of deltas do.
 ---@class agent_ls.Part
 ---@field lines string[] the last one may still grow
 ---@field length integer
 ---@field open boolean
 ---@field interrupted boolean?
 
----One entry of the transcript; `kind` decides which fields are there.
+---One item of the transcript; `kind` decides which fields are set.
 ---@class agent_ls.Item
 ---@field kind "user"|"text"|"reasoning"|"tool"|"file"|"approval"|"steer"|"retry"|"notice"|"plan"|"end"|"question"|"subagent"|"compaction"|"reverted"
----@field id string stable over a reload
+---@field id string the same after a reload
 ---@field index integer place in Snapshot.items
 ---@field text string? user, steer, notice
 ---@field part agent_ls.Part? text, reasoning, tool (its output)
 ---@field arguments agent_ls.Part? tool
 ---@field name string? tool
----@field summary string? tool, approval: what it is about, on one line
+---@field summary string? tool, approval: one-line summary
 ---@field status string? tool: writing|running|done|failed; approval: pending|allow|deny; steer: waiting|injected|removed; retry: failed|done, when it is over
 ---@field result agent_ls.wire.ToolCallEnd? tool
 ---@field terminal_id string? tool
 ---@field background boolean? tool
+---@field call agent_ls.Item? approval, file: its call
+---@field decision agent_ls.Item? tool: its newest approval
+---@field changes agent_ls.Item[]? tool: its file changes
+---@field group agent_ls.Item[]? tool: consecutive read-only calls
+---@field actions string[]? notice: names of remedies
 ---@field waiting boolean? tool: its command waits for the user to type in its terminal
 ---@field path string? file
 ---@field uri string? file
@@ -61,14 +66,14 @@
 ---@field steps agent_ls.wire.PlanItem[]? plan
 ---@field decided_by string? approval
 ---@field turn_id string? in which turn; reverted: the id of the roll back
----@field agent_id string? of the subagent that it is about
----@field is_out boolean? it was rolled back: the model knows nothing of it
+---@field agent_id string? of the subagent
+---@field is_out boolean? it was rolled back: the model no longer has it
 ---@field choices string[]? question
 ---@field multiple boolean? question: several answers may be given
 ---@field answers string[]? question
----@field output string? subagent: its last words
+---@field output string? subagent: its final answer
 ---@field model string? subagent
----@field turns integer? subagent: how many it took
+---@field turns integer? subagent: number of its turns
 ---@field summary string? compaction
 ---@field data agent_ls.wire.Reverted? reverted
 ---@field files agent_ls.TurnFile[]? end: what the turn changed
@@ -77,8 +82,9 @@
 ---@field attempt integer? retry
 ---@field delay_ms integer? retry
 ---@field steer_id string? steer
+---@field head_lines integer? approval: number of first lines that must be visible before it can be allowed
 
----What a turn did to a file.
+---A file that a turn changed.
 ---@class agent_ls.TurnFile
 ---@field path string
 ---@field uri string
@@ -94,7 +100,7 @@
 ---@field running boolean
 ---@field exit_code integer?
 
----One session as its events tell it. Made and changed by snapshot.lua only.
+---A session, reduced from its events. Created and changed by snapshot.lua only.
 ---@class agent_ls.Snapshot
 ---@field session agent_ls.wire.SessionInfo?
 ---@field state agent_ls.State
@@ -105,19 +111,21 @@
 ---@field calls table<string, agent_ls.Item> by call id
 ---@field requests table<string, agent_ls.Item> approvals by request id
 ---@field steers table<string, agent_ls.Item>
----@field queue agent_ls.wire.QueueItem[] follow-ups that wait
+---@field queue agent_ls.wire.QueueItem[] queued follow-ups
 ---@field hunks table<string, agent_ls.Hunk>
 ---@field hunk_item table<string, agent_ls.Item>
+---@field proposed table<string, true> ids of proposed hunks
 ---@field terminals table<string, agent_ls.Terminal>
 ---@field terminal_order string[]
 ---@field turn_files table<string, agent_ls.TurnFile[]> by turn, until it ends
----@field ends table<string, agent_ls.Item> the ends of turns that are shown, by turn
+---@field ends table<string, agent_ls.Item> end items by turn
 ---@field questions table<string, agent_ls.Item> by id
 ---@field agents table<string, agent_ls.Item> the subagents, by id
 ---@field compactions table<string, agent_ls.Item>
----@field draft agent_ls.wire.DraftInfo? what the prompt held when the session was last looked at
----@field now {turn_id: string?, agent_id: string?} of the event that is folded
+---@field draft agent_ls.wire.DraftInfo? the stored draft of the prompt
+---@field now {turn_id: string?, agent_id: string?} of the event being applied
 ---@field usage {input: integer, output: integer, context: integer, window: integer, parts: agent_ls.wire.ContextParts, cost: number?}? cost in US dollars
 ---@field plan agent_ls.Item? the plan since the user's last message
----@field closed_notice string? id of the notice that the session was closed: a resume takes its place
+---@field failure agent_ls.Item? the newest error that the user can act on, until they continue
+---@field closed_notice string? id of the notice that the session was closed; a resume replaces it
 ---@field touched table<integer, true> indexes of items changed since the last drain

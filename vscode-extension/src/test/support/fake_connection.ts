@@ -1,6 +1,5 @@
 // A server that answers from a table and remembers what it was asked.
-import type { Notifications, SessionInfo, SubscribeResult } from "../../protocol";
-import type { Method, Requests } from "../../requests";
+import type { Method, Notifications, Requests, SessionInfo, SubscribeResult } from "../../protocol";
 import type { Connection } from "../../seams";
 
 export interface Asked {
@@ -12,7 +11,7 @@ type Answers = { [M in Method]?: (params: Requests[M]["params"]) => Requests[M][
 
 export class FakeConnection implements Connection {
   readonly asked: Asked[] = [];
-  readonly told: { readonly method: string; readonly params: unknown }[] = [];
+  readonly notifications: { readonly method: string; readonly params: unknown }[] = [];
   isRunning = true;
 
   constructor(readonly answers: Answers) {}
@@ -26,7 +25,7 @@ export class FakeConnection implements Connection {
   }
 
   notify<N extends keyof Notifications>(method: N, params: Notifications[N]): void {
-    this.told.push({ method, params });
+    this.notifications.push({ method, params });
   }
 
   methods(): string[] {

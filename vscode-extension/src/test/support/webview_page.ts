@@ -1,4 +1,4 @@
-// The chat's page as it is built, in a browser that draws nothing: what the extension would send, and what it gets.
+// The built chat page in a DOM without layout: receives what the extension would send, and records its messages.
 import { readFileSync } from "node:fs";
 import { JSDOM } from "jsdom";
 import { Feed } from "../../chat/feed";
@@ -8,15 +8,16 @@ import type { FromView, Posted, ToView } from "../../webview/messages";
 const SCRIPT = readFileSync("out/webview/main.js", "utf8");
 
 export class WebviewPage {
-  /** What the user did; what is told by itself is below. */
+  /** Messages for user actions; automatic messages are recorded in the fields below. */
   readonly sent: FromView[] = [];
   readonly drafts: Extract<Posted, { type: "draft" }>[] = [];
-  /** Of the last of them: for which session it is meant. */
+  /** The session id of the last message. */
   of = "";
   drawn = 0;
-  /** As it told last. */
+  /** The last reported value. */
   hasKeyboard = false;
   modelsAsked = 0;
+  homeAsked = 0;
   modelsLooked = 0;
   readonly dom: JSDOM;
   readonly document: Document;
@@ -47,6 +48,7 @@ export class WebviewPage {
     const { of, ...message } = posted;
     if (message.type === "drawn") this.drawn += 1;
     else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
+    else if (message.type === "home") this.homeAsked += 1;
     else if (message.type === "models") {
       this.modelsAsked += 1;
       if (message.look) this.modelsLooked += 1;

@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choicesFor, examples, question } from "../../approvals/choices";
-import type { ApprovalRequest, Effect } from "../../protocol_approvals";
+import type { ApprovalRequested } from "../../protocol";
 import { eventOf } from "../support/golden";
 
-const ASKED = eventOf("approval_requested").data as ApprovalRequest;
+const ASKED = eventOf("approval_requested").data as ApprovalRequested;
 
-function command(text: string, more: Partial<Effect> = {}): ApprovalRequest {
-  return { ...ASKED, summary: "the summary", effect: { type: "CommandEffect", command: text, ...more } };
+function command(text: string, more: object = {}): ApprovalRequested {
+  return { ...ASKED, summary: "the summary", effect: { type: "CommandEffect", command: text, workingDir: "/w", envVars: [], background: false, ...more } };
 }
 
-test("every rule that the server offers is an answer, with its id and how long it holds", () => {
+test("every offered rule is an answer with its id and duration", () => {
   const alone = { allows: [], stillAsked: [] };
   const rules = [
     { id: "r1", label: "Allow this for this turn", scope: "turn", ...alone },
@@ -30,15 +30,15 @@ test("every rule that the server offers is an answer, with its id and how long i
   assert.equal(choices[2]?.detail, "Holds for this folder, also in later sessions");
 });
 
-test("a folder is trusted or not: there is nothing to allow once, and no reason to give", () => {
-  const asked: ApprovalRequest = { ...ASKED, rules: [], effect: { type: "TrustEffect", folder: "/home/ada/shop", owner: "1000" } };
+test("a folder is trusted or not: no allow once, and no reason", () => {
+  const asked: ApprovalRequested = { ...ASKED, rules: [], effect: { type: "TrustEffect", folder: "/home/ada/shop", owner: "1000" } };
   const choices = choicesFor(asked);
   assert.deepEqual(choices.map(({ label }) => label), ["Trust This Folder", "Do Not Trust It", "Show in Chat"]);
   assert.deepEqual(choices.flatMap((choice) => (choice.kind === "send" ? [choice.answer.decision] : [])), ["allow", "deny"]);
   assert.deepEqual(question(asked), { text: "agent-ls asks whether you trust /home/ada/shop", isWhole: false });
 });
 
-test("a rule says what else it would allow, and what would be asked about all the same", () => {
+test("a rule lists other commands that it would allow, and those that still need approval", () => {
   const rule = { id: "r", label: "Allow `npm test …`", scope: "session", allows: ["npm test --verbose"], stillAsked: ["npm publish", "npm test > /etc/out"] } as const;
   const [, choice] = choicesFor({ ...command("npm test"), rules: [rule] });
   assert.equal(choice?.detail, "Holds for this session. Also allows: npm test --verbose. Still asked: npm publish · npm test > /etc/out");
@@ -50,14 +50,14 @@ test("only a command can be replaced by another", () => {
   assert.equal(choices.some(({ kind }) => kind === "edit"), false);
 });
 
-test("what is typed into a process is asked about as that, and is not replaced", () => {
+test("typing into a process has its own approval and cannot be replaced", () => {
   const typed = command("yes\n", { inputOf: "p1" });
   assert.deepEqual(question(typed), { text: "agent-ls asks to type into process p1: yes", isWhole: true });
   assert.equal(question(command("a\nb\n", { inputOf: "p1" })).isWhole, false);
   assert.equal(choicesFor(typed).some(({ kind }) => kind === "edit"), false);
 });
 
-test("a line asks in whole only what it shows in whole", () => {
+test("a one-line approval is offered only if it shows the whole effect", () => {
   assert.deepEqual(question(command("npm test")), { text: "agent-ls asks to run: npm test", isWhole: true });
   assert.deepEqual(question(command("a\nb")), { text: "agent-ls asks to run: the summary", isWhole: false });
   assert.equal(question(command("x".repeat(121))).isWhole, false);
@@ -65,11 +65,11 @@ test("a line asks in whole only what it shows in whole", () => {
   assert.equal(question(command("npm start", { background: true })).text, "agent-ls asks to run in the background: npm start");
   assert.equal(question({ ...ASKED, tool: "edit", summary: "a.py", effect: { type: "WriteEffect", files: [{ path: "/a.py", action: "modify", diff: "", changeKey: "k" }] } }).isWhole, false);
   const page = { ...ASKED, tool: "web_fetch", summary: "the summary" };
-  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: "https://a.example/b" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
-  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: `https://a.example/${"b".repeat(121)}` } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
+  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: "https://a.example/b", privateAddress: "" } }), { text: "agent-ls asks to fetch https://a.example/b", isWhole: true });
+  assert.deepEqual(question({ ...page, effect: { type: "FetchEffect", url: `https://a.example/${"b".repeat(121)}`, privateAddress: "" } }), { text: "agent-ls asks to fetch the summary", isWhole: false });
 });
 
-test("the golden question is understood", () => {
+test("the golden approval is parsed", () => {
   assert.equal(choicesFor(ASKED).filter((choice) => choice.kind === "send" && choice.answer.ruleId !== undefined).length, ASKED.rules.length);
   assert.match(question(ASKED).text, /^agent-ls asks to /);
 });

@@ -1,7 +1,7 @@
 // req: H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Attention, type Notify, isTold, notifyOf, waiting } from "../../attention";
+import { Attention, type Notify, shouldNotify, notifyOf, waiting } from "../../attention";
 import { apply, newSnapshot } from "../../snapshot";
 import { recorded } from "../support/golden";
 
@@ -14,15 +14,15 @@ for (const [how, expected] of Object.entries({
   off: [false, false, false, false], away: [false, false, true, true], unseen: [false, true, true, true], system: [false, true, true, true],
 })) {
   test(`with ${how} a notification is shown where it is wanted, and never to who looks at the chat`, () => {
-    assert.deepEqual([SEEN, HIDDEN, AWAY, GONE].map((sight) => isTold(how as Notify, sight)), expected);
+    assert.deepEqual([SEEN, HIDDEN, AWAY, GONE].map((sight) => shouldNotify(how as Notify, sight)), expected);
   });
 }
 
-test("the setting was a boolean once, and what is none of its values is the default", () => {
+test("an old boolean setting is accepted, and an invalid value is the default", () => {
   assert.deepEqual([true, false, "away", "loud", undefined].map(notifyOf), ["unseen", "off", "away", "unseen", "unseen"]);
 });
 
-test("the badge counts what waits for an answer, and goes with the answer", () => {
+test("the badge counts pending requests and disappears with the answers", () => {
   const s = newSnapshot();
   const attention = new Attention();
   assert.equal(attention.badge(waiting(s, 0)), undefined);
@@ -34,7 +34,7 @@ test("the badge counts what waits for an answer, and goes with the answer", () =
   assert.equal(attention.badge(waiting(s, 0)), undefined);
 });
 
-test("a turn that ended while nobody looked is a badge until somebody does", () => {
+test("a turn that ended unseen has a badge until the user looks", () => {
   const attention = new Attention();
   attention.take({ kind: "processing_end" }, SEEN);
   assert.equal(attention.badge(0), undefined);

@@ -11,7 +11,7 @@ function open(t: TestContext): WebviewPage {
   return page;
 }
 
-test("a question is answered by a choice, by several, in own words, or left open", (t) => {
+test("a question is answered by a choice, several choices, free text, or left open", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const asked = { question: "Which one?", choices: ["Euro", "Dollar"] };
@@ -30,14 +30,14 @@ test("a question is answered by a choice, by several, in own words, or left open
   field.value = "Neither";
   field.dispatchEvent(new page.dom.window.KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
   assert.deepEqual(page.sent.at(-1), { type: "answer", questionId: "q1", answers: ["Neither"], declined: false });
-  press(one, "Leave It Open");
+  press(one, "Skip");
   assert.deepEqual(page.sent.at(-1), { type: "answer", questionId: "q1", answers: [], declined: true });
   apply(s, recorded(3, "question_answered", { questionId: "q1", answers: ["Dollar"], declined: false }));
   page.receive(feed.update(s));
   assert.equal(page.document.querySelectorAll(".question").length, 1);
 });
 
-test("a subagent is one line that opens, and what was said can be gone back to", (t) => {
+test("a subagent is one line that expands, and its messages can be rolled back to", (t) => {
   const page = open(t);
   const s = newSnapshot();
   apply(s, { ...recorded(1, "user_input", { text: "Look." }), turnId: "t1" });

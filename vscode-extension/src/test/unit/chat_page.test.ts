@@ -36,7 +36,7 @@ function last<T extends FromView["type"]>(page: WebviewPage, type: T): Extract<F
   return page.sent.findLast((message): message is Extract<FromView, { type: T }> => message.type === type);
 }
 
-test("each message is told to be drawn once, after all of it is there", async (t) => {
+test("each message is drawn once, after all of its parts have arrived", async (t) => {
   const page = open(t);
   const s = withItems(120);
   const feed = page.show(s);
@@ -48,7 +48,7 @@ test("each message is told to be drawn once, after all of it is there", async (t
   assert.equal(page.document.querySelectorAll("article").length, 51);
 });
 
-test("only a window of a long session is in the page, and it moves back and forth", async (t) => {
+test("the page has only a window of a long session, which moves back and forth", async (t) => {
   const page = open(t);
   const s = withItems(500);
   const feed = page.show(s);
@@ -75,7 +75,7 @@ test("only a window of a long session is in the page, and it moves back and fort
   assert.equal(texts().at(-1), "out of sight");
 });
 
-test("what waits can be edited, moved, sent and removed, and an edit is not lost to an update", (t) => {
+test("queued messages can be edited, moved, sent and removed, and an edit survives updates", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const feed = page.show(s);
@@ -112,7 +112,7 @@ test("what waits can be edited, moved, sent and removed, and an edit is not lost
 });
 
 // req: H9
-test("the pictures of what waits are told, also while its words are edited", (t) => {
+test("images of queued messages are listed, also while the text is edited", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const feed = page.show(s);
@@ -125,14 +125,14 @@ test("the pictures of what waits are told, also while its words are edited", (t)
   assert.deepEqual(otherWords("one", "look here"), { edit: { queuedId: "one", input: [{ type: "text", text: "look here" }], keepImages: true } });
 });
 
-test("another command than the one that was asked about goes with the answer, and without a rule", (t) => {
+test("a replacement command is sent with the answer, without a rule", (t) => {
   const page = open(t);
   const s = newSnapshot();
   for (const event of sessionEvents.slice(0, sessionEvents.findIndex(({ kind }) => kind === "approval_requested") + 1)) apply(s, event);
   page.show(s);
   page.action("Run Another Command Instead…").click();
   (page.find("textarea.command") as HTMLTextAreaElement).value = "python -m pytest -q tests/test_cart.py";
-  assert.equal(page.button("Allow for Session").hidden, true);
+  assert.equal(page.button("More Answers").hidden, true);
   page.button("Run This Instead").click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a1", ruleId: null, command: "python -m pytest -q tests/test_cart.py" });
   page.button("As It Was").click();
@@ -155,7 +155,7 @@ function ask(page: WebviewPage, text: string): Extract<FromView, { type: "offer"
   return asked;
 }
 
-test("a mention is chosen by keys, attached, and named in the text", (t) => {
+test("a mention is selected by keys, attached, and named in the text", (t) => {
   const page = open(t);
   page.show(newSnapshot());
   const { request, trigger, query } = ask(page, "look at @ca");
@@ -172,7 +172,7 @@ test("a mention is chosen by keys, attached, and named in the text", (t) => {
   assert.deepEqual(page.sent.at(-1), { type: "submit", text: "look at @tests/test_cart.py ", attachments: [{ label: "tests/test_cart.py", part }], how: "send" });
 });
 
-test("Escape closes the list and stops nothing; an answer that comes too late shows nothing", (t) => {
+test("Escape closes the list without stopping the turn; a late answer shows nothing", (t) => {
   const page = open(t);
   const s = newSnapshot();
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
@@ -184,7 +184,7 @@ test("Escape closes the list and stops nothing; an answer that comes too late sh
   assert.deepEqual([page.find(".menu").hidden, last(page, "stop")], [true, undefined]);
 });
 
-test("a command that needs no words is done when it is chosen", (t) => {
+test("a command without arguments runs when it is selected", (t) => {
   const page = open(t);
   page.show(newSnapshot());
   const { request } = ask(page, "/ne");
@@ -194,7 +194,7 @@ test("a command that needs no words is done when it is chosen", (t) => {
   assert.equal(page.prompt.value, "");
 });
 
-test("a model is found by typing, one without a key says so, and efforts are those of the model", (t) => {
+test("a model is found by typing, a missing key is displayed, and efforts belong to the model", (t) => {
   const page = open(t);
   const s = newSnapshot();
   apply(s, sessionEvents[0] ?? assert.fail());
@@ -216,7 +216,7 @@ test("a model is found by typing, one without a key says so, and efforts are tho
   assert.deepEqual(page.sent.at(-1), { type: "configure", configuration: { provider: "openai", model: "wide" } });
 });
 
-test("without a list of models the editor asks in its own way", (t) => {
+test("without a list of models the editor uses its own picker", (t) => {
   const page = open(t);
   page.show(newSnapshot());
   page.receive({ type: "pickModel" });
@@ -224,7 +224,7 @@ test("without a list of models the editor asks in its own way", (t) => {
   assert.deepEqual(page.sent.at(-1), { type: "command", command: "configure" });
 });
 
-test("a draft is told with every key, and each session has its own", (t) => {
+test("a draft is reported with every key, and each session has its own", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const feed = page.show(s);
@@ -245,7 +245,7 @@ test("a draft is told with every key, and each session has its own", (t) => {
   assert.equal(page.drafts.at(-1)?.isLast, true);
 });
 
-test("an answer is read out once it is whole, not while it grows", (t) => {
+test("an answer is announced to screen readers when it is complete, not while it streams", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const feed = page.show(s);
@@ -261,7 +261,7 @@ test("an answer is read out once it is whole, not while it grows", (t) => {
   assert.equal(said(), "It works.");
 });
 
-test("a web link is left to the host, never followed by the page", (t) => {
+test("a web link is passed to the host, never followed by the page", (t) => {
   const page = open(t);
   const s = newSnapshot();
   apply(s, recorded(1, "assistant_text_end", { partId: "p", text: "[web](https://example.org/?q=1)", interrupted: false }));
@@ -272,10 +272,15 @@ test("a web link is left to the host, never followed by the page", (t) => {
   assert.deepEqual(page.sent.at(-1), { type: "openLink", url: "https://example.org/?q=1" });
 });
 
-test("the plan is shown while it is followed, and the files of a turn can be kept and undone at its end", (t) => {
+test("the plan is displayed while active, and a turn's files can be kept and undone at its end", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  for (const event of sessionEvents.filter(({ kind, seq }) => kind !== "hunk_state" && seq !== undefined)) apply(s, { ...event, seq: s.lastSeq + 1 });
+  const events = sessionEvents.filter(({ kind, seq }) => kind !== "hunk_state" && seq !== undefined);
+  for (const event of events) {
+    // A second file, because a single one is shown by its own item.
+    if (event.kind === "processing_end") apply(s, { ...event, kind: "file_change", seq: s.lastSeq + 1, data: { callId: "other", path: "/w/b.py", uri: "file:///w/b.py", action: "modify", added: 1, removed: 0, diff: "", hunks: [] } });
+    apply(s, { ...event, seq: s.lastSeq + 1 });
+  }
   apply(s, recorded(s.lastSeq + 1, "plan", { explanation: "", items: [{ text: "Read", status: "done" }, { text: "Write", status: "active" }] }));
   page.show(s);
   assert.match(page.find("#plan summary").textContent, /1\/2.*Write/);

@@ -2,7 +2,7 @@
 // req: H7, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData } from "../../events";
+import type { EventData } from "../../protocol";
 import type { Snapshot } from "../../items";
 import { apply, newSnapshot } from "../../snapshot";
 import { recorded, sessionEvents } from "../support/golden";
@@ -18,7 +18,7 @@ function pointer(page: WebviewPage, name: string, target: HTMLElement): void {
   target.dispatchEvent(new page.dom.window.Event(name, { bubbles: true }));
 }
 
-test("what is being clicked on is not drawn anew before the click is done, and then all that came is drawn in order", async (t) => {
+test("a clicked element is not redrawn before the click ends, then all updates are drawn in order", async (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = sessionUntil("file_change");
@@ -40,7 +40,7 @@ test("what is being clicked on is not drawn anew before the click is done, and t
   assert.equal(page.find("#transcript article:last-of-type").textContent.startsWith("and more"), true);
 });
 
-test("a second finger beside the button does not keep what comes from being drawn", async (t) => {
+test("a second touch next to the button does not block drawing", async (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = sessionUntil("file_change");
@@ -53,14 +53,14 @@ test("a second finger beside the button does not keep what comes from being draw
   assert.equal(page.find("#transcript article:last-of-type").textContent.startsWith("and more"), true);
 });
 
-test("a turn that waits for a verdict asks the user, and a click leads to what it proposes", (t) => {
+test("a turn with pending proposals notifies the user, and a click leads to them", (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = newSnapshot();
   const reset = page.show(s).reset(s);
   assert.ok(reset.type === "reset");
   const shown = (proposed: number) => {
-    page.receive({ ...reset, session: { ...reset.session, id: "s1", activity: "working", hunks: { files: 1, count: 1, proposed } } });
+    page.receive({ ...reset, session: { ...reset.session, id: "s1", activity: proposed > 0 ? "waiting" : "working", hunks: { files: 1, count: 1, proposed } } });
     return [...page.document.querySelectorAll("#session .badge")].map(({ textContent }) => textContent);
   };
   assert.deepEqual([shown(0), shown(1)], [["working"], ["asks you"]]);
@@ -68,7 +68,7 @@ test("a turn that waits for a verdict asks the user, and a click leads to what i
   assert.deepEqual(page.sent.at(-1), { type: "command", command: "nextHunk" });
 });
 
-test("a double click answers one question, not the one that comes up under it", (t) => {
+test("a double click answers one question, not the next one", (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = sessionUntil("approval_requested");

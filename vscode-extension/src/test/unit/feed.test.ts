@@ -30,7 +30,7 @@ function withText(s: Snapshot, text: string): void {
   apply(s, delta("assistant_text_delta", "p", 0, text, s.lastSeq));
 }
 
-test("of a text that grows only the new piece is sent, once", () => {
+test("of a growing text only the new part is sent, once", () => {
   const s = newSnapshot();
   const feed = feedOf();
   feed.reset(s);
@@ -43,7 +43,7 @@ test("of a text that grows only the new piece is sent, once", () => {
   assert.equal(feed.update(s), undefined);
 });
 
-test("a text that was replaced is sent whole", () => {
+test("a replaced text is sent completely", () => {
   const s = newSnapshot();
   const feed = feedOf();
   withText(s, "Helo");
@@ -53,7 +53,7 @@ test("a text that was replaced is sent whole", () => {
   assert.deepEqual([update.appends, update.items.map((item) => "text" in item && item.text)], [[], ["Hello"]]);
 });
 
-test("a long history comes by pages, newest first, and what is not shown is not updated", () => {
+test("a long history is sent in pages, newest first, and undisplayed items are not updated", () => {
   const s = newSnapshot();
   for (let i = 1; i <= 250; i++) apply(s, recorded(i, "user_input", { text: String(i) }));
   const feed = feedOf();
@@ -76,14 +76,14 @@ test("the session is sent when something in it changed", () => {
   assert.equal(feed.update(s), undefined);
 });
 
-test("a change names its file as people read it, and what became of its hunks", () => {
+test("a change has its relative path and the states of its hunks", () => {
   const of = (kind: string) => itemsUntil(kind).find((item): item is FileView => item.kind === "file");
   const made = of("file_change");
   assert.deepEqual([made?.path, made?.states, made?.openIds], ["shop/cart.py", [{ state: "pending", count: 1 }], ["h1"]]);
   assert.deepEqual([of("session_end")?.states, of("session_end")?.openIds], [[{ state: "kept", count: 1 }], []]);
 });
 
-test("a long output is cut in the middle and says so, a running one shows its end", () => {
+test("a long output is truncated in the middle with a mark, a running one shows its end", () => {
   const s = newSnapshot();
   const long = "x".repeat(30_000);
   apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));

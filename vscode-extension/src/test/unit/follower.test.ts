@@ -1,12 +1,12 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Follower, type Read, type Source, type Told } from "../../terminals/follower";
+import { Follower, type Read, type Source, type TranscriptOutput } from "../../terminals/follower";
 
 function follow(source: Partial<Source>) {
   const written: string[] = [];
   const ends: string[] = [];
-  const whole: Source = { read: () => Promise.resolve(undefined), told: () => undefined, ...source };
+  const whole: Source = { read: () => Promise.resolve(undefined), transcript: () => undefined, ...source };
   const follower = new Follower(whole, { write: (text) => written.push(text), end: (how) => ends.push(how) });
   return { follower, ends, text: () => written.join("") };
 }
@@ -27,7 +27,7 @@ class Kept {
   };
 }
 
-test("all of the output is read, in as many pieces as it takes, and each once", async () => {
+test("all output is read, in as many pages as necessary, each once", async () => {
   const kept = new Kept();
   const { follower, text, ends } = follow({ read: kept.read });
   kept.text = "one two three";
@@ -41,7 +41,7 @@ test("all of the output is read, in as many pieces as it takes, and each once", 
   assert.deepEqual([text(), ends, follower.isRunning], ["one two three 👋 four", ["exit 3"], false]);
 });
 
-test("what comes while it reads is read too, and after the end nothing is asked", async () => {
+test("output that arrives during a read is read too, and nothing is requested after the end", async () => {
   const kept = new Kept();
   kept.text = "abcdefgh";
   const { follower, text, ends } = follow({ read: kept.read });
@@ -54,32 +54,32 @@ test("what comes while it reads is read too, and after the end nothing is asked"
   assert.deepEqual([kept.asked.length, ends], [length, ["exit 0"]]);
 });
 
-test("a server that gives no output leaves what the transcript tells", async () => {
-  let told: Told = { text: "one\n" };
-  const { follower, text, ends } = follow({ told: () => told });
+test("without output from the server, the transcript's output is used", async () => {
+  let transcript: TranscriptOutput = { text: "one\n" };
+  const { follower, text, ends } = follow({ transcript: () => transcript });
   await follower.look();
-  told = { text: "one\ntwo\n" };
+  transcript = { text: "one\ntwo\n" };
   await follower.look();
   assert.equal(text(), "one\ntwo\n");
-  told = { text: "one…", end: "exit 0, 1.0 s" };
+  transcript = { text: "one…", end: "exit 0, 1.0 s" };
   await follower.look();
   assert.deepEqual([text(), ends], ["one\ntwo\n", ["exit 0, 1.0 s"]]);
 });
 
-test("after a reload the transcript of an ended command is shown once", async () => {
-  const { follower, text, ends } = follow({ told: () => ({ text: "all of it", end: "exit 1, 2.0 s" }) });
+test("after a reload the transcript of an ended command is displayed once", async () => {
+  const { follower, text, ends } = follow({ transcript: () => ({ text: "all of it", end: "exit 1, 2.0 s" }) });
   await follower.look();
   await follower.look();
   assert.deepEqual([text(), ends], ["all of it", ["exit 1, 2.0 s"]]);
 });
 
-test("a server that goes away in between does not make the output begin anew", async () => {
+test("a disconnected server does not restart the output", async () => {
   const kept = new Kept();
   kept.text = "from the server";
   let isThere = true;
   const { follower, text, ends } = follow({
     read: (offset) => (isThere ? kept.read(offset) : Promise.resolve(undefined)),
-    told: () => ({ text: "from the server, and the end", end: "exit 0" }),
+    transcript: () => ({ text: "from the server, and the end", end: "exit 0" }),
   });
   await follower.look();
   assert.equal(ends.length, 0);

@@ -3,19 +3,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../chat/feed";
 import { fromStored, prepend } from "../../history";
-import type { SubscribeResult } from "../../protocol";
-import type { StoredItem, StoredItems } from "../../protocol_chat";
+import type { StoredItem, SubscribeResult } from "../../protocol";
 import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
 import type { EndView } from "../../webview/messages";
 import { NOTHING_PENDING, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded, sessionEvents } from "../support/golden";
 
-function stored<K extends keyof StoredItems>(seq: number, kind: K, data: StoredItems[K], turnId = "t1"): StoredItem {
+function stored<K extends StoredItem["kind"]>(seq: number, kind: K, data: Omit<Extract<StoredItem, { kind: K }>, "id" | "seq" | "turnId" | "timestamp" | "kind" | "agentId">, turnId = "t1"): StoredItem {
   return { id: `i${seq}`, seq, turnId, timestamp: "", kind, ...data } as unknown as StoredItem;
 }
 
 const FILE = { path: "/w/a.py", uri: "file:///w/a.py", action: "modify", added: 2, removed: 1 } as const;
-const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { type: "CommandEffect", command: "ls" }, digest: "d", rules: [], agentId: "" } as const;
+const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { type: "CommandEffect", command: "ls", workingDir: "/w", envVars: [], background: false }, digest: "d", rules: [], agentId: "" } as const;
 
 const NEWEST_FIRST = [
   stored(20, "approval", { request: REQUEST, status: "pending" }),
@@ -42,7 +41,7 @@ function opened(more: Partial<SubscribeResult> = {}) {
   return s;
 }
 
-test("a long session opens with the newest items, oldest first, and what waits in them is there", () => {
+test("a long session opens with its newest items, oldest first, and its pending requests", () => {
   const s = opened();
   assert.deepEqual(s.items.map(({ kind, id }) => `${kind} ${id}`), ["user i15", "steer st1", "tool c1", "file i18", "text p2", "approval a1"]);
   assert.deepEqual([s.lastSeq, s.first, s.more, s.oldestSeq, s.draft?.text], [20, 0, true, 14, "half"]);
@@ -50,12 +49,12 @@ test("a long session opens with the newest items, oldest first, and what waits i
   assert.equal(s.terminals.get("term1")?.running, true);
 });
 
-test("what waits for the end of the turn is told with the session: its event is not among those that come", () => {
+test("an event held until the end of the turn is part of the subscription, not of later events", () => {
   const queue = [{ queuedId: "q1", text: "And then", images: 0 }];
   assert.deepEqual(opened({ session: sessionInfo("s1", { queue }) }).queue, queue);
 });
 
-test("what was open goes on where it stands", () => {
+test("open parts continue at their offsets", () => {
   const s = opened();
   const text = s.partItem.get("p2");
   assert.equal(text?.part.text, "Now I see");
@@ -67,7 +66,7 @@ test("what was open goes on where it stands", () => {
   assert.equal(s.items.length, 6);
 });
 
-test("a turn that was open sums up its files when it ends", () => {
+test("a turn that was open has its file summary when it ends", () => {
   const s = opened();
   apply(s, { ...recorded(21, "file_change", { ...FILE, callId: "c3", diff: "", hunks: [] }), turnId: "t1" });
   apply(s, { ...recorded(22, "processing_end", { reason: "completed" }), turnId: "t1" });
@@ -75,7 +74,7 @@ test("a turn that was open sums up its files when it ends", () => {
   assert.deepEqual(last?.kind === "end" && last.files, [{ ...FILE, added: 4, removed: 2 }]);
 });
 
-test("older pages stand before what is there, and nothing that was there moves", () => {
+test("older pages are inserted before existing items, which do not move", () => {
   const s = opened();
   const before = s.items.map(({ id, index }) => `${id} ${index}`);
   const older = [stored(12, "text", { partId: "p0", text: "Done.", interrupted: false }, "t0"), stored(11, "user", { text: "first" }, "t0")];
@@ -89,14 +88,14 @@ test("older pages stand before what is there, and nothing that was there moves",
   assert.deepEqual(page.type === "earlier" && [page.items.map(({ id }) => id), page.first, page.more], [["i11", "p0"], -2, false]);
 });
 
-test("the end of a turn offers to keep and undo what is still open of it", () => {
+test("the end of a turn offers keep and undo for its open hunks", () => {
   const s = newSnapshot();
   const end = () => {
     const reset = new Feed({ relative: (path) => path }).reset(s);
     return (reset.type === "reset" ? reset.items : []).find((item): item is EndView => item.kind === "end");
   };
   for (const event of sessionEvents.filter(({ kind }) => kind !== "hunk_state")) apply(s, { ...event, ...(event.seq !== undefined && { seq: s.lastSeq + 1 }) });
-  assert.deepEqual([end()?.openIds, end()?.text, end()?.files.length], [["h1"], "Ended by an error.", 1]);
+  assert.deepEqual([end()?.openIds, end()?.text, end()?.files.length], [["h1"], "", 1]);
   const kept = sessionEvents.find(({ kind }) => kind === "hunk_state");
   assert.ok(kept);
   s.touched.clear();

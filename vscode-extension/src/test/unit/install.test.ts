@@ -33,7 +33,7 @@ function place(environment: string): void {
   writeFileSync(interpreter(environment), "");
 }
 
-test("a server is set up step by step, apart from what is open, and found again", async () => {
+test("a server is installed step by step in its own folder, and found again", async () => {
   const work = steps();
   const environment = await install(BUNDLE, PYTHON, storage, work);
 
@@ -44,12 +44,12 @@ test("a server is set up step by step, apart from what is open, and found again"
   assert.deepEqual(readdirSync(storage), ["1.2.0-abc"], "nothing is left beside it");
 });
 
-test("another version of the server is not taken for this one", async () => {
+test("another version of the server is not used instead", async () => {
   await install(BUNDLE, PYTHON, storage, steps());
   assert.equal(await installed({ ...BUNDLE, stamp: "1.3.0-def" }, storage), undefined);
 });
 
-test("an environment whose Python went away is made again", async () => {
+test("an environment whose Python is missing is created again", async () => {
   const environment = await install(BUNDLE, PYTHON, storage, steps());
   assert.ok(typeof environment === "string");
   rmSync(interpreter(environment));
@@ -76,7 +76,7 @@ for (const [failing, output, message, hint] of FAILURES) {
   });
 }
 
-test("a set-up that the user cancels stops, and leaves nothing behind", async () => {
+test("a cancelled installation stops and leaves nothing behind", async () => {
   const cancelled = new AbortController();
   cancelled.abort();
   const work = steps("nothing", "", cancelled.signal);
@@ -88,14 +88,14 @@ test("a set-up that the user cancels stops, and leaves nothing behind", async ()
   assert.deepEqual(readdirSync(storage), []);
 });
 
-test("the second of two windows takes what the first has made", async () => {
+test("the second of two windows uses the first one's installation", async () => {
   const answers = await Promise.all([install(BUNDLE, PYTHON, storage, steps()), install(BUNDLE, PYTHON, storage, steps())]);
 
   assert.equal(answers[0], answers[1]);
   assert.deepEqual(readdirSync(storage), ["1.2.0-abc"]);
 });
 
-test("what nobody used for a week goes, what another window may run stays", async () => {
+test("installations unused for a week are deleted, those of other windows are kept", async () => {
   for (const [stamp, ageDays] of [["1.0.0-old", 8], ["1.1.0-lately", 6], ["1.2.0-abc", 30], ["1.1.0-x.partial", 1]] as const) {
     const folder = join(storage, stamp);
     mkdirSync(folder);
@@ -109,7 +109,7 @@ test("what nobody used for a week goes, what another window may run stays", asyn
   assert.deepEqual(readdirSync(storage).sort(), ["1.1.0-lately", "1.2.0-abc"]);
 });
 
-test("the stamp of a bundle changes with its content, also within a version", () => {
+test("the signature of a bundle changes with its content, also within a version", () => {
   const server = join(storage, "out", "server");
   mkdirSync(server, { recursive: true });
   assert.equal(findBundle(storage), undefined);

@@ -8,7 +8,7 @@ const span = (line: number, from: number, to: number, last = line): Span => ({ s
 const A = "file:///w/a.ts";
 const B = "file:///w/b.ts";
 
-test("the answers are those of the golden messages", () => {
+test("the answers are the golden messages", () => {
   const uri = "file:///home/ada/shop/shop/cart.py";
   const total = { name: "total", kind: 5, range: span(3, 2, 3, 4), selectionRange: span(3, 8, 13) };
   const cart = { name: "Cart", kind: 4, range: span(0, 0, 1, 5), selectionRange: span(0, 6, 10), children: [total] };
@@ -19,7 +19,7 @@ test("the answers are those of the golden messages", () => {
   }, answers);
 });
 
-test("locations and links to them are told alike: by the name where that is known", () => {
+test("locations and location links give the same result, with the symbol's name if known", () => {
   const found = [
     { uri: A, range: span(1, 2, 5) },
     { targetUri: B, targetRange: span(3, 0, 1, 9), targetSelectionRange: span(3, 4, 7) },
@@ -38,7 +38,7 @@ test("locations and links to them are told alike: by the name where that is know
   assert.deepEqual([many.locations.length, many.truncated], [MAX_PLACES, true]);
 });
 
-test("an outline is told flat, with what is around each symbol, kinds counted from 1", () => {
+test("an outline is a flat list with the container of each symbol, and kinds counted from 1", () => {
   const total = { name: "total", kind: 5, range: span(1, 2, 3, 4), selectionRange: span(1, 6, 11), children: [] };
   const cart = { name: "Cart", kind: 4, range: span(0, 0, 1, 5), selectionRange: span(0, 6, 10), children: [total] };
   assert.deepEqual(symbols([cart], A).symbols, [
@@ -53,7 +53,7 @@ test("an outline is told flat, with what is around each symbol, kinds counted fr
   assert.deepEqual(symbols(null), { symbols: [], truncated: false });
 });
 
-test("a rename tells its edits with the versions that they are of, and what is no change of text", () => {
+test("a rename has its edits with their versions, and its operations other than text changes", () => {
   const edit: Edit & { _allEntries(): unknown } = {
     entries: () => [[A, [{ range: span(0, 4, 9), newText: "sum" }]], [B, []]],
     _allEntries: () => [{ _type: 2 }, { _type: 1, from: A, to: B }, { _type: 3 }],

@@ -11,7 +11,7 @@ function last(page: WebviewPage): Extract<FromView, { type: "submit" }> | undefi
   return page.sent.findLast((message): message is Extract<FromView, { type: "submit" }> => message.type === "submit");
 }
 
-test("what is typed while a session is made is for that one, unless the prompt held something before", (t) => {
+test("text typed while a session is created belongs to it, unless the prompt was not empty", (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = newSnapshot();
@@ -47,7 +47,7 @@ test("what is typed while a session is made is for that one, unless the prompt h
   assert.deepEqual([page.sent.at(-1)?.type, page.of], ["submit", "s5"]);
 });
 
-test("the page tells when it gets the keyboard and when it loses it", (t) => {
+test("the page reports when it gets and loses the keyboard focus", (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   for (const [event, has] of [["focus", true], ["blur", false], ["focus", true]] as const) {
@@ -59,7 +59,7 @@ test("the page tells when it gets the keyboard and when it loses it", (t) => {
 const PICTURE = { label: "p", part: { type: "image", mediaType: "image/png", data: "AAAA" } } as const;
 
 for (const [when, typed, kept, theirs, wanted] of [
-  ["the server was not told of the last words", "", "half a thought", "half", "half a thought"],
+  ["the server has not received the last words", "", "half a thought", "half", "half a thought"],
   ["the server knows more than the page", "", "half", "half a thought", "half a thought"],
   ["something else was written elsewhere", "", "half a thought", "of another editor", "of another editor"],
   ["one writes on before the session is there", "half, no: whole", "half", "half", "half, no: whole"],
@@ -74,14 +74,14 @@ for (const [when, typed, kept, theirs, wanted] of [
     if (typed !== "") page.type(typed);
     page.receive({ ...reset, session: { ...reset.session, id: "s1" }, draft: { text: theirs, attachments: [PICTURE] } });
     assert.equal(page.prompt.value, wanted);
-    const told = page.drafts.at(-1);
-    assert.deepEqual([told?.text, told?.of], wanted === theirs ? [undefined, undefined] : [wanted, "s1"], "only what is news is told");
+    const draft = page.drafts.at(-1);
+    assert.deepEqual([draft?.text, draft?.of], wanted === theirs ? [undefined, undefined] : [wanted, "s1"], "a draft is reported only if it differs");
     page.press("Enter");
     assert.deepEqual(last(page)?.attachments, [PICTURE], "pictures are kept by the server only");
   });
 }
 
-test("what is written before any session is there is not lost to the draft of the one that comes", (t) => {
+test("text written before the first session is not lost to that session's draft", (t) => {
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const s = newSnapshot();
@@ -92,7 +92,7 @@ test("what is written before any session is there is not lost to the draft of th
   assert.equal(page.prompt.value, "older ones\nnew words");
 });
 
-test("what is done in a session that is not shown any more is done to no other", () => {
+test("an action in a session that is no longer displayed affects no other session", () => {
   const stop = { type: "stop" } as const, next = { type: "command", command: "nextHunk" } as const;
   assert.equal(isLate({ ...stop, of: "s1" }, "s1"), false);
   assert.equal(isLate({ ...stop, of: "s1" }, "s2"), true);

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changedPart, fits } from "../../context/notebook_edits";
-import type { NotebookChange } from "../../protocol_asked";
+import type { ClientRequests } from "../../protocol";
 
-const CHANGE: NotebookChange = {
+const CHANGE: ClientRequests["editNotebook"]["params"] = {
   uri: "file:///a.ipynb",
   cellCount: 3,
   texts: [{ index: 0, uri: "vscode-notebook-cell:/a.ipynb#W0", was: "a\nb", text: "c" }],
@@ -37,6 +37,6 @@ for (const [old, wanted] of [
   });
 }
 
-test("what stands around a change is left alone", () => {
+test("text around a change is not edited", () => {
   assert.deepEqual(changedPart("x = 1\nprint(x)", "x = 22\nprint(x)"), { start: 4, end: 5, text: "22" });
 });

@@ -11,7 +11,7 @@ import { accessEvent, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
 const OWNER = { pid: 4711, host: "ada", program: "Neovim" };
-const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", workingDir: "/w" }, digest: "d", reason: "it is a command", rules: [], agentId: "" } as const;
+const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", workingDir: "/w", envVars: [], background: false }, digest: "d", reason: "it is a command", rules: [], agentId: "" } as const;
 const QUESTION = { questionId: "q1", callId: "c2", question: "Which one?", choices: ["this", "that"], multiple: false };
 
 function asking() {
@@ -24,14 +24,14 @@ function asking() {
 
 const readOnly: AgentEvent = { sessionId: "s1", kind: "access", timestamp: "", data: { access: "readOnly", owner: OWNER } };
 
-test("the golden event of access is applied whatever its place, and leaves the numbers as they are", () => {
+test("the golden access event is applied in any order, and does not change the numbers", () => {
   const s = asking();
   assert.equal(apply(s, accessEvent), "applied");
   assert.equal(s.lastSeq, 2);
   assert.deepEqual([isReadOnly(s), s.session.owner], [true, OWNER]);
 });
 
-test("what is asked in another editor's session is for its user", () => {
+test("requests in another editor's session are for that editor's user", () => {
   const s = asking();
   assert.deepEqual([pendingApprovals(s).length, openQuestion(s)?.id, activity(s)], [1, "q1", "waiting"]);
   apply(s, readOnly);
@@ -43,26 +43,26 @@ test("what is asked in another editor's session is for its user", () => {
   assert.deepEqual(said, ["Read only: owned by Neovim (process 4711 on ada).", "This session is this window's now."]);
 });
 
-test("who has a session is said as far as it is known", () => {
+test("the owner of a session is described as far as it is known", () => {
   assert.equal(ownerWords({ ...OWNER, program: "" }), "another editor (process 4711 on ada)");
   assert.match(ownerWords(null), /has ended/);
 });
 
-test("an end that comes with another owner is no closed session", () => {
+test("a session_end with another owner does not close the session", () => {
   const s = asking();
   foldAccess(s, { access: "readOnly" });
   apply(s, recorded(3, "session_end", { state: "CLOSED", reason: "completed" }));
   assert.ok(!s.items.some((item) => item.kind === "notice" && item.text === "Session closed."));
 });
 
-test("an owner of before is forgotten with the next subscription", () => {
+test("a former owner is forgotten with the next subscription", () => {
   const s = asking();
   apply(s, readOnly);
   subscribed(s, { ...subscription("s1"), lastSeq: 2, session: sessionInfo("s1") });
   assert.deepEqual([isReadOnly(s), s.session.owner], [false, undefined]);
 });
 
-test("to another editor's session nothing is sent, and no draft is kept", async () => {
+test("nothing is sent to another editor's session, and no draft is stored", async () => {
   const connection = new FakeConnection({
     "agent/subscribe": ({ sessionId }) => ({ ...subscription(sessionId), session: sessionInfo("s1", { access: "readOnly", owner: OWNER }) }),
   });
@@ -75,7 +75,7 @@ test("to another editor's session nothing is sent, and no draft is kept", async 
   assert.ok(last?.kind === "notice" && last.text === "Not sent: this session is owned by Neovim (process 4711 on ada)." && last.hint?.includes("Take Over"));
 });
 
-test("what would change another editor's session is not sent and is said; what only looks is", async () => {
+test("changes of another editor's session are refused with a message; reads are sent", async () => {
   const connection = new FakeConnection({
     "agent/subscribe": ({ sessionId }) => ({ ...subscription(sessionId), session: sessionInfo("s1", { access: "readOnly", owner: OWNER }) }),
     "agent/rules": () => ({ rules: [] }),
@@ -92,7 +92,7 @@ test("what would change another editor's session is not sent and is said; what o
   assert.deepEqual(said, [`Not done: ${words}`, `Not done: ${words}`, `Not answered: ${words}`]);
 });
 
-test("a take over names the session, and force only where it was said", async () => {
+test("a take-over names the session, and force only if confirmed", async () => {
   const connection = new FakeConnection({ "agent/takeOver": () => ({ session: sessionInfo("s1") }) });
   const library = new Library(connection, () => "k");
   await library.takeOver("s1", false);
@@ -100,7 +100,7 @@ test("a take over names the session, and force only where it was said", async ()
   assert.deepEqual(connection.asked.map(({ params }) => params), [{ sessionId: "s1", clientKey: "k" }, { sessionId: "s1", clientKey: "k", force: true }]);
 });
 
-test("the chat of another editor's session has no answers and no prompt, but a button to take it over", () => {
+test("the chat of another editor's session has no answers and no prompt, but a take-over button", () => {
   const s = asking();
   const page = new WebviewPage();
   const feed = page.show(s);

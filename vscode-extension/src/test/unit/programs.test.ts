@@ -20,20 +20,20 @@ function script(name: string, body: string): string {
   return path;
 }
 
-test("a program is looked up in the absolute folders of PATH only", () => {
+test("a program is searched only in absolute folders of PATH", () => {
   const tool = script("tool", "exit 0");
   assert.equal(onPath("tool", ["relative", ".", "", folder].join(delimiter)), tool);
   assert.equal(onPath("tool", ["relative", ".", ""].join(delimiter)), undefined);
 });
 
-test("a folder is no program, nor is a file that may not be run", () => {
+test("a folder or a non-executable file is not a program", () => {
   mkdirSync(join(folder, "sub"));
   writeFileSync(join(folder, "plain"), "");
   assert.equal(executable(join(folder, "sub")), undefined);
   assert.equal(executable(join(folder, "plain")), undefined);
 });
 
-test("both streams of a program are told line by line, and its code", async () => {
+test("both streams of a program are returned line by line, and its exit code", async () => {
   const lines: string[] = [];
   const { code, output } = await run(script("says", "echo one; echo two >&2; exit 3"), [], { onLine: (line) => lines.push(line) });
   assert.equal(code, 3);
@@ -41,13 +41,13 @@ test("both streams of a program are told line by line, and its code", async () =
   assert.match(output, /one/);
 });
 
-test("a program that is not there is an outcome, not a crash", async () => {
+test("a missing program is an outcome, not an exception", async () => {
   const { code, output } = await run(join(folder, "missing"), []);
   assert.equal(code, null);
   assert.match(output, /ENOENT/);
 });
 
-test("variables that would send packages elsewhere are left out, those of the index stay", () => {
+test("variables that redirect package downloads are removed, those of the index are kept", () => {
   const kept = cleanEnvironment({ PIP_TARGET: "/x", PYTHONPATH: "/y", PIP_INDEX_URL: "https://index.example", PATH: "/bin" });
   assert.deepEqual(kept, { PIP_INDEX_URL: "https://index.example", PATH: "/bin" });
 });
@@ -56,7 +56,7 @@ test("Python 3.11 is new enough, 3.9 and 2.7 are not", () => {
   assert.deepEqual(["3.11.0", "3.14.1", "4.0", "3.9.18", "3.10.2", "2.7.18"].map(isNewEnough), [true, true, true, false, false, false]);
 });
 
-test("a Python that is too old is named, with what to do", async () => {
+test("a Python that is too old is named, with a hint", async () => {
   const old = script("python3", "echo 3.9.2");
   const found = await findPython(old);
   assert.ok("message" in found);
@@ -64,17 +64,17 @@ test("a Python that is too old is named, with what to do", async () => {
   assert.match(found.hint ?? "", /agentLs\.python/);
 });
 
-test("a Python that does not run is said not to", async () => {
+test("a Python that does not run is reported", async () => {
   const found = await findPython(join(folder, "python3"));
   assert.ok("message" in found && found.message.includes("does not run"));
 });
 
-test("a Python of the setting is taken", async () => {
+test("the Python of the setting is used", async () => {
   const program = script("mine", "echo 3.12.1");
   assert.deepEqual(await findPython(program), { program, version: "3.12.1" });
 });
 
-test("a trace of the connection shows no key", () => {
+test("a trace of the connection contains no key", () => {
   const text = 'Params: {\n    "provider": "openai",\n    "secret": "sk-\\"quoted\\" and more",\n    "clientKey": "1"\n}';
   assert.equal(withoutSecrets(text), 'Params: {\n    "provider": "openai",\n    "secret": "…",\n    "clientKey": "1"\n}');
 });

@@ -7,10 +7,13 @@ import { parseSlash } from "../../chat/slash";
 import type { DraftView } from "../../webview/messages";
 import { wordAt } from "../../webview/mentions";
 
-test("a slash is a command of the editor, of the server, or just text", () => {
+test("a slash starts a command of the editor, of the server, or is text", () => {
   const known = [{ name: "fix", description: "" }];
   assert.deepEqual(parseSlash("/mode plan", known), { kind: "client", name: "mode", words: "plan" });
+  assert.deepEqual(parseSlash("/memory", known), { kind: "client", name: "memory", words: "" });
   assert.deepEqual(parseSlash("/fix the test\nplease", known), { kind: "server", name: "fix", words: "the test\nplease" });
+  assert.deepEqual(parseSlash("/git:commit now", [...known, { name: "git:commit", description: "" }]), { kind: "server", name: "git:commit", words: "now" });
+  assert.deepEqual(parseSlash("/mcp", known), { kind: "client", name: "mcp", words: "" });
   for (const text of ["/etc/hosts is wrong", "/unknown", "/ fix", "fix /fix", "/fixes"]) assert.deepEqual(parseSlash(text, known), { kind: "text" }, text);
 });
 
@@ -28,7 +31,7 @@ test("a mention begins with @ at the start of a word, a command with / at the st
   for (const [text, expected] of cases) assert.deepEqual(wordAt(text, text.length), expected, text);
 });
 
-test("what is attached is named by its part alone", () => {
+test("an attachment is named by its part alone", () => {
   const parts = [
     { type: "text", text: "words" }, { type: "file", uri: "file:///w/my%20file.py" }, { type: "folder", uri: "file:///w/shop/" },
     { type: "selection", uri: "file:///w/a.py", startLine: 2, endLine: 4, text: "" }, { type: "diagnostics" }, { type: "image", mediaType: "image/png", data: "" },
@@ -49,7 +52,7 @@ function drafts() {
   return { kept, keptOf, tell, box };
 }
 
-test("what was typed just before another session was shown is kept where it was typed", () => {
+test("text typed just before another session is displayed stays with its session", () => {
   const { kept, keptOf, tell, box } = drafts();
   const attachments = [{ label: "p", part: { type: "image", mediaType: "image/png", data: "AAAA" } }] as const;
   box.replace({ text: "", attachments: [] }, "s1");
@@ -63,7 +66,7 @@ test("what was typed just before another session was shown is kept where it was 
   assert.deepEqual([kept.at(-1)?.text, keptOf.at(-1)], ["of the second one", "s2"]);
 });
 
-test("a draft is kept once after the last key, at once when the page goes or the message was sent", (t) => {
+test("a draft is saved once after the last key, and at once when the page closes or the message is sent", (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => { mock.timers.reset(); });
   const { kept, tell, box } = drafts();
@@ -80,7 +83,7 @@ test("a draft is kept once after the last key, at once when the page goes or the
   assert.equal(kept.length, 3, "nothing is kept twice");
 });
 
-test("attachments are told once and kept with every text after", (t) => {
+test("attachments are reported once and kept with every later text", (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => { mock.timers.reset(); });
   const { kept, tell, box } = drafts();

@@ -5,16 +5,16 @@ import { Ends, restartDelayMs } from "../../recovery";
 
 const MINUTE_MS = 60_000;
 
-test("each end within three minutes waits longer, the fourth is left to the user", () => {
+test("each crash within three minutes restarts later, the fourth is left to the user", () => {
   const delays = [[], [0], [0, 10], [0, 10, 20]].map((ends) => restartDelayMs(ends, 100));
   assert.deepEqual(delays, [1_000, 4_000, 15_000, undefined]);
 });
 
-test("an end long ago does not count", () => {
+test("an old crash does not count", () => {
   assert.equal(restartDelayMs([0, 10, 20], 4 * MINUTE_MS), 1_000);
 });
 
-test("when it is given up, the user is told how often it ended; the user's own start counts anew", () => {
+test("after the last restart the user gets the number of crashes; a manual start resets the count", () => {
   const ends = new Ends();
   assert.deepEqual([0, 10, 20, 30].map((nowMs) => ends.add(nowMs)), [1_000, 4_000, 15_000, undefined]);
   assert.match(ends.words, /ended 4 times/);

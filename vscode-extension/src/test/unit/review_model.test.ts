@@ -1,9 +1,8 @@
 // req: H6, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData } from "../../events";
+import type { EventData, FileHunks, HunkState } from "../../protocol";
 import type { Hunk } from "../../items";
-import type { FileHunks, HunkState } from "../../protocol";
 import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, selected, setHunk } from "../../review/model";
 import { eventOf, examples } from "../support/golden";
 import { hunk, hunksOf } from "../support/hunks";
@@ -12,7 +11,7 @@ const URI = (eventOf("file_change").data as EventData["file_change"]).uri;
 
 const ids = (hunks: readonly Hunk[]) => hunks.map(({ id }) => id);
 
-test("a change brings its hunks, a verdict takes them away", () => {
+test("a change brings its hunks, a decision removes them", () => {
   const hunks: Hunks = new Map();
   assert.deepEqual(applyEvent(hunks, eventOf("file_change")), [URI]);
   assert.deepEqual(ids(ofFile(hunks, URI)), ["h1"]);
@@ -31,7 +30,7 @@ test("a hunk of an event and of a result is the same hunk", () => {
   assert.deepEqual([one?.first, one?.last, one?.oldLines], [9, 11, ["    return total - discount"]]);
 });
 
-test("what a subscription lists replaces that session's hunks and no other's", () => {
+test("a subscription replaces the hunks of its session and no others", () => {
   const hunks = hunksOf(hunk("mine", 1, 2), hunk("other", 5, 6, { sessionId: "s2" }));
   assert.deepEqual(replaceSession(hunks, "s1", []), ["file:///a"]);
   assert.deepEqual(ids(ofFile(hunks, "file:///a")), ["other"]);
@@ -45,12 +44,12 @@ for (const state of ["kept", "undone", "gone"] satisfies HunkState[]) {
   });
 }
 
-test("the hunk at a line, a removal at the line after it", () => {
+test("the hunk at a line is found, for a removal at the line after it", () => {
   const inOrder = [hunk("one", 2, 4), hunk("removal", 7, 7)];
   assert.deepEqual([1, 2, 3, 4, 7, 8].map((line) => at(inOrder, line)?.id), [undefined, "one", "one", undefined, "removal", undefined]);
 });
 
-test("next and previous go through the file, on to others, and round", () => {
+test("next and previous go through the file, on to others, and wrap around", () => {
   const hunks = hunksOf(hunk("a1", 2, 4), hunk("a2", 7, 7), hunk("b1", 0, 1, { uri: "file:///b" }), hunk("c1", 3, 3, { uri: "file:///c" }));
   const go = (uri: string, line: number, by: 1 | -1) => next(hunks, { uri, line }, by)?.hunk.id;
   assert.deepEqual([go("file:///a", 0, 1), go("file:///a", 2, 1), go("file:///a", 7, 1), go("file:///c", 3, 1)], ["a1", "a2", "b1", "a1"]);
@@ -59,15 +58,15 @@ test("next and previous go through the file, on to others, and round", () => {
   assert.equal(next(new Map(), undefined, 1), undefined);
 });
 
-test("a selection means whole hunks, and lines of those that it cuts", () => {
+test("a selection contains whole hunks, and lines of partly selected ones", () => {
   const placed = [hunk("a", 2, 5), hunk("gone", 7, 7), hunk("b", 9, 11)].map((each) => ({ hunk: each, first: each.first, last: each.last }));
-  const told = (first: number, last: number) => {
+  const split = (first: number, last: number) => {
     const { whole, parts } = selected(placed, first, last);
     return [whole.map(({ id }) => id), parts.map((part) => [part.hunk.id, ...part.lines])];
   };
-  assert.deepEqual(told(0, 20), [["a", "gone", "b"], []]);
-  assert.deepEqual(told(3, 10), [["gone"], [["a", 1, 3], ["b", 0, 1]]]);
-  assert.deepEqual(told(3, 4), [[], [["a", 1, 2]]]);
-  assert.deepEqual(told(5, 7), [[], []]);
-  assert.deepEqual(told(2, 5), [["a"], []]);
+  assert.deepEqual(split(0, 20), [["a", "gone", "b"], []]);
+  assert.deepEqual(split(3, 10), [["gone"], [["a", 1, 3], ["b", 0, 1]]]);
+  assert.deepEqual(split(3, 4), [[], [["a", 1, 2]]]);
+  assert.deepEqual(split(5, 7), [[], []]);
+  assert.deepEqual(split(2, 5), [["a"], []]);
 });

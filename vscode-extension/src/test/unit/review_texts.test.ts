@@ -6,7 +6,7 @@ import { hunk } from "../support/hunks";
 
 const NOW = "one\nTWO\nTWO B\nthree\nfour\n";
 
-test("the accepted text has each change of the agent taken back, from any place", () => {
+test("the accepted text reverts each change of the agent, at any position", () => {
   const hunks = [
     hunk("a", 1, 3, { oldLines: ["two"], newLines: ["TWO", "TWO B"] }),
     hunk("b", 4, 4, { oldLines: ["removed", "removed too"] }),
@@ -15,7 +15,7 @@ test("the accepted text has each change of the agent taken back, from any place"
   assert.equal(baseText(NOW, hunks), "one\ntwo\nthree\nremoved\nremoved too\n");
 });
 
-test("what is only proposed is not in the accepted text, and what cannot be placed stays", () => {
+test("proposals are not in the accepted text, and hunks without a position are skipped", () => {
   const hunks = [
     hunk("p", 0, 1, { state: "proposed", oldLines: ["one"], newLines: ["ONE"] }),
     hunk("s", 1, 2, { state: "stale", oldLines: ["x"], newLines: ["y"] }),
@@ -23,17 +23,17 @@ test("what is only proposed is not in the accepted text, and what cannot be plac
   assert.equal(baseText(NOW, hunks), NOW);
 });
 
-test("the proposed text has the proposals in it and keeps the file's line ends", () => {
+test("the proposed text contains the proposals and keeps the file's line ends", () => {
   const hunks = [hunk("p", 0, 1, { state: "proposed", oldLines: ["one"], newLines: ["ONE", "AND A HALF"] }), hunk("k", 1, 2)];
   assert.equal(proposedText("one\r\ntwo\r\n", hunks), "ONE\r\nAND A HALF\r\ntwo\r\n");
 });
 
-test("a file that was made had no text, one that was deleted has all of it back", () => {
+test("a created file had no text, a deleted one has its old text", () => {
   assert.equal(baseText("a\nb\n", [hunk("n", 0, 2, { what: "create", newLines: ["a", "b"] })]), "");
   assert.equal(baseText("", [hunk("d", 0, 0, { what: "delete", oldLines: ["a", "b"] })]), "a\nb\n");
 });
 
-test("proposals stand further down in the proposed text by what those above add", () => {
+test("proposals are shifted in the proposed text by those above", () => {
   const hunks = [
     hunk("late", 4, 5, { state: "proposed", newLines: [] }),
     hunk("early", 1, 2, { state: "proposed", newLines: ["x", "y", "z"] }),
@@ -42,7 +42,7 @@ test("proposals stand further down in the proposed text by what those above add"
   assert.deepEqual(inProposed(hunks).map(({ hunk: { id }, first, last }) => [id, first, last]), [["early", 1, 4], ["late", 6, 6]]);
 });
 
-test("a side has the path of its file and names it, and no other document is one", () => {
+test("each side has the file's path and its name, and other documents have none", () => {
   const parts = sideParts("base", "file:///w/a%20b.py", "/w/a b.py");
   assert.deepEqual(parts, { scheme: "agent-ls-base", path: "/w/a b.py", query: "file:///w/a%20b.py" });
   assert.deepEqual([fileOfSide(parts), sideOf(parts)], ["file:///w/a%20b.py", "base"]);

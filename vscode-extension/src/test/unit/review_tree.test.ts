@@ -17,14 +17,14 @@ test("by file: each file with its hunks from top to bottom", () => {
   assert.deepEqual(roots(HUNKS, "file", []).map(shape), [{ "file::file:///a": ["a1", "a2"] }, { "file::file:///b": ["b1"] }]);
 });
 
-test("by turn: the newest first, and in each the files with its own hunks", () => {
+test("by turn: the newest first, each with its files and their hunks", () => {
   assert.deepEqual(roots(HUNKS, "turn", ["t1", "t2"]).map(shape), [
     { "turn:t2": [{ "file:t2:file:///a": ["a2"] }, { "file:t2:file:///b": ["b1"] }] },
     { "turn:t1": [{ "file:t1:file:///a": ["a1"] }] },
   ]);
 });
 
-test("a node is a verdict on all hunks in it, and offers accepting where all are proposals", () => {
+test("a node decides about all hunks below it, and offers accept if all are proposals", () => {
   const [newest] = roots(HUNKS, "turn", ["t1", "t2"]);
   assert.ok(newest);
   assert.deepEqual(within(newest).map(({ id }) => id), ["a2", "b1"]);
@@ -36,21 +36,21 @@ test("the whole in one line", () => {
   assert.equal(summary(hunksOf()), "");
 });
 
-test("a hunk is named by its first line that says something", () => {
+test("a hunk is named by its first non-empty line", () => {
   assert.equal(gist(hunk("h", 0, 2, { newLines: ["  {", "    call(it)"] })), "call(it)");
   assert.equal(gist(hunk("h", 0, 0, { oldLines: ["", "  gone = 1"] })), "− gone = 1");
   assert.equal(gist(hunk("h", 0, 1, { newLines: ["x".repeat(200)] })).length, 80);
   assert.equal(gist(hunk("h", 0, 1, { newLines: [""] })), "(blank line)");
 });
 
-test("what is special about a hunk stands before its size", () => {
+test("the special state of a hunk is before its size", () => {
   assert.equal(nature(hunk("h", 0, 1, { state: "edited", newLines: ["a"], oldLines: ["b"] })), "with your edits · +1 −1");
   assert.equal(nature(hunk("h", 0, 1, { what: "create", newLines: ["a"] })), "new file · +1");
   assert.equal(size([hunk("h", 0, 0)]), "no lines");
   assert.deepEqual([count(1, "file"), count(2, "file")], ["1 file", "2 files"]);
 });
 
-test("what is proposed is accepted or rejected, what is in the file kept or undone", () => {
+test("a proposal is accepted or rejected, an applied change kept or undone", () => {
   assert.deepEqual(verdictWords(hunk("h", 0, 1, { state: "proposed" })), { keep: "Accept", undo: "Reject" });
   assert.deepEqual(verdictWords(hunk("h", 0, 1)), { keep: "Keep", undo: "Undo" });
 });

@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SubscribeResult } from "../../protocol";
-import type { Change, Surroundings } from "../../seams";
+import type { Change, EditorContext } from "../../seams";
 import { Sessions } from "../../session";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded } from "../support/golden";
 
 let keys = 0;
-const AROUND: Surroundings = { newKey: () => `key-${++keys}`, folder: () => "file:///w", configuration: () => ({ mode: "ask" }), log: () => undefined };
+const AROUND: EditorContext = { newKey: () => `key-${++keys}`, folder: () => "file:///w", configuration: () => ({ mode: "ask" }), log: () => undefined };
 const TEXT = [{ type: "text", text: "hi" }] as const;
 
-function make(answers: FakeConnection["answers"] = {}, around: Partial<Surroundings> = {}) {
+function make(answers: FakeConnection["answers"] = {}, around: Partial<EditorContext> = {}) {
   const connection = new FakeConnection({
     "agent/newSession": () => ({ session: sessionInfo("s1") }),
     "agent/subscribe": ({ sessionId }) => subscription(sessionId),
@@ -26,7 +26,7 @@ function make(answers: FakeConnection["answers"] = {}, around: Partial<Surroundi
   return { connection, sessions, changes, said };
 }
 
-test("the first message makes a session in the open folder", async () => {
+test("the first message creates a session in the open folder", async () => {
   const { connection, sessions } = make();
   assert.equal(await sessions.submit(TEXT), true);
   assert.deepEqual(connection.methods(), ["agent/newSession", "agent/subscribe", "agent/submit"]);
@@ -35,13 +35,13 @@ test("the first message makes a session in the open folder", async () => {
   assert.equal(sessions.currentId, "s1");
 });
 
-test("without a folder nothing is sent and the user is told", async () => {
+test("without a folder nothing is sent and the user gets a message", async () => {
   const { connection, sessions, said } = make({}, { folder: () => undefined });
   assert.equal(await sessions.submit(TEXT), false);
   assert.deepEqual([connection.methods(), said()], [[], ["No folder is open."]]);
 });
 
-test("every change carries a key of its own", async () => {
+test("every change has its own key", async () => {
   const { connection, sessions } = make({ "agent/interrupt": () => ({}), "agent/followUp": () => ({ queuedId: "q" }) });
   await sessions.submit(TEXT);
   await sessions.submit(TEXT, "queue");
@@ -52,7 +52,7 @@ test("every change carries a key of its own", async () => {
   assert.deepEqual(connection.asked.at(-1)?.params["thenSubmit"], TEXT);
 });
 
-test("a refused message is told as false, with the hint in the transcript", async () => {
+test("a refused message returns false, and the hint is in the transcript", async () => {
   const { sessions } = make({
     "agent/submit": () => Promise.reject(Object.assign(new Error("no key"), { data: { hint: "Set one." } })),
   });
@@ -61,7 +61,7 @@ test("a refused message is told as false, with the hint in the transcript", asyn
   assert.deepEqual(last?.kind === "notice" && [last.text, last.hint, last.level], ["no key", "Set one.", "error"]);
 });
 
-test("events that come before the answer to subscribe are applied after it", async () => {
+test("events before the answer to subscribe are applied after it", async () => {
   let answer: (result: SubscribeResult) => void = () => undefined;
   const { sessions } = make({ "agent/subscribe": () => new Promise<SubscribeResult>((resolve) => (answer = resolve)) });
   const opened = sessions.open("s1");
@@ -71,7 +71,7 @@ test("events that come before the answer to subscribe are applied after it", asy
   assert.deepEqual(sessions.snapshot.items.map((item) => item.kind === "user" && item.text), ["first", "second"]);
 });
 
-test("a gap asks for what is missing, from the last seq on", async () => {
+test("a gap requests the missing events, from the last seq on", async () => {
   const { connection, sessions } = make();
   await sessions.open("s1");
   connection.answers["agent/subscribe"] = () =>
@@ -82,7 +82,7 @@ test("a gap asks for what is missing, from the last seq on", async () => {
   assert.equal(sessions.snapshot.items.length, 2);
 });
 
-test("a server that never closes a gap is not asked for ever", async () => {
+test("a gap that the server never closes is not requested forever", async () => {
   const { connection, sessions } = make();
   await sessions.open("s1");
   for (let i = 0; i < 20; i++) {
@@ -92,7 +92,7 @@ test("a server that never closes a gap is not asked for ever", async () => {
   assert.equal(connection.methods().length, 1 + 3);
 });
 
-test("after the server ended the next message goes on with the session", async () => {
+test("after a server restart the next message continues the session", async () => {
   const { connection, sessions, changes, said } = make();
   await sessions.submit(TEXT);
   sessions.onEvent(recorded(1, "state", { state: "PROCESSING" }));
@@ -105,7 +105,7 @@ test("after the server ended the next message goes on with the session", async (
   assert.deepEqual(connection.methods(), ["agent/subscribe", "agent/submit"]);
 });
 
-test("opening another session leaves the one before", async () => {
+test("opening another session unsubscribes from the current one", async () => {
   const { connection, sessions } = make();
   await sessions.open("s1");
   await sessions.open("s2");
@@ -113,13 +113,13 @@ test("opening another session leaves the one before", async () => {
   assert.deepEqual(connection.asked.at(-1), { method: "agent/unsubscribe", params: { sessionId: "s1" } });
 });
 
-test("hunks that were left alone are told with the reason", async () => {
+test("hunks that were not decided are reported with the reason", async () => {
   const { sessions, said } = make({ "agent/review": () => ({ changed: [], refused: [{ id: "h", reason: "It was kept before." }] }) });
   await sessions.review({ hunkIds: ["h"], verdict: "undo" });
   assert.deepEqual(said(), ["It was kept before."]);
 });
 
-test("an approval goes with the rule that was offered, once when none was chosen", async () => {
+test("an approval is sent with the offered rule, or once without one", async () => {
   const { connection, sessions } = make({ "agent/approve": () => ({ decision: "allow", decidedBy: "c1" }) });
   await sessions.open("s1");
   sessions.onEvent(recorded(1, "approval_requested", { requestId: "a1", summary: "ls", rules: [] }));
@@ -134,14 +134,14 @@ test("an approval goes with the rule that was offered, once when none was chosen
   ]);
 });
 
-test("what is said while a session is being made is meant for it", async () => {
+test("a message sent while a session is created belongs to it", async () => {
   const { connection, sessions } = make();
   const [made, arrived] = await Promise.all([sessions.create({ provider: "walkthrough" }), sessions.submit(TEXT)]);
   assert.deepEqual([made, arrived], [true, true]);
   assert.deepEqual(connection.methods(), ["agent/newSession", "agent/subscribe", "agent/submit"]);
 });
 
-test("a session that is asked for while a message makes one is that one", async () => {
+test("a session requested while a message creates one is the same", async () => {
   const { connection, sessions } = make();
   assert.deepEqual(await Promise.all([sessions.submit(TEXT), sessions.create(), sessions.create()]), [true, true, true]);
   assert.deepEqual(connection.methods(), ["agent/newSession", "agent/subscribe", "agent/submit"]);
@@ -149,7 +149,7 @@ test("a session that is asked for while a message makes one is that one", async 
   assert.equal(connection.methods().filter((method) => method === "agent/newSession").length, 3, "others are others");
 });
 
-test("a model that is chosen is remembered for new sessions, another setting is not", async () => {
+test("a selected model is remembered for new sessions, other settings are not", async () => {
   const { connection, sessions } = make({ "agent/configure": () => ({ session: sessionInfo("s1"), appliesFrom: "now" }) });
   await sessions.create();
   await sessions.configure({ provider: "ollama", model: "qwen" });

@@ -8,13 +8,13 @@ import { FakeConnection, sessionInfo } from "../support/fake_connection";
 const NOW_MS = Date.parse("2026-03-02T12:00:00Z");
 const MINUTE_MS = 60_000;
 
-test("how long ago is told in one word or two", () => {
+test("the age of a session is one or two words", () => {
   const words = [0, 5, 90, 26 * 60, 3 * 24 * 60, 60 * 24 * 60].map((minutes) => ago(NOW_MS - minutes * MINUTE_MS, NOW_MS));
   assert.deepEqual(words, ["just now", "5 min ago", "1 h ago", "yesterday", "3 days ago", "2026-01-01"]);
   assert.equal(ago(NaN, NOW_MS), "");
 });
 
-test("a session shows what it does before when it did something", () => {
+test("a session shows its activity before its last use", () => {
   const at = { updated: "2026-03-02T11:50:00Z", title: "Fix it\nplease" };
   const row = rowOf(sessionInfo("s1", { ...at, state: "AWAITING_INPUT" }), "s1", NOW_MS);
   assert.deepEqual(row, {
@@ -29,12 +29,13 @@ test("a session of another window has a lock, and menus that change nothing", ()
   assert.deepEqual([row.icon, row.context, row.description], ["lock", "session.readOnly", "in another window"]);
 });
 
-test("an exported file is named by the title, without what file systems refuse", () => {
+test("an exported file is named by the title, without characters that file systems refuse", () => {
   assert.equal(fileName({ id: "s1", title: "Fix: the Café/discount?" }, "markdown"), "fix-the-cafe-discount.md");
   assert.equal(fileName({ id: "s1", title: "⚙" }, "jsonl"), "s1.jsonl");
+  assert.equal(fileName({ id: "s1", title: "" }, "html"), "s1.html");
 });
 
-test("a page goes on from the cursor of the one before", async () => {
+test("a page starts at the cursor of the last one", async () => {
   const connection = new FakeConnection({ "agent/sessions": ({ cursor }) => ({ sessions: [sessionInfo(cursor ?? "first")], ...(cursor === undefined && { nextCursor: "c" }) }) });
   const library = new Library(connection, () => "k");
   assert.equal((await library.page("file:///w")).nextCursor, "c");
@@ -43,7 +44,7 @@ test("a page goes on from the cursor of the one before", async () => {
   assert.deepEqual(connection.asked[1]?.params, { limit: 30, workspaceFolder: "file:///w", cursor: "c" });
 });
 
-test("what changes a session carries a key, and only says force when it is meant", async () => {
+test("requests that change a session have a key, and force only on purpose", async () => {
   const connection = new FakeConnection({
     "agent/fork": () => ({ session: sessionInfo("s2") }), "agent/rename": () => ({ session: sessionInfo("s1") }),
     "agent/deleteSession": () => ({}), "agent/closeSession": () => ({}), "agent/export": ({ format }) => ({ text: format }),
@@ -55,8 +56,10 @@ test("what changes a session carries a key, and only says force when it is meant
   await library.remove("s1", true);
   await library.close("s1");
   assert.equal(await library.text("s1", "markdown"), "markdown");
+  assert.equal(await library.text("s1", "html", true), "html");
   const key = { sessionId: "s1", clientKey: "k" };
   assert.deepEqual(connection.asked.map(({ params }) => params), [
     { ...key, atTurnId: "t3" }, { ...key, title: "New" }, key, { ...key, force: true }, key, { sessionId: "s1", format: "markdown" },
+    { sessionId: "s1", format: "html", redact: true },
   ]);
 });

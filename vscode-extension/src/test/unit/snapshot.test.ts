@@ -1,7 +1,7 @@
 // req: H3, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData } from "../../events";
+import type { EventData } from "../../protocol";
 import type { Item, Snapshot } from "../../items";
 import { activity, addNotice, apply, drain, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
 import { NOTHING_PENDING } from "../support/fake_connection";
@@ -36,16 +36,16 @@ function wholeSession(): Snapshot {
   return s;
 }
 
-test("a whole session becomes these items", () => {
+test("the events of a whole session become these items", () => {
   const shown = wholeSession().items.map((item) => ("status" in item ? `${item.kind} ${item.status}` : item.kind));
   assert.deepEqual(shown, [
     "user", "reasoning", "text", "tool done", "tool done", "file", "tool done", "approval allow", "steer injected",
     "steer removed", "retry", "notice", "notice", "compaction done", "notice", "tool failed", "approval deny", "subagent completed",
-    "text", "question answered", "notice", "end", "reverted", "notice",
+    "text", "question answered", "notice", "end", "reverted",
   ]);
 });
 
-test("a whole session keeps what views need", () => {
+test("the snapshot of a whole session has what views need", () => {
   const s = wholeSession();
   assert.equal(s.session.title, "Never let the total be negative");
   const parts = { system: 500, tools: 300, documents: 60, history: 220, toolOutput: 200 };
@@ -55,10 +55,10 @@ test("a whole session keeps what views need", () => {
   assert.deepEqual([s.terminals.get("term1")?.running, s.terminals.get("term1")?.exitCode], [false, 0]);
   assert.equal(s.calls.get("c3")?.terminalId, "term1");
   assert.deepEqual(s.queue, []);
-  assert.equal(activity(s), "closed");
+  assert.equal(activity(s), "idle", "a failure closed it: the next message opens it again");
 });
 
-test("events in pieces or from a subscription fold to the same items", () => {
+test("split events and events of a subscription reduce to the same items", () => {
   const events = sessionEvents.filter((event) => event.seq !== undefined);
   const live = wholeSession();
   const s = newSnapshot();
@@ -68,7 +68,7 @@ test("events in pieces or from a subscription fold to the same items", () => {
   assert.deepEqual(plain(s.items), plain(live.items));
 });
 
-test("what changed is told once", () => {
+test("each change is reported once", () => {
   const s = wholeSession();
   assert.equal(drain(s).length, s.items.length);
   assert.deepEqual(drain(s), []);
@@ -76,7 +76,7 @@ test("what changed is told once", () => {
   assert.deepEqual(drain(s).map((item) => item.kind), ["notice"]);
 });
 
-test("the activity is what the user wants to know", () => {
+test("the activity is described for the user", () => {
   const s = newSnapshot();
   assert.equal(activity(s), "idle");
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
@@ -87,19 +87,19 @@ test("the activity is what the user wants to know", () => {
   assert.equal(activity(s), "working");
 });
 
-test("a suspended turn goes on without a word; a session that was closed says that it is back", () => {
-  const told = (reason: EventData["session_end"]["reason"]): string[] => {
+test("closing and reopening a session adds no items", () => {
+  const titles = (reason: EventData["session_end"]["reason"]): string[] => {
     const s = newSnapshot();
     apply(s, recorded(1, "session_end", { state: "CLOSED", reason }));
     apply(s, recorded(2, "session_start", { provider: "p", model: "m", resumed: true }));
     return s.items.flatMap((item) => ("text" in item ? [item.text] : []));
   };
-  assert.deepEqual(told("suspended"), []);
-  assert.deepEqual(told("completed"), ["Session closed.", "Session resumed."]);
+  assert.deepEqual(titles("suspended"), []);
+  assert.deepEqual(titles("completed"), []);
 });
 
 // req: X10
-test("what was rolled back is out of the conversation until that is taken back", () => {
+test("rolled back items are not part of the conversation until the roll back is reverted", () => {
   const s = newSnapshot();
   const base = { conversation: true, turns: [], restoredTurns: [], files: [] };
   const out = () => s.items.map((item) => item.isOut === true);
@@ -113,7 +113,7 @@ test("what was rolled back is out of the conversation until that is taken back",
   assert.equal(out()[1], false);
 });
 
-test("what a subagent does belongs to it, and its window is not that of the session", () => {
+test("items of a subagent belong to it, and its context window is not the session's", () => {
   const s = newSnapshot();
   const usage = (inputTokens: number, contextTokens: number) => ({ total: tokens(inputTokens, 1), contextTokens, contextWindowTokens: 100, totalCostUsd: 1 });
   const about = { agentId: "agent_1", task: "Look", reason: "", output: "" } as const;

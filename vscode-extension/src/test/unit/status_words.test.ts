@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Snapshot } from "../../items";
 import { apply, newSnapshot } from "../../snapshot";
-import { money, short, statusLine } from "../../status_words";
+import { money } from "../../money";
+import { short, statusLine } from "../../status_words";
 import { sessionInfo } from "../support/fake_connection";
 import { recorded, tokens } from "../support/golden";
 
@@ -15,12 +16,12 @@ function shown(more: Parameters<typeof sessionInfo>[1] = {}): Snapshot {
   return s;
 }
 
-test("without a session only the name is there", () => {
+test("without a session there is only the name", () => {
   const line = statusLine(newSnapshot(), NOTHING, false);
   assert.deepEqual([line.text, line.label, line.isUrgent], ["$(comment-discussion) agent-ls", "agent-ls is idle", false]);
 });
 
-test("what it does, what waits, the model and the cost, in this order", () => {
+test("activity, pending requests, model and cost are in this order", () => {
   const s = shown();
   apply(s, recorded(1, "state", { state: "PROCESSING" }));
   apply(s, recorded(2, "usage", { total: tokens(1200, 30), contextTokens: 600, contextWindowTokens: 1000, totalCostUsd: 0.234 }));
@@ -29,7 +30,7 @@ test("what it does, what waits, the model and the cost, in this order", () => {
   assert.deepEqual(line.details, ["large · ask", "In w", "Context: 60 % of 1k tokens", "Used: 1.2k in (0 from the cache), 30 out", "Cost: $0.23"]);
 });
 
-test("what waits for the user is urgent", () => {
+test("pending requests are urgent", () => {
   const s = shown();
   for (const seq of [1, 2]) apply(s, recorded(seq, "approval_requested", { requestId: `a${seq}`, summary: "", rules: [] }));
   assert.deepEqual([statusLine(s, NOTHING, false).text, statusLine(s, NOTHING, false).isUrgent], ["$(bell-dot) agent-ls: asks you (2) · large", true]);
@@ -37,14 +38,14 @@ test("what waits for the user is urgent", () => {
   assert.deepEqual([proposing.text, proposing.isUrgent], ["$(bell-dot) agent-ls: proposes 1 change · 1 file to review · large", true]);
 });
 
-test("a session of another window, and a server that is gone, are told", () => {
+test("a session of another window and a stopped server are displayed", () => {
   const s = shown({ access: "readOnly" });
   assert.match(statusLine(s, NOTHING, false).text, /read only/);
   assert.match(statusLine(s, NOTHING, false).details.join(), /Another window owns this session/);
   assert.deepEqual([statusLine(s, NOTHING, true).text, statusLine(s, NOTHING, true).isUrgent], ["$(warning) agent-ls: server stopped · large", true]);
 });
 
-test("money and tokens are short", () => {
+test("money and tokens are abbreviated", () => {
   assert.deepEqual([0, 0.004, 0.5, 12.345].map(money), ["$0.00", "<$0.01", "$0.50", "$12.35"]);
   assert.deepEqual([999, 1_250, 128_000, 1_000_000].map(short), ["999", "1.3k", "128k", "1M"]);
 });

@@ -22,7 +22,7 @@ function streamed(pieces: readonly string[]): { parses: number; element: HTMLEle
   return { parses, element: stream.element };
 }
 
-test("10,000 deltas between two frames are one message with one piece", () => {
+test("10,000 deltas between two frames are one message with one part", () => {
   const s = newSnapshot();
   const feed = new Feed({ relative: (path) => path });
   apply(s, recorded(1, "assistant_text_start", { partId: "p" }));
@@ -35,14 +35,14 @@ test("10,000 deltas between two frames are one message with one piece", () => {
   assert.equal(feed.update(s), undefined);
 });
 
-test("each piece is parsed once, and never more than the block that is open", () => {
+test("each part is parsed once, and never more than the open block", () => {
   const pieces = Array.from({ length: 500 }, (_, i) => `Paragraph ${i} is **here**.\n\n`);
   const { parses, element } = streamed(pieces);
   assert.equal(parses, 500);
   assert.equal(element.querySelectorAll("p").length, 500);
 });
 
-test("a code block that grows is not parsed until it ends", () => {
+test("a growing code block is not parsed until it ends", () => {
   const lines = Array.from({ length: 2_000 }, (_, i) => `let x${i} = ${i};\n`);
   const { parses, element } = streamed(["Look:\n\n```js\n", ...lines, "``", "`\n", "Done `now`.\n"]);
   assert.ok(parses < 8, `${parses} parses`);
@@ -50,7 +50,7 @@ test("a code block that grows is not parsed until it ends", () => {
   assert.equal(element.querySelectorAll("p").length, 2);
 });
 
-test("what only looks like the end of a code block stays in it", () => {
+test("text that resembles the end of a code block stays in it", () => {
   for (const inside of ["``` not the end\n", "``\n", "    ```\n", "~~~\n"]) {
     const { element } = streamed(["````md\n", "```js\n", inside, "```\n", "````\n", "after"]);
     assert.equal(element.querySelector("pre code")?.textContent, `\`\`\`js\n${inside}\`\`\`\n`);
@@ -58,7 +58,7 @@ test("what only looks like the end of a code block stays in it", () => {
   }
 });
 
-test("a list without end is cut where an item begins, and counts on", () => {
+test("an endless list is split where an item begins, and its numbering continues", () => {
   const pieces = Array.from({ length: 600 }, (_, i) => `${i + 1}. item number ${i + 1} with some words\n`);
   const { element } = streamed(pieces);
   assert.equal(element.querySelectorAll("li").length, 600);

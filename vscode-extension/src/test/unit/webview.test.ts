@@ -21,12 +21,12 @@ function sessionUntil(kind?: string): Snapshot {
   return s;
 }
 
-test("the page says that it is ready, and welcomes when there is nothing", (t) => {
+test("the page reports that it is ready, and shows the welcome view if there are no items", (t) => {
   const page = open(t);
   assert.deepEqual(page.sent, [{ type: "ready" }]);
   page.show(newSnapshot());
-  page.button("Try the walkthrough").click();
-  assert.deepEqual(page.sent.at(-1), { type: "command", command: "demo" });
+  page.button("All sessions…").click();
+  assert.deepEqual(page.sent.at(-1), { type: "command", command: "sessions" });
 });
 
 test("a whole session is drawn, each item once", async (t) => {
@@ -38,12 +38,12 @@ test("a whole session is drawn, each item once", async (t) => {
   assert.equal(page.document.querySelectorAll("article").length, s.items.length);
   assert.equal(page.find(".user").textContent, "Never let the total be negative.");
   assert.match(page.find(".text").textContent, /I read the cart\./);
-  assert.match(page.find(".tool.failed").textContent, /write_file.*denied: not now/);
+  assert.match(page.find(".tool.failed").textContent, /Writing.*notes.md.*denied: not now/);
   assert.match(page.find(".notice.error").textContent, /The key was refused.*Check ANTHROPIC_API_KEY/);
   assert.equal(page.document.getElementById("welcome"), null);
 });
 
-test("a stream in pieces becomes what the whole text is", (t) => {
+test("a stream in parts gives the same result as the whole text", (t) => {
   const text = "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```js\nlet x = 1;\n\nlet y;\n```\n\nEnd";
   const page = open(t);
   const s = newSnapshot();
@@ -71,7 +71,7 @@ const HOSTILE = [
   "```\"><script>window.pwned = 1</script>\n</code><img src=x onerror=alert(1)>\n```",
 ].join("\n\n");
 
-test("what the model writes is never markup of its own: no script, no picture, no other scheme", (t) => {
+test("model text is never active markup: no script, no image, no other scheme", (t) => {
   const page = open(t);
   const s = newSnapshot();
   apply(s, recorded(1, "assistant_text_end", { partId: "p", text: HOSTILE, interrupted: false }));
@@ -94,16 +94,14 @@ test("a link to a file asks the editor to open it", (t) => {
   assert.deepEqual(page.sent.at(-1), { type: "openFile", target: "shop/cart.py:12" });
 });
 
-test("an approval shows the exact command and sends each answer by its ids", (t) => {
+test("an approval displays the exact command and sends each answer with its ids", (t) => {
   const page = open(t);
   page.show(sessionUntil("approval_requested"));
   assert.equal(page.find(".approval .command").textContent, "python -m pytest -q");
   assert.match(page.find(".approval").textContent, /Run this command\?.*Commands are asked about in this mode\./s);
   assert.match(page.find(".approval").textContent, /Also allows: python -m pytest --verbose.*Still asked: python -m something-else/s);
   page.button("Allow Once").click();
-  const session = page.button("Allow for Session");
-  assert.match(page.find(`#${session.getAttribute("aria-describedby") ?? ""}`).textContent, /Allow commands that start with python -m pytest \(for this session\)/);
-  session.click();
+  page.action("Allow commands that start with python -m pytest (for this session)").click();
   page.action("Deny with a Reason…").click();
   (page.find(".reason") as HTMLInputElement).value = "not yet";
   page.button("Deny").click();
@@ -115,7 +113,7 @@ test("an approval shows the exact command and sends each answer by its ids", (t)
 });
 
 // req: H7
-test("nothing of what is to be allowed is hidden or turned around", (t) => {
+test("no part of an effect under approval is hidden or reordered", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const words = "ls \u001b];rm -r build;\u0007 \u202etxet";
@@ -131,10 +129,10 @@ test("nothing of what is to be allowed is hidden or turned around", (t) => {
   assert.match(page.find(".approval .diff").textContent, new RegExp(`-old\n\\+ls \u241b\\];rm -r build;\u2407 \ufffdtxet\n`));
 });
 
-test("an approval of an added tool shows in whole what it is called with, and offers no other words", (t) => {
+test("an approval of an added tool displays all its arguments, and offers no replacement", (t) => {
   const page = open(t);
   const s = newSnapshot();
-  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] } as const;
+  const effect = { type: "CallEffect", tool: "deploy", text: "./scripts/deploy --to production", category: "admin", definition: "", argv: [], workingDir: "/w", envVars: [["TOKEN", "${TOKEN}"]] } as const;
   apply(s, recorded(1, "approval_requested", { requestId: "a", callId: "c", tool: "deploy", summary: "./scripts/deploy…", reason: "", effect, digest: "d", rules: [] }));
   page.show(s);
   assert.match(page.find(".approval").textContent, /Allow deploy\?.*\.\/scripts\/deploy --to production.*with TOKEN=\$\{TOKEN\}/s);
@@ -157,28 +155,29 @@ function key(page: WebviewPage, name: string): void {
   page.document.activeElement?.dispatchEvent(new page.dom.window.KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
 }
 
-test("an approval is folded to three buttons, and a menu of all other answers that keys reach", (t) => {
+test("an approval is folded to two buttons, and a menu of all other answers for keys", (t) => {
   const page = open(t);
   page.show(manyRules());
   const seen = [...page.document.querySelectorAll<HTMLButtonElement>(".approval button")].filter((button) => button.closest("[hidden]") === null);
-  assert.deepEqual(seen.map((button) => button.textContent || button.getAttribute("aria-label")), ["Allow Once", "Allow for Session", "Deny", "More Answers"]);
+  assert.deepEqual(seen.map((button) => button.textContent || button.getAttribute("aria-label")), ["Allow Once", "More Answers", "Deny"]);
   const more = page.button("More Answers");
   more.focus();
   key(page, "ArrowDown");
   assert.equal(more.getAttribute("aria-expanded"), "true");
   assert.equal(page.find(`#${more.getAttribute("aria-controls") ?? ""}`).getAttribute("role"), "menu");
+  assert.equal(focused(page), "Allow npm run build … in this session");
+  key(page, "ArrowDown");
   assert.equal(focused(page), "Allow npm run build … in this project, from now on");
   key(page, "End");
   assert.equal(focused(page), "Deny with a Reason…");
-  key(page, "ArrowDown");
-  key(page, "ArrowDown");
+  for (let i = 0; i < 3; i++) key(page, "ArrowDown");
   assert.equal(focused(page), "Allow npm run build … in all projects, from now on");
   (page.document.activeElement as HTMLButtonElement).click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a", ruleId: "user" });
   assert.equal(more.getAttribute("aria-expanded"), "false");
 });
 
-test("the menu of an approval closes by Escape and by leaving it, and gives the focus back", (t) => {
+test("the menu of an approval closes with Escape and on blur, and restores the focus", (t) => {
   const page = open(t);
   page.show(manyRules());
   const more = page.button("More Answers");
@@ -192,19 +191,19 @@ test("the menu of an approval closes by Escape and by leaving it, and gives the 
   assert.equal(page.sent.filter(({ type }) => type === "allow" || type === "deny").length, 0);
 });
 
-test("another command from the menu hides what was offered for the one that was asked about", (t) => {
+test("a replacement command from the menu hides the rules of the original one", (t) => {
   const page = open(t);
   page.show(manyRules());
   page.button("More Answers").click();
   page.action("Run Another Command Instead…").click();
   const field = page.find("textarea.command") as HTMLTextAreaElement;
   assert.equal(page.document.activeElement, field);
-  assert.equal(page.button("Allow for Session").hidden, true);
+  assert.equal(page.button("More Answers").hidden, true);
   field.value = "npm run lint";
   page.button("Run This Instead").click();
   assert.deepEqual(page.sent.at(-1), { type: "allow", requestId: "a", ruleId: null, command: "npm run lint" });
   page.button("As It Was").click();
-  assert.equal(page.button("Allow for Session").hidden, false);
+  assert.equal(page.button("More Answers").hidden, false);
 });
 
 test("an approval takes no focus, and is announced", (t) => {
@@ -221,7 +220,8 @@ test("an approval takes no focus, and is announced", (t) => {
 test("a change can be kept, undone and opened from its card", (t) => {
   const page = open(t);
   page.show(sessionUntil("file_change"));
-  assert.match(page.find(".file .head").textContent, /shop\/cart\.py\+2 −11 to review/);
+  assert.match(page.find(".file .head").textContent, /Edited ?shop\/cart\.py\+2 −1/);
+  assert.match(page.find(".file summary").textContent, /^\d+ lines · 1 to review$/);
   page.button("Keep this change of shop/cart.py").click();
   page.button("Undo this change of shop/cart.py").click();
   page.button("shop/cart.py").click();
@@ -233,7 +233,7 @@ test("a change can be kept, undone and opened from its card", (t) => {
   assert.match(page.find("#review").textContent, /1 change in 1 file/);
 });
 
-test("Enter sends, Shift+Enter does not, and while it works there are three ways", (t) => {
+test("Enter sends, Shift+Enter does not, and during a turn there are three ways to send", (t) => {
   const page = open(t);
   const s = sessionUntil("user_input");
   page.show(s);
@@ -253,7 +253,7 @@ test("Enter sends, Shift+Enter does not, and while it works there are three ways
   assert.deepEqual(page.sent.at(-1), { type: "stop" });
 });
 
-test("a message that did not arrive is back in the prompt, before what was typed since", (t) => {
+test("a message that was not accepted is restored in the prompt, before text typed since", (t) => {
   const page = open(t);
   page.show(newSnapshot());
   page.type("meanwhile");
@@ -261,7 +261,7 @@ test("a message that did not arrive is back in the prompt, before what was typed
   assert.equal(page.prompt.value, "lost\nmeanwhile");
 });
 
-test("draft and attachments are there after a reload", async (t) => {
+test("draft and attachments are restored after a reload", async (t) => {
   const page = open(t);
   page.show(newSnapshot());
   const part = { type: "selection", uri: "file:///a.py", startLine: 0, endLine: 2, text: "x\n" } as const;
@@ -275,7 +275,7 @@ test("draft and attachments are there after a reload", async (t) => {
   assert.deepEqual(again.sent.at(-1), { type: "submit", text: "half a thought", attachments, how: "send" });
 });
 
-test("output is shown without colours, and of a line written over its last state", (t) => {
+test("output is displayed without colours, and an overwritten line with its last state", (t) => {
   const page = open(t);
   const s = newSnapshot();
   apply(s, recorded(1, "tool_call_start", { callId: "c", name: "shell", arguments: "{}", summary: "make" }));

@@ -1,4 +1,4 @@
--- The user's answers to what the agent asks leave for. It decides nothing: what was asked is answered by its id.
+-- The user's answers to approval requests. An answer names the id of its request.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local questions = require("agent_ls.chat.questions")
@@ -7,13 +7,13 @@ local snapshot = require("agent_ls.snapshot")
 
 local M = {}
 
----A press that comes so soon after the last one is of a key that is held, or was struck twice: it answers nothing.
+---A key press this soon after the last one comes from a held or bouncing key, and answers nothing.
 M.repeat_ms = 250
 
 local last_press_ms = -math.huge
 
 ---@param item agent_ls.Item?
----@return agent_ls.Item? item that waits: the one given, else the oldest
+---@return agent_ls.Item? pending item: the given one, else the oldest
 local function waiting(item)
   local is_ours = not snapshot.is_read_only(session.snapshot())
   if is_ours and item and item.kind == "approval" and item.status == "pending" then
@@ -28,7 +28,7 @@ local function waiting(item)
   return oldest
 end
 
----A question that is meant: the one under the cursor, or the only thing that waits.
+---The approval that the key applies to: the one under the cursor, or the only pending one.
 ---@param item agent_ls.Item?
 ---@return agent_ls.Item?
 local function question(item)
@@ -38,7 +38,7 @@ local function question(item)
   return not on_approval and (on_question or nothing_else) and questions.waiting(item) or nil
 end
 
----For a key: what `answer` does, once per press. A held key must not allow what nobody has read.
+---Wraps `answer` for a key so that it runs once per press. A held key must not allow what nobody has read.
 ---@param answer fun(item: agent_ls.Item?)
 ---@return fun(item: agent_ls.Item?)
 function M.once_per_press(answer)
@@ -52,6 +52,32 @@ function M.once_per_press(answer)
   end
 end
 
+local MAX_EXAMPLES = 2 -- commands that a rule would allow, and that it would not
+
+---A rule as one line of a menu, with other commands that it would allow.
+---@param rule agent_ls.wire.RuleOffer
+---@return string
+local function rule_words(rule)
+  local words = { require("agent_ls.chat.render_changes").rule_label(rule) }
+  for _, examples in ipairs({ { "would also allow: ", rule.allows or {} }, { "would still ask: ", rule.stillAsked or {} } }) do
+    if #examples[2] > 0 then
+      words[#words + 1] = examples[1] .. table.concat(vim.list_slice(examples[2], 1, MAX_EXAMPLES), ", ")
+    end
+  end
+  return table.concat(words, "; ")
+end
+
+---Whether the user can see the request. If not, scrolls to it, and they have to answer again.
+---@param asked agent_ls.Item
+---@return boolean
+local function is_in_sight(asked)
+  if require("agent_ls.chat.view").show_asked(asked) then
+    return true
+  end
+  log.notify("Read what is asked, then answer again.")
+  return false
+end
+
 ---@param item agent_ls.Item? what the cursor is on
 function M.allow(item)
   local asked_question = question(item)
@@ -59,7 +85,7 @@ function M.allow(item)
     return questions.answer(asked_question)
   end
   local asked = waiting(item)
-  if asked then
+  if asked and is_in_sight(asked) then
     session.approve(asked, { decision = "allow" })
   end
 end
@@ -67,7 +93,7 @@ end
 ---@param item agent_ls.Item?
 function M.allow_rule(item)
   local asked = waiting(item)
-  if not asked then
+  if not asked or not is_in_sight(asked) then
     return
   end
   local rules = asked.request.rules or {}
@@ -79,16 +105,14 @@ function M.allow_rule(item)
   if #rules == 0 then
     return log.notify("No rule is offered for this; allow it once, or deny it.")
   end
-  if #rules == 1 then
+  local has_examples = #(rules[1].allows or {}) + #(rules[1].stillAsked or {}) > 0
+  if #rules == 1 and not has_examples then
     return choose(rules[1])
   end
-  vim.ui.select(rules, {
-    prompt = "Allow from now on",
-    format_item = function(rule) return ("%s (this %s)"):format(rule.label, rule.scope) end,
-  }, choose)
+  require("agent_ls.menu").select(rules, { prompt = "Allow from now on", format_item = rule_words }, choose)
 end
 
----Allows a command with words of the user's own in it; leaving the prompt, or emptying it, answers nothing.
+---Allows a command after the user has edited it. Leaving or emptying the prompt answers nothing.
 ---@param item agent_ls.Item?
 function M.edit(item)
   local asked = waiting(item)
@@ -116,7 +140,7 @@ function M.edit(item)
   end)
 end
 
----Asks for a reason, which the model is told; leaving that prompt denies nothing.
+---Denies with a reason, which is sent to the model. Leaving the prompt for the reason denies nothing.
 ---@param item agent_ls.Item?
 ---@param reason string? not asked for when given
 function M.deny(item, reason)

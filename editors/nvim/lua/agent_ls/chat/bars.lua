@@ -1,6 +1,7 @@
--- The lines of words around the panel, and the statusline component: what the session does, with which model.
+-- The status lines around the panel, and the statusline component: the session's activity, model, tokens.
 local canvas = require("agent_ls.chat.canvas")
 local config = require("agent_ls.config")
+local editor_state = require("agent_ls.editor_state")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
 
@@ -15,7 +16,7 @@ local GROUPS = {
   closed = "AgentLsDim",
 }
 
-local FULL = 0.8 -- of the model's window: time to make room
+local FULL = 0.8 -- share of the context window at which compaction is recommended
 local FLASH_MS = 5000 -- long enough to be read
 
 local flash ---@type string?
@@ -66,7 +67,7 @@ local function model(info)
   return info.model ~= "" and info.model or info.provider or ""
 end
 
----Seconds that the current turn has been working, "" when it has not.
+---Seconds that the current turn has been running, "" when none is.
 ---@param activity string
 ---@return string
 local function elapsed(activity)
@@ -90,19 +91,19 @@ function M.status()
 end
 
 ---@param s agent_ls.Snapshot
----@return string the session's title, which until it has one is how its first message begins
+---@return string the session's title, or the beginning of its first message
 local function title_of(s)
   if s.session and s.session.title ~= "" then
     return s.session.title
   end
   local first = vim.iter(s.items):find(function(item) return item.kind == "user" end)
-  return first and first.text or "agent-ls"
+  return first and first.text:gsub("^Selected in [^\n]+:\n(```+)\n.-\n%1\n%s*", "") or "agent-ls"
 end
 
 ---@param is_status boolean a statusline, which the whole screen may share
 ---@return integer columns of the line that is being drawn
 local function room(is_status)
-  -- The window whose line it is counts as the current one meanwhile (:help stl-%{).
+  -- While a statusline is evaluated, its window counts as the current one (:help stl-%{).
   return is_status and vim.o.laststatus == 3 and vim.o.columns or vim.api.nvim_win_get_width(0)
 end
 
@@ -111,8 +112,21 @@ function M.title()
   local s = session.snapshot()
   local activity = snapshot.activity(s)
   local state = s.session and ("%s %s%s"):format(GLYPHS[activity], WORDS[activity], elapsed(activity)) or ""
+  if session.is_awaited() then
+    state = "◌ starting"
+  end
   local title = canvas.cut(title_of(s), room(false) - vim.api.nvim_strwidth(state) - 3)
   return (" %s %%=%%#%s#%s%%* "):format(escape(title), GROUPS[activity], escape(state))
+end
+
+---@return string chip of the file that is attached to messages, "" for none
+local function chip()
+  local context = editor_state.context()
+  if not context then
+    return ""
+  end
+  local lines = context.first and (":%d-%d"):format(context.first, context.last) or ""
+  return (context.is_shared and "@" or "without @") .. vim.fs.basename(context.path) .. lines
 end
 
 ---@return string between transcript and prompt
@@ -138,6 +152,8 @@ function M.keys()
   if #snapshot.pending(s) > 0 then
     add("prompt_allow", "allow")
     add("prompt_deny", "deny")
+  elseif snapshot.activity(s) == "waiting" and snapshot.has_proposals(s) then
+    parts[#parts + 1] = "%#AgentLsKey#:AgentLs next%#AgentLsDim# to the change"
   else
     local is_typing = vim.api.nvim_get_mode().mode:match("^i")
     add(is_typing and "send_insert" or "send", activity == "working" and "steer" or "send")
@@ -149,7 +165,15 @@ function M.keys()
   if #s.queue > 0 then
     parts[#parts + 1] = ("%%#AgentLsAsk#%d queued"):format(#s.queue)
   end
-  return "%#AgentLsDim# " .. table.concat(parts, "  ") .. "%<%*"
+  local shown = table.concat(parts, "  ")
+  while #parts > 1 and vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width > room(false) - 2 do
+    table.remove(parts) -- the least important one first
+    shown = table.concat(parts, "  ")
+  end
+  local with = chip()
+  local free = room(false) - 4 - vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width
+  local is_room = with ~= "" and free >= vim.api.nvim_strwidth(with)
+  return "%#AgentLsDim# " .. shown .. (is_room and "%=%#AgentLsPath#" .. escape(with) .. " " or "") .. "%<%*"
 end
 
 ---@return string below the prompt
@@ -161,12 +185,13 @@ function M.facts()
   local to_review = require("agent_ls.review.actions").count()
   local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
   local owner = snapshot.is_read_only(s) and "read only: owned by another editor" or ""
-  local facts = { model(s.session), s.session.mode or "", owner, waiting, usage(s), cost(s) }
+  local effort = s.session.effort and "effort " .. s.session.effort or ""
+  local facts = { model(s.session), s.session.mode or "", effort, owner, waiting, usage(s), cost(s) }
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
   local is_full = s.usage and s.usage.window > 0 and s.usage.context >= FULL * s.usage.window
   local full = is_full and " ! :AgentLs compact" or ""
   while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > room(true) - 1 - #full do
-    table.remove(shown) -- from the least important on
+    table.remove(shown) -- the least important one first
   end
   return " " .. escape(table.concat(shown, " · ")) .. (is_full and "%#AgentLsWarn#" .. full .. "%*" or "")
 end
@@ -179,7 +204,7 @@ function M.set(transcript, prompt)
   vim.wo[transcript][0].statusline = call:format("keys")
   vim.wo[prompt][0].statusline = call:format("facts")
   if vim.o.laststatus == 3 then
-    vim.wo[prompt][0].winbar = call:format("keys") -- windows have no statusline of their own then
+    vim.wo[prompt][0].winbar = call:format("keys") -- with laststatus=3 windows have no statusline of their own
   end
 end
 
@@ -188,7 +213,7 @@ local function redraw_status()
   vim.cmd("redrawstatus!")
 end
 
----Shows words in place of the keys for a while: in the prompt's Insert mode the message line is not to be had.
+---Shows a text in place of the keys for a while, because the message line is not visible in the prompt's Insert mode.
 ---@param text string
 function M.flash(text)
   flash = text
@@ -204,9 +229,10 @@ function M.flash(text)
   redraw_status()
 end
 
----Draws the words anew, and keeps their clock running while a turn runs.
+---Draws the status lines again, and updates their clock while the agent works. Time spent waiting for the user is not
+---counted.
 function M.redraw()
-  local is_busy = session.snapshot().state == "PROCESSING"
+  local is_busy = snapshot.activity(session.snapshot()) == "working"
   if is_busy and not busy_since then
     busy_since = vim.uv.hrtime()
     ticker = ticker or assert(vim.uv.new_timer())

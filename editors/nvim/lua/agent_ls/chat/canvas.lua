@@ -1,4 +1,4 @@
--- Lines with highlights, as they are put together, and how text from outside becomes fit to be shown. Pure.
+-- Lines with highlights, and functions that make external text fit for display. Pure.
 local M = {}
 
 ---@class agent_ls.Rendered
@@ -12,6 +12,8 @@ local M = {}
 ---@field agents table<string, agent_ls.Item> the subagents, by id
 ---@field hunks table<string, agent_ls.Hunk>
 ---@field keys table<string, string|false>
+---@field failure agent_ls.Item? the newest error that the user can do something about
+---@field elapsed (fun(item: agent_ls.Item): string?)? how long a call has been running
 ---@field read_only boolean? another process owns the session: its user answers
 ---@field relative fun(path: string): string
 
@@ -42,8 +44,28 @@ function Canvas:add(chunks, opts)
   end
 end
 
+---Breaks a line at its spaces, so that a prefix can be put before each part.
+---@param line string
+---@param columns integer
+---@return string[] whose words, spaces included, are those of the line
+function M.wrapped(line, columns)
+  local out, current = {}, ""
+  for word, spaces in line:gmatch("(%S*)(%s*)") do
+    if current ~= "" and vim.api.nvim_strwidth(current .. word .. spaces) > columns then
+      out[#out + 1], current = current, ""
+    end
+    while vim.api.nvim_strwidth(word) > columns do
+      local part = vim.fn.strcharpart(word, 0, columns)
+      out[#out + 1], word = part, word:sub(#part + 1)
+    end
+    current = current .. word .. spaces
+  end
+  out[#out + 1] = current ~= "" and current or #out == 0 and "" or nil
+  return out
+end
+
 ---@param line string as a program wrote it
----@return string without colours, and as a terminal would leave it after carriage returns
+---@return string without escape sequences, with carriage returns applied as in a terminal
 function M.plain(line)
   line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27[%]PX^_][^\7\27]*\7?", "")
   line = line:gsub("\27[ -/]+[0-~]", ""):gsub("\27.", "")
@@ -61,7 +83,7 @@ function M.cut(text, columns)
   return vim.fn.strcharpart(text, 0, math.max(1, columns - 1)) .. "…"
 end
 
----Words after a line's end, as many as there is room for.
+---Text after the end of a line, cut to the room there.
 ---@param text string
 ---@param group string
 ---@param room integer columns

@@ -1,4 +1,4 @@
--- The prompt buffer: what is typed there is sent, and comes back when it did not arrive.
+-- The prompt buffer: sends the typed message, and restores it if the server did not accept it.
 local protocol = require("agent_ls.protocol")
 local scratch = require("agent_ls.scratch")
 local session = require("agent_ls.session")
@@ -11,16 +11,18 @@ local M = {}
 
 local bufnr ---@type integer?
 local sent = {} ---@type string[] what was sent from here, oldest first
-local shown_id ---@type string? the session whose draft stands in the prompt
-local is_for_next = false -- a session is being made, and what is written was begun since it was asked for
+local shown_id ---@type string? the session whose draft is in the prompt
+local is_for_next = false -- a session is being created, and the text was begun after that
 local draft_timer ---@type uv.uv_timer_t?
 local DRAFT_MS = 500 -- after the last key
-local recalled = 0 -- how far back in `sent` the prompt shows, 0: what is being written
+local on_its_way = {} ---@type string[] messages that were sent and have not arrived yet, oldest first
+local recalled = 0 -- index from the end of `sent` of the recalled message; 0: the text being written
 
 local PLACEHOLDERS = {
-  idle = "What should change?",
+  idle = "What should change?  @ file · / command · ↑ history",
   working = "Steer it while it works…",
   waiting = "It waits for your answer above.",
+  proposed = "Accept or reject its changes first.",
   closed = "Write to go on with this session…",
   foreign = "Read only: owned by another editor. :AgentLs takeover",
 }
@@ -32,7 +34,7 @@ function M.buffer()
   end
   bufnr = scratch.make("agent-ls://prompt", "agent_ls_prompt", bufnr)
   require("agent_ls.chat.mentions").setup(bufnr)
-  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     buffer = bufnr,
     callback = function()
       M.placeholder()
@@ -51,24 +53,24 @@ function M.set_text(text)
   M.placeholder()
 end
 
----Tells the session what is written, when the typing pauses.
+---Saves the draft with the session when the typing pauses.
 function M.keep_draft()
   draft_timer = draft_timer or assert(vim.uv.new_timer())
   draft_timer:start(DRAFT_MS, 0, vim.schedule_wrap(M.tell_draft))
 end
 
----The same at once.
+---Saves the draft with the session at once.
 function M.tell_draft()
   if bufnr and api.nvim_buf_is_loaded(bufnr) and shown_id == session.current_id() then
     session.keep_draft(M.text())
   end
 end
 
----A session is being made: what is written into an empty prompt from now on is meant for it.
----@param is_made boolean? it is not any more
+---A session is being created: text written into an empty prompt from now on is meant for it.
+---@param is_made boolean? the creation has ended
 function M.expect(is_made) is_for_next = not is_made and M.text() == "" end
 
----Another session is shown: its draft takes the place of the one before, which is kept where it was written.
+---Shows the draft of another session; the draft before is saved with its session.
 ---@param change agent_ls.Change
 function M.on_change(change)
   if not change.switched or session.current_id() == shown_id then
@@ -78,7 +80,7 @@ function M.on_change(change)
   shown_id = session.current_id()
   local draft = session.snapshot().draft
   local theirs = draft and draft.text or ""
-  -- What was written before there was any session is meant for the first one.
+  -- Text written before there was a session is meant for the first one.
   local is_carried = text ~= "" and (not before or is_for_next and theirs == "")
   is_for_next = false
   if before then
@@ -90,14 +92,28 @@ function M.on_change(change)
   M.set_text(theirs)
 end
 
----Shows what the prompt is for while nothing is in it.
+---@param s agent_ls.Snapshot
+---@return string key of PLACEHOLDERS
+function M.purpose(s)
+  if snapshot.is_read_only(s) then
+    return "foreign"
+  end
+  local activity = snapshot.activity(s)
+  local only_proposals = #snapshot.pending(s) + #snapshot.open_questions(s) == 0 and snapshot.has_proposals(s)
+  return activity == "waiting" and only_proposals and "proposed" or activity
+end
+
+---Shows a placeholder that says what the prompt is for while it is empty.
 function M.placeholder()
   api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
   if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.text() ~= "" then
     return
   end
   local s = session.snapshot()
-  local words = PLACEHOLDERS[snapshot.is_read_only(s) and "foreign" or snapshot.activity(s)]
+  local words = PLACEHOLDERS[M.purpose(s)]
+  if on_its_way[1] then
+    words = "Sending: " .. on_its_way[1]:gsub("%s+", " ")
+  end
   api.nvim_buf_set_extmark(M.buffer(), ns, 0, 0, {
     virt_text = { { words, "AgentLsDim" } },
     virt_text_pos = "overlay",
@@ -106,7 +122,8 @@ end
 
 ---@param text string
 ---@param more table[]? other parts, before the text
-function M.submit(text, more)
+---@param done fun(has_arrived: boolean)?
+function M.submit(text, more, done)
   local mentioned, rest = require("agent_ls.chat.mentions").parts(text)
   local input = vim.list_extend(more or {}, mentioned)
   if rest ~= "" then
@@ -116,14 +133,33 @@ function M.submit(text, more)
     sent[#sent + 1] = text
   end
   recalled = 0
-  session.submit(input, function()
-    if M.text() == "" then
+  table.insert(on_its_way, text)
+  M.placeholder()
+  session.submit(input, function(has_arrived)
+    local at = vim.iter(ipairs(on_its_way)):find(function(_, each) return each == text end)
+    table.remove(on_its_way, at)
+    if not has_arrived and M.text() == "" then
       M.set_text(text)
+    end
+    M.placeholder()
+    if done then
+      done(has_arrived)
     end
   end)
 end
 
----Sends what was typed: a new turn when idle, else a steer.
+---Sends the user's last message again.
+function M.retry()
+  local items = session.snapshot().items
+  for i = #items, 1, -1 do
+    if items[i].kind == "user" then
+      return M.submit(items[i].text)
+    end
+  end
+  require("agent_ls.log").notify("There is no message to send again.")
+end
+
+---Sends the message: starts a turn when idle, else steers the running one.
 function M.send()
   local text = M.text()
   if text == "" then
@@ -131,6 +167,9 @@ function M.send()
   end
   M.set_text("")
   M.keep_draft()
+  if text == "/memory" then
+    return require("agent_ls.memory").open()
+  end
   M.submit(text)
 end
 
@@ -143,7 +182,7 @@ local function recall(by)
   end
 end
 
----@return boolean what stands in the prompt was written there, and must not give way
+---@return boolean the text was written by the user and must not be replaced by a recalled one
 local function is_being_written()
   local shown = recalled > 0 and sent[#sent - recalled + 1] or ""
   return M.text() ~= vim.trim(shown)

@@ -1,5 +1,5 @@
--- Highlights for one line of markdown at a time, so that a stream costs what its new lines cost. Pure.
--- Marks are { col, opts } with the options of nvim_buf_set_extmark; the text itself is never changed.
+-- Highlights one line of markdown at a time, so that the cost of a stream depends on its new lines only. Pure. Marks
+-- are { col, opts } with the options of nvim_buf_set_extmark; the text is never changed.
 local M = {}
 
 ---@alias agent_ls.LineMark {col: integer, opts: table}
@@ -14,8 +14,9 @@ local function hide(marks, first, last)
   marks[#marks + 1] = { col = first, opts = { end_col = last, conceal = "" } }
 end
 
----Pairs of delimiters, the first one to match wins: what is in code is not looked at again.
+---Pairs of delimiters; the first match wins, so that markup inside code is ignored.
 local INLINE = {
+  { pattern = "()%[()[^%[%]]+()%]%([^()%s]+%)()", group = "AgentLsLink" },
   { pattern = "()`()[^`]+()`()", group = "AgentLsInlineCode" },
   { pattern = "()%*%*()[^%s*].-()%*%*()", group = "AgentLsStrong" },
   { pattern = "()%*()[^%s*][^*]-()%*()", group = "AgentLsEmphasis" },
@@ -83,8 +84,15 @@ function M.line(line, fence)
     span(marks, #hashes, #line, "AgentLsHeading")
     return marks, nil
   end
+  local task_indent, done = line:match("^(%s*)[-*+] %[([ xX])%] ")
   local indent = line:match("^(%s*)[-*+] ")
-  if indent then
+  if task_indent then
+    local is_done = done ~= " "
+    local box = { is_done and "☑" or "☐", is_done and "AgentLsDone" or "AgentLsKey" }
+    hide(marks, #task_indent, #task_indent + 2)
+    hide(marks, #task_indent + 3, #task_indent + 5)
+    marks[#marks + 1] = { col = #task_indent + 2, opts = { virt_text = { box }, virt_text_pos = "overlay" } }
+  elseif indent then
     marks[1] =
       { col = #indent, opts = { virt_text = { { "•", "AgentLsKey" } }, virt_text_pos = "overlay" } }
   elseif line:match("^%s*>") then
@@ -92,6 +100,103 @@ function M.line(line, fence)
   end
   inline(line, marks)
   return marks, nil
+end
+
+---@return boolean render-markdown.nvim is configured to draw the transcript, so we do not
+function M.is_drawn_elsewhere()
+  local state = package.loaded["render-markdown.state"]
+  local types = state and state.file_types
+  return type(types) == "table" and vim.list_contains(types, "agent_ls_transcript")
+end
+
+---@param text string
+---@return integer columns on screen, where the marks of inline markup are concealed
+local function shown_width(text)
+  local bare = text:gsub("`([^`]+)`", "%1"):gsub("%*%*([^*]+)%*%*", "%1"):gsub("%[([^%[%]]+)%]%([^()%s]+%)", "%1")
+  return vim.api.nvim_strwidth(bare)
+end
+
+---@param line string
+---@return {first: integer, last: integer, width: integer}[]? cells between the bars, nil for a line of no table
+local function cells_of(line)
+  if not line:match("^%s*|.*|%s*$") then
+    return nil
+  end
+  local out, at = {}, assert(line:find("|", 1, true)) + 1
+  for cell, bar in line:sub(at):gmatch("([^|]*)()|") do
+    local first = at + bar - 1 - #cell
+    out[#out + 1] = { first = first - 1, last = first - 1 + #cell, width = shown_width(cell) }
+  end
+  return out
+end
+
+---@param lines string[]
+---@param first integer
+---@param last integer
+---@param rows table[] cells by line
+---@param width integer columns that there are
+---@param add fun(line: integer, mark: agent_ls.LineMark)
+local function align(lines, first, last, rows, width, add)
+  local widths = {}
+  for i = first, last do
+    for column, cell in ipairs(rows[i]) do
+      widths[column] = math.max(widths[column] or 0, cell.width)
+    end
+  end
+  local whole = #widths + 1
+  vim.iter(widths):each(function(each) whole = whole + each end)
+  if whole > width then
+    return -- wrapped rows are easier to read without the alignment
+  end
+  for i = first, last do
+    local is_rule = lines[i]:match("^[%s|:-]+$") ~= nil
+    for column, cell in ipairs(rows[i]) do
+      local room = widths[column] - cell.width
+      if room > 0 then
+        local fill = { (is_rule and "-" or " "):rep(room), "AgentLsDim" }
+        local trailing = is_rule and #lines[i]:sub(cell.first + 1, cell.last):match("%s*$") or 0
+        add(i, { col = cell.last - trailing, opts = { virt_text = { fill }, virt_text_pos = "inline" } })
+      end
+      if i == first then
+        add(i, { col = cell.first, opts = { end_col = cell.last, hl_group = "AgentLsStrong" } })
+      end
+    end
+    for at in lines[i]:gmatch("()|") do
+      add(i, { col = at - 1, opts = { end_col = at, hl_group = "AgentLsDim" } })
+    end
+  end
+end
+
+---Processes the tables and code blocks of a complete text: aligns the columns of tables by virtual spaces.
+---@param lines string[]
+---@param width integer columns that there are
+---@param add fun(line: integer, mark: agent_ls.LineMark) `line` counts from 1
+---@param add_code fun(first: integer, last: integer, language: string) lines of a block, without its fences
+function M.blocks(lines, width, add, add_code)
+  local fence, language, began ---@type string?, string?, integer?
+  local rows, table_first = {}, nil ---@type table[], integer?
+  for i = 1, #lines + 1 do
+    local line = lines[i]
+    local cells = line and not fence and cells_of(line) or nil
+    rows[i] = cells
+    if cells then
+      table_first = table_first or i
+    elseif table_first then
+      if i - table_first >= 2 and lines[table_first + 1]:match("^[%s|:-]+$") then
+        align(lines, table_first, i - 1, rows, width, add)
+      end
+      table_first = nil
+    end
+    if line and fence and closes(line, fence) then
+      if i > began + 1 then
+        add_code(began + 1, i - 1, assert(language))
+      end
+      fence = nil
+    elseif line and not fence and fence_of(line) then
+      fence, began = fence_of(line), i
+      language = line:match("^%s*[`~]+%s*([%w_+-]*)")
+    end
+  end
 end
 
 return M

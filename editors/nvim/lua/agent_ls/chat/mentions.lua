@@ -1,15 +1,16 @@
--- Completion in the prompt: files and more behind `@`, commands behind `/`. What was chosen goes along when it is sent.
+-- Completion in the prompt: `@` for files and more, `/` for commands. Chosen items are sent as parts of the message.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local protocol = require("agent_ls.protocol")
 
 local M = {}
 
-local WAIT_MS = 1500 -- for the server; a first list of a large folder takes longer, and is there for the next letter
+-- for the server's answer; the first list of a large folder takes longer and is ready at the next key
+local WAIT_MS = 1500
 
 local chosen = {} ---@type table<string, agent_ls.wire.InputPart> the part of each word that was offered
 
----@param before string what stands before the cursor in its line
+---@param before string text before the cursor in its line
 ---@param row integer line of the prompt, from 1
 ---@return integer? where the word begins, from 0
 ---@return "@"|"/"|nil trigger
@@ -32,6 +33,7 @@ local function ask(trigger, query)
     return {}
   end
   local params = { trigger = trigger, query = query, workspaceFolder = vim.uri_from_fname(files.root()) }
+  params.sessionId = require("agent_ls.session").current_id() -- its MCP servers have prompts and resources
   local answer = lsp:request_sync(protocol.method.complete, params, WAIT_MS)
   return answer and answer.result and protocol.without_null(answer.result).items or {}
 end
@@ -53,7 +55,7 @@ function M.complete(find_start, base)
   return { words = words, refresh = "always" }
 end
 
----What a message mentions of what was offered, and its text without a command at its beginning.
+---The parts for the completions that a message mentions, and its text without a command at the beginning.
 ---@param text string
 ---@return agent_ls.wire.InputPart[] parts
 ---@return string text "" when all of it is in the parts

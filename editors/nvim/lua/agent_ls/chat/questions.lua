@@ -1,4 +1,4 @@
--- The user's answers to what the agent asks him: one of its choices, several, or words of his own.
+-- The user's answers to the agent's questions: one choice, several, or a free text.
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
@@ -7,7 +7,7 @@ local transcript = require("agent_ls.chat.transcript")
 local M = {}
 
 ---@param item agent_ls.Item?
----@return agent_ls.Item? the question that waits: the one given, else the oldest
+---@return agent_ls.Item? the pending question: the given one, else the oldest
 function M.waiting(item)
   if snapshot.is_read_only(session.snapshot()) then
     return nil
@@ -27,7 +27,7 @@ local function in_own_words(item)
   end)
 end
 
----Answers with what is marked, else asks.
+---Answers with the marked choices, or asks for an answer if none is marked.
 ---@param item agent_ls.Item
 function M.answer(item)
   local marked = transcript.marked(item)
@@ -39,7 +39,7 @@ function M.answer(item)
   end
   local own = "Something else…"
   local choices = vim.list_extend(vim.deepcopy(item.choices), { own })
-  vim.ui.select(choices, { prompt = item.text }, function(choice)
+  require("agent_ls.menu").select(choices, { prompt = item.text }, function(choice)
     if choice == own then
       in_own_words(item)
     elseif choice then
@@ -48,7 +48,7 @@ function M.answer(item)
   end)
 end
 
----Takes the choice on a line: it is the answer, or is marked where there may be several.
+---Selects the choice on a line: sends it as the answer, or marks it if the question takes several.
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.choose(item, line)

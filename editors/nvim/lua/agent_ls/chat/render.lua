@@ -1,29 +1,46 @@
--- One item of a snapshot as lines and highlights. Pure: it draws on no buffer and asks nobody.
+-- Renders one item of a snapshot as lines and highlights. Pure: draws into no buffer.
+local calls = require("agent_ls.chat.render_calls")
 local canvas = require("agent_ls.chat.canvas")
 local changes = require("agent_ls.chat.render_changes")
+local code = require("agent_ls.chat.code")
 local markdown = require("agent_ls.chat.markdown")
 local more = require("agent_ls.chat.render_more")
+local remedies = require("agent_ls.remedies")
 
-local cut, line_count, plain, plural = canvas.cut, canvas.line_count, canvas.plain, canvas.plural
+local cut, line_count, plain = canvas.cut, canvas.line_count, canvas.plain
 
 local M = {}
 
 M.DIFF_LINES = changes.DIFF_LINES
 
-local TAIL_LINES = 4 -- of a running command
-local OUTPUT_LINES = 200 -- of an opened call: the terminal buffer has all of it
+---Highlights the code of a complete text and aligns its tables.
+---@param out agent_ls.Canvas
+---@param width integer
+local function add_blocks(out, width)
+  local add = function(line, mark)
+    out.marks[#out.marks + 1] = { row = line - 1, col = mark.col, opts = mark.opts }
+  end
+  markdown.blocks(out.lines, width, add, function(first, last, language)
+    local places = {}
+    for line = first, last do
+      places[#places + 1] = { row = line - 1, col = 0 }
+    end
+    code.mark(out.marks, vim.list_slice(out.lines, first, last), code.filetype(language), places)
+  end)
+end
 
----Lines of a text part from `first` on, one for one, so that a stream redraws its tail only.
+---Lines of a text part from `first` on, one output line per input line, so that a stream redraws only its end.
 ---@param part agent_ls.Part
 ---@param first integer line, from 1
 ---@param fence string? state of markdown before that line
 ---@param is_dim boolean
+---@param width integer? columns of the panel
 ---@return agent_ls.Rendered
 ---@return string? fence before the last line, where the next piece of the stream goes on
-function M.stream(part, first, fence, is_dim)
+function M.stream(part, first, fence, is_dim, width)
   local out = canvas.new()
   local last = part.open and #part.lines or math.max(first, line_count(part))
-  local before = fence
+  local before, is_ours = fence, is_dim or not markdown.is_drawn_elsewhere()
   for i = first, last do
     local line = part.lines[i] or ""
     before = fence
@@ -33,10 +50,13 @@ function M.stream(part, first, fence, is_dim)
     else
       marks, fence = markdown.line(line, fence)
     end
-    for _, mark in ipairs(marks) do
+    for _, mark in ipairs(is_ours and marks or {}) do
       out.marks[#out.marks + 1] = { row = #out.lines, col = mark.col, opts = mark.opts }
     end
     out.lines[#out.lines + 1] = line
+  end
+  if first == 1 and not part.open and not is_dim and is_ours then
+    add_blocks(out, width or math.huge)
   end
   return out, before
 end
@@ -56,10 +76,26 @@ function M.is_stream(item, ctx)
   return item.kind == "text" or (item.kind == "reasoning" and M.is_expanded(item, ctx))
 end
 
----What a subagent does is folded into its entry, but for what it asks the user.
+---Whether another entry shows this one: a decision is part of its call's row, a call that waits for approval of the
+---approval, an edit of its change, and grouped read-only calls of the row of their group.
+---@param item agent_ls.Item
+---@param ctx agent_ls.RenderContext
+---@return boolean
+local function is_redundant(item, ctx)
+  if item.kind == "approval" then
+    return item.call ~= nil and item.status ~= "pending"
+  end
+  local is_asking = item.decision ~= nil and item.decision.status == "pending"
+  return item.kind == "tool" and (is_asking or calls.is_one_change(item) or calls.is_in_closed_group(item, ctx))
+end
+
+---A subagent's items are hidden in its entry, except for its requests to the user.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 function M.is_hidden(item, ctx)
+  if is_redundant(item, ctx) then
+    return true
+  end
   local is_asked = (item.kind == "approval" or item.kind == "question") and item.status == "pending"
   return item.agent_id ~= nil
     and not is_asked
@@ -67,8 +103,13 @@ function M.is_hidden(item, ctx)
     and not ctx.expanded[item.agent_id]
 end
 
+---@param item agent_ls.Item
+---@return boolean its first line is the row of a group of calls
+function M.stands_for_group(item) return item.kind == "tool" and calls.is_group_head(item) end
+
 ---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)>
 local by_kind = {
+  tool = calls.tool,
   file = changes.file,
   approval = changes.approval,
   ["end"] = changes["end"],
@@ -78,8 +119,34 @@ local by_kind = {
   reverted = more.reverted,
 }
 
-function by_kind.user(item, _, out)
-  for i, line in ipairs(vim.split(item.text, "\n", { plain = true })) do
+---Splits off the selections that the server puts at the beginning of a message.
+---@param text string
+---@return {path: string, lines: string}[] selections
+---@return string rest
+local function split_selections(text)
+  local found = {}
+  while true do
+    local path, lines, fence, at = text:match("^Selected in ([^\n]+), (lines? [%d to]+):\n(```+)\n()")
+    local _, last = text:find("\n" .. (fence or "`") .. "\n", (at or 2) - 1, true)
+    if not path or not last then
+      return found, text
+    end
+    found[#found + 1] = { path = path, lines = lines }
+    text = vim.trim(text:sub(last + 1))
+  end
+end
+
+---The user's message. An attached selection is one line, which can be expanded.
+function by_kind.user(item, ctx, out)
+  local selections, rest = split_selections(item.text .. "\n")
+  if M.is_expanded(item, ctx) or #selections == 0 then
+    selections, rest = {}, item.text
+  end
+  for _, selected in ipairs(selections) do
+    local path = selected.path:sub(1, 1) == "/" and ctx.relative(selected.path) or selected.path
+    out:add({ { "▸ ", "AgentLsDim" }, { path, "AgentLsPath" }, { " " .. selected.lines, "AgentLsDim" } }, { line_hl_group = "AgentLsUser" })
+  end
+  for i, line in ipairs(vim.split(vim.trim(rest), "\n", { plain = true })) do
     out:add(
       { { i == 1 and "❯ " or "  ", "AgentLsUserMark" }, { plain(line) } },
       { line_hl_group = "AgentLsUser" }
@@ -104,130 +171,12 @@ end
 
 function by_kind.reasoning(item, ctx, out)
   local part = item.part --[[@as agent_ls.Part]]
-  -- While it thinks its newest line, then how it began: enough to know whether to open it.
+  -- While the model reasons, its newest line; afterwards its first line, so that the user can decide whether to expand
+  -- it.
   local label = part.open and "Thinking: " or "Thought: "
   local line = part.lines[part.open and math.max(line_count(part), 1) or 1]
   local text = cut(vim.trim(line), math.max(10, ctx.width - #label - 3))
   out:add({ { "▸ ", "AgentLsDim" }, { label, "AgentLsDim" }, { text, "AgentLsDim" } })
-end
-
----@param item agent_ls.Item
----@return string glyph
----@return string group
-local function tool_glyph(item)
-  local glyphs = {
-    writing = { "✎", "AgentLsRunning" },
-    running = { "●", "AgentLsRunning" },
-    done = { "✓", "AgentLsDone" },
-    failed = { "✗", "AgentLsFailed" },
-  }
-  return unpack(glyphs[item.status])
-end
-
----@param item agent_ls.Item
----@return string
-local function tool_outcome(item)
-  local result = item.result
-  if item.status == "writing" then
-    return plural(item.arguments.length, "character")
-  end
-  if not result then
-    return item.background and "in the background" or ""
-  end
-  local words = {}
-  if result.exitCode and result.exitCode ~= 0 and not result.summary:match("^exit") then
-    words[1] = "exit " .. result.exitCode
-  end
-  if result.summary ~= "" then
-    words[#words + 1] = result.summary
-  end
-  if (result.durationMs or 0) >= 1000 then
-    words[#words + 1] = ("%.1f s"):format(result.durationMs / 1000)
-  end
-  return table.concat(words, " · ")
-end
-
----@param text string JSON, perhaps not whole
----@return agent_ls.Chunk[][]
-local function argument_lines(text)
-  local ok, arguments = pcall(vim.json.decode, text, { luanil = { object = true } })
-  if not ok or type(arguments) ~= "table" then
-    return { { { cut(text, 400), "AgentLsDim" } } }
-  end
-  local names, out = vim.tbl_keys(arguments), {}
-  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
-  for _, name in ipairs(names) do
-    local value = arguments[name]
-    local shown = type(value) == "string" and value or vim.json.encode(value)
-    local lines = vim.split(shown, "\n", { plain = true })
-    local more = #lines > 1 and (" … %s"):format(plural(#lines, "line")) or ""
-    out[#out + 1] = { { tostring(name) .. ": ", "AgentLsKey" }, { cut(lines[1], 200) .. more, "AgentLsDim" } }
-  end
-  return out
-end
-
----@param out agent_ls.Canvas
----@param lines string[]
----@param first integer
----@param last integer
-local function output_lines(out, lines, first, last)
-  for i = first, last do
-    out:add({ { "│ ", "AgentLsDim" }, { plain(lines[i]), "AgentLsDim" } })
-  end
-end
-
----@param item agent_ls.Item
-local function tool_details(item, out)
-  for _, chunks in ipairs(argument_lines(table.concat(item.arguments.lines, "\n"))) do
-    table.insert(chunks, 1, { "  " })
-    out:add(chunks)
-  end
-  local lines, count = item.part.lines, line_count(item.part)
-  if count <= OUTPUT_LINES then
-    return output_lines(out, lines, 1, count)
-  end
-  local half = OUTPUT_LINES / 2
-  output_lines(out, lines, 1, half)
-  out:add({ { ("│ ⋯ %d lines not shown here"):format(count - OUTPUT_LINES), "AgentLsWarn" } })
-  output_lines(out, lines, count - half + 1, count)
-end
-
----Behind the call; why one failed stands below it where there is no room, so that it can be read.
----@param item agent_ls.Item
----@param ctx agent_ls.RenderContext
----@param out agent_ls.Canvas
-local function draw_outcome(item, ctx, out)
-  local words = tool_outcome(item)
-  local room = ctx.width - vim.api.nvim_strwidth(out.lines[#out.lines]) - 3
-  if item.status ~= "failed" then
-    return out:add_end(words, "AgentLsDim", ctx.width)
-  end
-  if vim.api.nvim_strwidth(words) <= room then
-    return out:add_end(words, "AgentLsFailed", ctx.width)
-  end
-  out:add({ { "  " .. plain(words), "AgentLsFailed" } })
-end
-
-function by_kind.tool(item, ctx, out)
-  local glyph, group = tool_glyph(item)
-  local chunks = { { glyph .. " ", group }, { item.name, "AgentLsName" } }
-  -- A call that no tool knows what to say of is summed up by its name, which stands there already.
-  local prefix = item.name .. ": "
-  local summary = vim.startswith(item.summary, prefix) and item.summary:sub(#prefix + 1) or item.summary
-  if summary ~= "" then
-    chunks[3] = { " " .. cut(summary, math.max(20, ctx.width - #item.name - 5)) }
-  end
-  out:add(chunks)
-  draw_outcome(item, ctx, out)
-  if item.waiting then
-    out:add({ { "  waits for your input  (:AgentLs terminal)", "AgentLsWarn" } })
-  end
-  if M.is_expanded(item, ctx) then
-    tool_details(item, out)
-  elseif item.status == "running" then
-    local count = line_count(item.part)
-    output_lines(out, item.part.lines, math.max(1, count - TAIL_LINES + 1), count)
-  end
 end
 
 function by_kind.retry(item, _, out)
@@ -254,10 +203,39 @@ end
 local NOTICES = {
   info = { "· ", "AgentLsDim", "AgentLsDim" },
   warn = { "! ", "AgentLsWarn", nil },
-  error = { "✗ ", "AgentLsFailed", "AgentLsFailed" },
 }
 
-function by_kind.notice(item, _, out)
+---@param actions string[]
+---@param ctx agent_ls.RenderContext
+---@param out agent_ls.Canvas
+local function draw_remedies(actions, ctx, out)
+  local key = ctx.keys.expand
+  local words = table.concat(vim.tbl_map(key and remedies.label or remedies.command, actions), " · ")
+  out:add({ { "┃ ", "AgentLsFailed" }, { key and key .. " " or "", "AgentLsKey" }, { words } })
+end
+
+---An error block: what happened, what to do, and for the newest error the keys that do it.
+---@param item agent_ls.Item
+---@param ctx agent_ls.RenderContext
+---@param out agent_ls.Canvas
+local function draw_error(item, ctx, out)
+  local lead = { "✗ ", "AgentLsFailed" }
+  for _, line in ipairs(vim.split(item.text, "\n", { plain = true })) do
+    out:add({ lead, { plain(line), "AgentLsFailed" } })
+    lead = { "  " }
+  end
+  for _, line in ipairs(item.hint and vim.split(item.hint, "\n", { plain = true }) or {}) do
+    out:add({ { "┃ ", "AgentLsFailed" }, { plain(line), "AgentLsDim" } })
+  end
+  if item.actions and ctx.failure == item then
+    draw_remedies(item.actions, ctx, out)
+  end
+end
+
+function by_kind.notice(item, ctx, out)
+  if item.level == "error" then
+    return draw_error(item, ctx, out)
+  end
   local glyph, group, text_group = unpack(NOTICES[item.level], 1, 3)
   for i, line in ipairs(vim.split(item.text, "\n", { plain = true })) do
     out:add({ { i == 1 and glyph or "  ", group }, { line, text_group } })
@@ -273,7 +251,7 @@ end
 local function draw(item, ctx)
   local is_text = item.kind == "text" or item.kind == "reasoning" and M.is_expanded(item, ctx)
   if is_text then
-    return (M.stream(item.part, 1, nil, item.kind == "reasoning"))
+    return (M.stream(item.part, 1, nil, item.kind == "reasoning", ctx.width))
   end
   local out = canvas.new()
   by_kind[item.kind](item, ctx, out)
@@ -282,7 +260,7 @@ end
 
 ---@param item agent_ls.Item not a stream
 ---@param ctx agent_ls.RenderContext
----@return agent_ls.Rendered without lines for what is folded away
+---@return agent_ls.Rendered without lines if the item is hidden
 function M.item(item, ctx)
   if M.is_hidden(item, ctx) then
     return canvas.new()
@@ -297,7 +275,7 @@ function M.item(item, ctx)
   return rendered
 end
 
----Whether an empty line stands between two items: calls that follow each other stand together.
+---Whether there is an empty line between two items: consecutive calls have none.
 ---@param before agent_ls.Item?
 ---@param item agent_ls.Item
 ---@return boolean
@@ -316,33 +294,6 @@ function M.has_gap(before, item)
     return false
   end
   return asks or not (compact[before.kind] and compact[item.kind])
-end
-
----What an empty panel says.
----@param ctx agent_ls.RenderContext
----@return agent_ls.Rendered
-function M.welcome(ctx)
-  local out = canvas.new()
-  out:add({ { "agent-ls", "AgentLsHeading" } })
-  out:add({ { "" } })
-  out:add({
-    {
-      "Say below what should change in this project. Edits land in your buffers and wait there "
-        .. "for you to keep or undo them.",
-    },
-  })
-  out:add({ { "" } })
-  local rows = {
-    { ctx.keys.send or "", "send; while it works: steer" },
-    { ctx.keys.stop or "", "stop" },
-    { ctx.keys.help or "", "all keys" },
-    { ":AgentLs resume", "go on with the last session" },
-    { ":AgentLs demo", "a walkthrough, no key needed" },
-  }
-  for _, row in ipairs(rows) do
-    out:add({ { ("%-16s"):format(row[1]), "AgentLsKey" }, { row[2], "AgentLsDim" } })
-  end
-  return out
 end
 
 return M

@@ -1,18 +1,18 @@
--- Changes of files, and what the agent asks leave for, as lines and highlights. Pure.
+-- Renders file changes and approval requests as lines and highlights. Pure.
+local calls = require("agent_ls.chat.render_calls")
 local canvas = require("agent_ls.chat.canvas")
+local code = require("agent_ls.chat.code")
+local icons = require("agent_ls.icons")
 
 local cut, plural = canvas.cut, canvas.plural
 
 local M = {}
 
----A change is seen at a glance; a longer one opens with a key.
+---Lines of a diff that are shown at once; a key expands a longer one.
 M.DIFF_LINES = 16
 
----What is asked leave for is read with more care, and opens with the same key.
+---The same for approval requests, which are read with more care.
 M.ASKED_LINES = 60
-
----Of what a rule would allow besides: the rest of the card is to stay in sight.
-local MAX_EXAMPLES = 2
 
 local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
 
@@ -32,7 +32,7 @@ local function diff_lines(diff)
   return out
 end
 
----Keeps of the unchanged lines only those next to a change.
+---Drops unchanged lines that are not next to a change.
 ---@param lines {sign: string, text: string}[]
 ---@return {sign: string, text: string}[]
 local function without_context(lines)
@@ -47,8 +47,8 @@ local function without_context(lines)
 end
 
 ---@class agent_ls.DiffOptions
----@field max_lines integer more are counted, not shown
----@field is_brief boolean without the lines that only surround a change
+---@field max_lines integer further lines are counted, not shown
+---@field is_brief boolean without the context lines
 ---@field key string|false|nil that opens the rest
 ---@field prefix agent_ls.Chunk
 
@@ -66,7 +66,7 @@ local function draw_diff(out, diff, options)
     end
     if line.sign ~= "@" then
       local group = DIFF_GROUPS[line.sign]
-      -- In whole, control characters too: who looks at a change is to see all of it.
+      -- Complete, with control characters: the user must see the whole change.
       local text = { (line.text:gsub("\r$", "")), not group and "AgentLsDim" or nil }
       out:add({ options.prefix, { line.sign .. " " }, text }, group and { line_hl_group = group } or nil)
     elseif i > 1 then
@@ -102,15 +102,18 @@ end
 
 function M.file(item, ctx, out)
   local words, group = review_state(item, ctx.hunks)
+  local icon, icon_group = unpack(icons.of_file(item.path) or {})
   out:add({
     { ACTION_GLYPHS[item.action] .. " ", "AgentLsDim" },
+    { icon and icon .. " " or "", icon_group },
     { ctx.relative(item.path), "AgentLsPath" },
     { " " },
     { "+" .. item.added, "AgentLsAddedSign" },
     { " " },
     { "−" .. item.removed, "AgentLsRemovedSign" },
   })
-  out:add_end(words, group, ctx.width)
+  local decision = item.call and #(item.call.changes or {}) == 1 and calls.decision(item.call.decision) or nil
+  out:add_end(table.concat(vim.list_extend(words ~= "" and { words } or {}, { decision }), " · "), group, ctx.width)
   local opened = ctx.expanded[item.id]
   if opened == false then
     return
@@ -126,7 +129,7 @@ end
 ---@param item agent_ls.Item of kind end
 ---@param uri string
 ---@param hunks table<string, agent_ls.Hunk>
----@return string[] ids of what the turn changed there
+---@return string[] ids of the turn's changes there
 local function ids_of_turn(item, uri, hunks)
   local ids = {}
   for id, hunk in pairs(hunks) do
@@ -156,9 +159,9 @@ end
 ---@param out agent_ls.Canvas
 local function draw_turn_keys(ctx, out)
   local chunks = { { "  " } }
-  for _, key in ipairs({ { "compare_file", "compare" }, { "keep_turn", "keep all" }, { "undo_turn", "undo all" } }) do
+  for _, key in ipairs({ { "review_turn", "review" }, { "keep_turn", "keep" }, { "undo_turn", "undo" } }) do
     if ctx.keys[key[1]] then
-      vim.list_extend(chunks, { { ctx.keys[key[1]], "AgentLsKey" }, { " " .. key[2] .. "   ", "AgentLsDim" } })
+      vim.list_extend(chunks, { { ctx.keys[key[1]], "AgentLsKey" }, { " " .. key[2] .. "  ", "AgentLsDim" } })
     end
   end
   if #chunks > 1 then
@@ -166,7 +169,7 @@ local function draw_turn_keys(ctx, out)
   end
 end
 
----How a turn ended, and all that it changed. Line n + 1 + (its words) is about file n: see `M.file_at`.
+---How a turn ended, and the files that it changed. `M.file_at` maps its lines to files.
 ---@type fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)
 M["end"] = function(item, ctx, out)
   if item.text then
@@ -195,7 +198,7 @@ end
 
 ---@param item agent_ls.Item of kind end
 ---@param line integer of the item, from 0
----@return agent_ls.TurnFile? the file that this line is about, else the first
+---@return agent_ls.TurnFile? the file on this line, else the first
 function M.file_at(item, line) return item.files[line - (item.text and 1 or 0)] or item.files[1] end
 
 ---@type agent_ls.Chunk
@@ -203,16 +206,34 @@ local BAR = { "┃ ", "AgentLsAsk" }
 ---@type agent_ls.Chunk
 local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
 
----What exactly is asked: the command or the change, word for word.
+---Adds a text after the bar, which is repeated before each of its lines.
+---@param out agent_ls.Canvas
+---@param ctx agent_ls.RenderContext
+---@param bar agent_ls.Chunk
+---@param text string
+---@param group string?
+local function add_text(out, ctx, bar, text, group)
+  local columns = math.max(16, ctx.width - vim.api.nvim_strwidth(bar[1]))
+  for _, line in ipairs(vim.split(text, "\n", { plain = true })) do
+    for _, part in ipairs(canvas.wrapped(line, columns)) do
+      out:add({ bar, { part, group } })
+    end
+  end
+end
+
+---The exact effect: the command or the change, word for word.
 ---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
 ---@param max_lines integer of each diff
 local function draw_effect(request, ctx, out, max_lines)
   local effect = request.effect
   if effect.command then
-    for _, line in ipairs(vim.split(effect.command, "\n", { plain = true })) do
+    local lines, places = vim.split(effect.command, "\n", { plain = true }), {}
+    for i, line in ipairs(lines) do
+      places[i] = { row = #out.lines, col = #INDENTED_BAR[1] }
       out:add({ INDENTED_BAR, { line, "AgentLsStrong" } })
     end
+    code.mark(out.marks, lines, effect.inputOf and "" or "sh", places)
     local where = { effect.workingDir and "in " .. ctx.relative(effect.workingDir) or nil }
     for _, pair in ipairs(effect.envVars or {}) do
       where[#where + 1] = ("with %s=%s"):format(pair[1], pair[2])
@@ -237,9 +258,7 @@ local function draw_effect(request, ctx, out, max_lines)
   elseif effect.folder then
     out:add({ INDENTED_BAR, { effect.folder, "AgentLsPath" } })
   elseif effect.text then
-    for _, line in ipairs(vim.split(effect.text, "\n", { plain = true })) do
-      out:add({ INDENTED_BAR, { line, "AgentLsStrong" } })
-    end
+    add_text(out, ctx, INDENTED_BAR, effect.text, "AgentLsStrong")
     for _, pair in ipairs(effect.envVars or {}) do
       out:add({ INDENTED_BAR, { ("with %s=%s"):format(pair[1], pair[2]), "AgentLsDim" } })
     end
@@ -264,22 +283,11 @@ local function question(request)
   return effect.files and "Make this change?" or ("Allow %s?"):format(request.tool)
 end
 
----What the first rule that has examples would allow besides, and what it would not: those after it have the same.
----@param rules agent_ls.wire.RuleOffer[]
----@param out agent_ls.Canvas
-local function draw_examples(rules, out)
-  for _, rule in ipairs(rules) do
-    local allows, asked = rule.allows, rule.stillAsked
-    if #allows > 0 or #asked > 0 then
-      for _, told in ipairs({ { "also allows: ", allows }, { "still asked: ", asked } }) do
-        if #told[2] > 0 then
-          local shown = table.concat(vim.list_slice(told[2], 1, MAX_EXAMPLES), " · ")
-          out:add({ INDENTED_BAR, { told[1] .. shown, "AgentLsDim" } })
-        end
-      end
-      return
-    end
-  end
+---@param rule agent_ls.wire.RuleOffer
+---@return string label with its scope
+function M.rule_label(rule)
+  local names_scope = rule.label:find("this " .. rule.scope, 1, true)
+  return names_scope and rule.label or ("%s (this %s)"):format(rule.label, rule.scope)
 end
 
 ---@param request agent_ls.wire.ApprovalRequested
@@ -290,21 +298,22 @@ local function draw_keys(request, ctx, out)
   local is_trust = request.effect.folder ~= nil
   local allow, deny = is_trust and " trust it" or " allow once", is_trust and " do not" or " deny"
   local chunks = { BAR, { keys.allow or ":AgentLs approve", "AgentLsKey" }, { allow } }
-  vim.list_extend(chunks, { { "   " }, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { deny } })
+  local gap = { ctx.width < 36 and "  " or "   " }
+  vim.list_extend(chunks, { gap, { keys.deny or ":AgentLs deny", "AgentLsKey" }, { deny } })
   local effect = request.effect
   if effect.command and not effect.inputOf then
-    vim.list_extend(chunks, { { "   " }, { keys.edit_command or ":AgentLs edit", "AgentLsKey" }, { " change" } })
+    vim.list_extend(chunks, { gap, { keys.edit_command or ":AgentLs edit", "AgentLsKey" }, { " change" } })
   end
   out:add(chunks)
-  local key = keys.allow_rule or ":AgentLs allow"
-  for i, rule in ipairs(request.rules) do
-    local is_told = rule.label:find("this " .. rule.scope, 1, true)
-    local label = is_told and rule.label or ("%s (this %s)"):format(rule.label, rule.scope)
-    -- One key for all: it asks which, when there are several.
-    local before = i == 1 and { key .. " ", "AgentLsKey" } or { (" "):rep(#key + 1) }
-    out:add({ BAR, before, { label } })
+  local first, count = request.rules[1], #request.rules
+  if first then
+    local is_narrow = ctx.width < 40
+    local others = count < 2 and "" or is_narrow and (" +%d"):format(count - 1) or (" · %s"):format(plural(count - 1, "more rule"))
+    -- On one line, so that the command stays visible; the key opens a menu of all rules with examples.
+    local label = M.rule_label(first)
+    label = count > 1 and cut(label, math.max(20, ctx.width - vim.api.nvim_strwidth(others) - 6)) or label
+    out:add({ BAR, { keys.allow_rule or ":AgentLs allow", "AgentLsKey" }, { " " .. label }, { others, "AgentLsDim" } })
   end
-  draw_examples(request.rules, out)
 end
 
 local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this session" }
@@ -331,8 +340,9 @@ function M.approval(item, ctx, out)
   end
   out:add({ BAR, { question(request), "AgentLsAsk" } })
   draw_effect(request, ctx, out, ctx.expanded[item.id] and math.huge or M.ASKED_LINES)
+  item.head_lines = request.effect.files and 2 or #out.lines
   if request.reason ~= "" then
-    out:add({ BAR, { request.reason, "AgentLsDim" } })
+    add_text(out, ctx, BAR, request.reason, "AgentLsDim")
   end
   if ctx.read_only then
     return out:add({ BAR, { "Its owner decides.", "AgentLsDim" } })

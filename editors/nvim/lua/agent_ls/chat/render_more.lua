@@ -1,4 +1,4 @@
--- Questions, subagents, compactions and roll backs as lines and highlights. Pure.
+-- Renders questions, subagents, compactions and roll backs as lines and highlights. Pure.
 local canvas = require("agent_ls.chat.canvas")
 
 local cut, plain, plural = canvas.cut, canvas.plain, canvas.plural
@@ -9,7 +9,7 @@ local M = {}
 local BAR = { "┃ ", "AgentLsAsk" }
 
 ---@param item agent_ls.Item
----@return agent_ls.Chunk? who asks, when it is not the agent itself
+---@return agent_ls.Chunk? the subagent that asks; nil for the main agent
 local function asker(item) return item.agent_id and { item.agent_id .. ": ", "AgentLsDim" } or nil end
 
 ---@param out agent_ls.Canvas
@@ -51,7 +51,7 @@ local function question_keys(item, ctx)
   return chunks
 end
 
----Line n of it, from 0, with its question's lines before: see `M.choice_at`.
+---A question and its choices. `M.choice_at` maps its lines to choices.
 function M.question(item, ctx, out)
   if item.status == "pending" then
     for _, line in ipairs(vim.split(vim.trim(item.text), "\n", { plain = true })) do
@@ -73,7 +73,7 @@ end
 
 ---@param item agent_ls.Item of kind question
 ---@param line integer of the item, from 0
----@return integer? which choice stands there
+---@return integer? index of the choice on that line
 function M.choice_at(item, line)
   local at = line - #vim.split(vim.trim(item.text), "\n", { plain = true }) + 1
   return item.status == "pending" and item.choices[at] and at or nil
@@ -145,7 +145,7 @@ function M.reverted(item, ctx, out)
   end
 end
 
----Lines of what a subagent does, below its entry.
+---Indents the items of a subagent below its entry.
 ---@param rendered agent_ls.Rendered
 function M.indent(rendered)
   local prefix = "  ┊ "
@@ -163,7 +163,7 @@ function M.indent(rendered)
   end
 end
 
----What was rolled back, still to be read.
+---Dims rolled back items, which stay readable.
 ---@param rendered agent_ls.Rendered
 function M.dim(rendered)
   rendered.marks = vim.tbl_filter(function(mark) return mark.opts.virt_text ~= nil end, rendered.marks)

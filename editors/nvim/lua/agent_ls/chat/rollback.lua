@@ -1,4 +1,4 @@
--- Back to before something that the user said: what that would do is shown first, and done when it is confirmed.
+-- Rolls back to before a message of the user: shows a preview first, and rolls back after confirmation.
 local archive = require("agent_ls.archive")
 local float = require("agent_ls.float")
 local input = require("agent_ls.chat.input")
@@ -104,7 +104,7 @@ local function confirm(turn_id, title, plan)
   end
 end
 
----Goes back to before what was said, or takes a roll back back.
+---Rolls back to before a message, or reverts a roll back.
 ---@param item agent_ls.Item of kind user or reverted
 function M.ask(item)
   local turn_id = assert(item.turn_id)
@@ -113,7 +113,7 @@ function M.ask(item)
   archive.revert({ atTurnId = turn_id, files = "preview" }, function(plan) confirm(turn_id, title, plan) end)
 end
 
----Lets the user choose where to go back to.
+---Lets the user choose the message to roll back to.
 function M.choose()
   local said = vim.tbl_filter(
     function(item) return item.kind == "user" and item.turn_id ~= nil and not item.is_out end,
@@ -122,7 +122,7 @@ function M.choose()
   if #said == 0 then
     return log.notify("There is nothing to roll back yet.")
   end
-  vim.ui.select(vim.fn.reverse(said), {
+  require("agent_ls.menu").select(vim.fn.reverse(said), {
     prompt = "Roll back to before",
     format_item = function(item) return (item.text:gsub("\n", " ")) end,
   }, function(item)

@@ -1,12 +1,15 @@
--- The transcript buffer: one block of lines per item, of which an update rewrites only the lines that changed.
--- It knows no window and no session: it is handed a snapshot.
+-- The transcript buffer: one block of lines per item; an update rewrites only changed lines. Does not know windows or
+-- sessions; it gets a snapshot.
 local log = require("agent_ls.log")
 local render = require("agent_ls.chat.render")
+local render_start = require("agent_ls.chat.render_start")
 local scratch = require("agent_ls.scratch")
+local start = require("agent_ls.chat.start")
 local snapshot = require("agent_ls.snapshot")
 
 local api = vim.api
 local ns = api.nvim_create_namespace("agent_ls_transcript")
+local progress_ns = api.nvim_create_namespace("agent_ls_progress")
 
 local M = {}
 
@@ -16,15 +19,18 @@ local M = {}
 ---@field final integer lines of a stream that will not change any more
 ---@field fence string? markdown state after those
 ---@field is_stream boolean
+---@field is_hidden boolean another item shows its content
 
 local bufnr ---@type integer?
 local blocks = {} ---@type agent_ls.Block[]
+local footer = 0 -- lines below the last block: while the agent works, an empty line and the progress line
+local start_actions = {} ---@type table<integer, agent_ls.StartAction>
 local expanded = {} ---@type table<string, boolean>
 local marked = {} ---@type table<string, table<integer, true>>
 local shown ---@type agent_ls.Snapshot?
 local context = { width = 80, keys = {}, relative = tostring } ---@type table
 
----How many lines the last update wrote: a stream's cost must not grow with what stands above it.
+---Number of lines that the last update wrote, for tests: the cost of a stream must not depend on the text above it.
 M.lines_written = 0
 
 ---@return integer
@@ -32,12 +38,14 @@ function M.buffer()
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
     return bufnr
   end
+  -- For render-markdown.nvim, which a user may configure to draw this filetype too.
+  vim.treesitter.language.register("markdown", "agent_ls_transcript")
   bufnr = scratch.make("agent-ls://transcript", "agent_ls_transcript", bufnr)
   local options = vim.bo[bufnr]
   options.undolevels, options.modifiable = -1, false
-  -- What a wrapped line goes on below: the text after a glyph or a list's mark ('breakindentopt' list).
+  -- Wrapped lines are indented to the text after a glyph or a list marker ('breakindentopt' list).
   options.formatlistpat = [[^\s*\(\d\+[.)]\|[-*+❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
-  blocks, shown = {}, nil
+  blocks, shown, footer = {}, nil, 0
   return bufnr
 end
 
@@ -64,6 +72,7 @@ end
 local function render_context()
   context.expanded, context.marked, context.hunks = expanded, marked, shown and shown.hunks or {}
   context.agents = shown and shown.agents or {}
+  context.failure = shown and shown.failure
   context.read_only = shown ~= nil and snapshot.is_read_only(shown)
   return context
 end
@@ -71,15 +80,15 @@ end
 ---@param index integer
 ---@return integer row of the block's first line
 local function row_of(index)
-  -- Summed from the end: what changes is nearly always near it.
+  -- Summed from the end, because changes are nearly always near it.
   local below = 0
   for i = index, #blocks do
     below = below + blocks[i].count
   end
-  return api.nvim_buf_line_count(M.buffer()) - below
+  return api.nvim_buf_line_count(M.buffer()) - footer - below
 end
 
----One item that makes no sense must not keep the others from being shown.
+---An item that fails to render must not keep the others from being shown.
 local render_item = log.guarded("showing an entry", render.item)
 local UNREADABLE = { lines = { "! an entry that cannot be shown" }, marks = {} } ---@type agent_ls.Rendered
 
@@ -94,11 +103,11 @@ local function draw(item, block)
     return render_item(item, ctx) or UNREADABLE, 0
   end
   local part = item.part --[[@as agent_ls.Part]]
-  -- What has ended is drawn once more as a whole: its end event may say more than what streamed.
+  -- An ended part is drawn again as a whole, because its end event may have more than the stream.
   local goes_on = block.is_stream and part.open
   local kept = goes_on and block.final or 0
   local fence = goes_on and block.fence or nil
-  local rendered, last_fence = render.stream(part, kept + 1, fence, item.kind == "reasoning")
+  local rendered, last_fence = render.stream(part, kept + 1, fence, item.kind == "reasoning", ctx.width)
   block.is_stream, block.final, block.fence = true, kept + #rendered.lines - 1, last_fence
   return rendered, kept
 end
@@ -132,9 +141,23 @@ local function gap_before(index)
   return render.has_gap(shown.items[before], shown.items[index]) and 1 or 0
 end
 
+local redraw ---@type fun(index: integer)
+
+---Redraws the next visible item, because the item before it has changed.
 ---@param index integer
-local function redraw(index)
+local function redraw_next(index)
+  local ctx = render_context()
+  for i = index + 1, #blocks do
+    if not render.is_hidden(shown.items[i], ctx) then
+      return redraw(i)
+    end
+  end
+end
+
+function redraw(index)
   local block = blocks[index]
+  local was_hidden = block.is_hidden
+  block.is_hidden = render.is_hidden(shown.items[index], render_context())
   local top = row_of(index)
   local last = top + block.count
   local rendered, kept = draw(shown.items[index], block)
@@ -152,14 +175,19 @@ local function redraw(index)
   end
   set_marks(top + gap, rendered)
   block.count = block.gap + kept + #rendered.lines
+  if was_hidden ~= block.is_hidden then
+    redraw_next(index)
+  end
 end
 
 ---@param from integer index of the first item that has no block yet
 local function append(from)
   local lines, drawn = {}, {}
-  local first = from == 1 and 0 or api.nvim_buf_line_count(M.buffer())
+  local bottom = api.nvim_buf_line_count(M.buffer()) - footer
+  local first = from == 1 and 0 or bottom
   for i = from, #shown.items do
-    local block = { gap = gap_before(i), count = 0, final = 0, is_stream = false }
+    local is_hidden = render.is_hidden(shown.items[i], render_context())
+    local block = { gap = gap_before(i), count = 0, final = 0, is_stream = false, is_hidden = is_hidden }
     blocks[i] = block
     local rendered = draw(shown.items[i], block)
     block.count = block.gap + #rendered.lines
@@ -169,26 +197,39 @@ local function append(from)
     drawn[#drawn + 1] = { row = first + #lines, rendered = rendered }
     vim.list_extend(lines, rendered.lines)
   end
-  -- With no block yet the welcome text, or a new buffer's empty line, gives way.
+  -- Before the first block, the welcome text or the empty line of a new buffer is replaced.
   api.nvim_buf_clear_namespace(M.buffer(), ns, first, -1)
-  set_lines(first, -1, lines)
+  set_lines(first, bottom, lines)
   for _, one in ipairs(drawn) do
     set_marks(one.row, one.rendered)
   end
 end
 
 local function draw_all()
+  M.show_progress(nil)
   blocks = {}
   api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
   if #shown.items > 0 then
     return append(1)
   end
-  local welcome = render.welcome(render_context())
+  local welcome
+  welcome, start_actions = render_start.welcome(render_context(), start.found())
   set_lines(0, -1, welcome.lines)
   set_marks(0, welcome)
 end
 
----Brings the buffer up to a snapshot: another one is drawn anew, of the same one what it says has changed.
+---Redraws the welcome text after its data has changed.
+function M.refresh_start()
+  if shown and #shown.items == 0 then
+    draw_all()
+  end
+end
+
+---@param row integer from 0
+---@return agent_ls.StartAction? the action of the welcome text on that row
+function M.start_action_at(row) return shown and #shown.items == 0 and start_actions[row] or nil end
+
+---Updates the buffer: draws another snapshot completely, and of the same one only the changed items.
 ---@param s agent_ls.Snapshot
 function M.update(s)
   M.lines_written = 0
@@ -207,7 +248,7 @@ function M.update(s)
   end
 end
 
----Draws all anew, for a panel that has another width or other keys.
+---Draws everything again, for a panel with another width or other keys.
 ---@param options {width: integer, keys: table, relative: fun(path: string): string}
 function M.configure(options)
   local changed = context.width ~= options.width or context.keys ~= options.keys
@@ -217,10 +258,42 @@ function M.configure(options)
   end
 end
 
+---Shows the progress line below the last item, or removes it.
+---@param chunks table[]? of virtual text; nil removes it
+function M.show_progress(chunks)
+  local buf = M.buffer()
+  local wanted = chunks and #blocks > 0 and 2 or 0
+  if wanted ~= footer then
+    local bottom = api.nvim_buf_line_count(buf) - footer
+    set_lines(bottom, -1, wanted > 0 and { "", "" } or {})
+    footer = wanted
+  end
+  api.nvim_buf_clear_namespace(buf, progress_ns, 0, -1)
+  if wanted > 0 then
+    local mark = { virt_text = chunks, virt_text_pos = "overlay" }
+    api.nvim_buf_set_extmark(buf, progress_ns, api.nvim_buf_line_count(buf) - 1, 0, mark)
+  end
+end
+
+---Updates the progress line if there is one.
+---@param chunks table[] of virtual text
+function M.refresh_progress(chunks)
+  if footer > 0 then
+    M.show_progress(chunks)
+  end
+end
+
+---@return boolean no item is shown
+function M.is_empty() return #blocks == 0 end
+
+---The context with which items are drawn.
+---@return agent_ls.RenderContext
+M.context = render_context
+
 ---@param row integer from 0
 ---@return agent_ls.Item?
 function M.item_at(row)
-  local bottom = api.nvim_buf_line_count(M.buffer())
+  local bottom = api.nvim_buf_line_count(M.buffer()) - footer
   for i = #blocks, 1, -1 do
     local top = bottom - blocks[i].count
     if row >= top then
@@ -230,10 +303,10 @@ function M.item_at(row)
   end
 end
 
----What a key makes of an item that was never touched (nil), opened (true) or closed (false).
+---The next state of an item when its key is pressed: never touched (nil), expanded (true) or collapsed (false).
 ---@type table<string, fun(now: boolean?): boolean?>
 local NEXT = {
-  -- A change shows the changed lines by itself: then all of it, then none.
+  -- A change first shows its changed lines; then all of it, then none.
   file = function(now)
     if now == nil then
       return true
@@ -244,9 +317,9 @@ local NEXT = {
   end,
   tool = function(now) return not now or nil end,
 }
-NEXT.reasoning, NEXT.approval, NEXT.subagent, NEXT.compaction = NEXT.tool, NEXT.tool, NEXT.tool, NEXT.tool
+NEXT.reasoning, NEXT.approval, NEXT.subagent, NEXT.compaction, NEXT.user = NEXT.tool, NEXT.tool, NEXT.tool, NEXT.tool, NEXT.tool
 
----What is folded into a subagent's entry is drawn anew, and with it what comes directly after.
+---Redraws the items hidden in a subagent's entry, and the item directly after it.
 ---@param agent_id string
 local function redraw_agent(agent_id)
   local was_its = false
@@ -258,9 +331,26 @@ local function redraw_agent(agent_id)
   end
 end
 
----Opens or closes an item: a call its output, reasoning its text, a change its diff.
+---Expands or collapses the row of a group of calls.
+---@param head agent_ls.Item the first of the group
+local function toggle_group(head)
+  local id = "group:" .. head.id
+  expanded[id] = not expanded[id] or nil
+  for _, item in ipairs(head.group) do
+    redraw(item.index)
+  end
+  if shown.items[head.group[#head.group].index + 1] then
+    redraw(head.group[#head.group].index + 1) -- because the empty line before it may change
+  end
+end
+
+---Expands or collapses an item: a call's output, the text of a reasoning, the diff of a change.
 ---@param item agent_ls.Item
-function M.toggle(item)
+---@param line integer of the item, from 0
+function M.toggle(item, line)
+  if render.stands_for_group(item) and (line == 0 or not expanded["group:" .. item.id]) then
+    return toggle_group(item)
+  end
   if NEXT[item.kind] then
     expanded[item.id] = NEXT[item.kind](expanded[item.id])
     redraw(item.index)
@@ -270,7 +360,7 @@ function M.toggle(item)
   end
 end
 
----Marks a choice of a question that takes several, or takes the mark away.
+---Marks or unmarks a choice of a question that takes several.
 ---@param item agent_ls.Item
 ---@param choice integer
 function M.mark(item, choice)
@@ -292,7 +382,7 @@ function M.marked(item)
   return out
 end
 
----The row of an item's first line, for those who go there.
+---The row of an item's first line.
 ---@param item agent_ls.Item
 ---@return integer
 function M.row(item) return row_of(item.index) + blocks[item.index].gap end

@@ -1,18 +1,21 @@
--- The panel: a split with the transcript and the prompt below it. It never takes the focus by itself, and moves no
--- cursor but one that stands at the transcript's end.
+-- The panel: a split with the transcript above the prompt. It never takes the focus by itself, and moves a cursor only
+-- if it is at the end of the transcript.
 local approvals = require("agent_ls.chat.approvals")
 local bars = require("agent_ls.chat.bars")
+local calls = require("agent_ls.chat.render_calls")
 local config = require("agent_ls.config")
 local input = require("agent_ls.chat.input")
 local log = require("agent_ls.log")
+local progress = require("agent_ls.chat.progress")
 local session = require("agent_ls.session")
+local snapshot = require("agent_ls.snapshot")
 local transcript = require("agent_ls.chat.transcript")
 
 local api = vim.api
 
 local M = {}
 
-local FRAME_MS = 33 -- 30 a second: smooth for the eye, cheap for a burst of thousands of deltas
+local FRAME_MS = 33 -- 30 per second: smooth, and cheap in a burst of thousands of deltas
 local MIN_WIDTH = 32
 local PROMPT_LINES = { least = 3, most = 12 }
 
@@ -44,7 +47,7 @@ local function wanted_width()
 end
 
 ---@param path string
----@return string as short as it can be told: from the session's folder, else from home
+---@return string relative to the session's folder, else to the home folder
 local function relative(path)
   local info = session.snapshot().session
   local folder = info and info.workspaceFolder or ""
@@ -64,17 +67,52 @@ local function go_to_end(win)
   local last = api.nvim_buf_line_count(buf)
   local text = api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
   api.nvim_win_set_cursor(win, { last, #text })
-  -- No empty rows below the last line while there are lines above.
+  -- Avoid empty rows below the last line while there are lines above the window.
   api.nvim_win_call(win, function() vim.cmd("normal! zb") end)
 end
+
+local held = {} ---@type table<integer, integer> line at which a window that follows the stream shows an approval
 
 ---@return integer[] windows that follow the stream
 local function followers()
   local in_visual = api.nvim_get_mode().mode:match("^[vV\22]")
-  return vim.tbl_filter(
-    function(win) return is_at_end(win) and not (in_visual and win == api.nvim_get_current_win()) end,
-    vim.fn.win_findbuf(transcript.buffer())
-  )
+  return vim.tbl_filter(function(win)
+    local follows = is_at_end(win) or held[win] == api.nvim_win_get_cursor(win)[1]
+    return follows and not (in_visual and win == api.nvim_get_current_win())
+  end, vim.fn.win_findbuf(transcript.buffer()))
+end
+
+---Whether a window shows everything that must be read before allowing; of a command longer than the window, as many
+---lines as fit.
+---@param win integer
+---@param asked agent_ls.Item
+---@return boolean
+local function shows(win, asked)
+  local first = transcript.row(asked) + 1
+  local last = first + (asked.head_lines or 1) - 1
+  local top, bottom = vim.fn.line("w0", win), vim.fn.line("w$", win)
+  return top <= first and (bottom >= last or top == first)
+end
+
+---Scrolls a window so that an approval begins at its top.
+---@param win integer
+---@param asked agent_ls.Item
+local function scroll_to(win, asked)
+  local row = transcript.row(asked) + 1
+  api.nvim_win_set_cursor(win, { row, 0 })
+  api.nvim_win_call(win, function() vim.cmd("normal! zt") end)
+  held[win] = row
+end
+
+---Keeps a window at the end of the stream. A pending approval stays visible, even with text below it.
+---@param win integer
+local function follow(win)
+  held[win] = nil
+  go_to_end(win)
+  local asked = snapshot.pending(session.snapshot())[1]
+  if asked and not shows(win, asked) then
+    scroll_to(win, asked)
+  end
 end
 
 ---@param win integer
@@ -83,10 +121,26 @@ local function configure_transcript(win)
     width = api.nvim_win_get_width(win) - 1,
     keys = config.options.keymaps,
     relative = relative,
+    elapsed = progress.elapsed,
   })
 end
 
----Draws what has changed since the last frame. Nothing is drawn while no window shows the transcript.
+---Draws the next frame of the progress line. Between frames nothing else is drawn and no line is added: windows that
+---follow are moved only by a frame.
+---@param is_second boolean the durations of running calls have changed too
+local function animate(is_second)
+  local s = session.snapshot()
+  if not progress.is_wanted(s) or vim.tbl_isempty(vim.fn.win_findbuf(transcript.buffer())) then
+    return progress.animate(false, animate)
+  end
+  if is_second then
+    snapshot.touch_running(s)
+    M.ask_frame()
+  end
+  transcript.refresh_progress(progress.line(s, transcript.context()))
+end
+
+---Draws the changes since the last frame. Draws nothing while no window shows the transcript.
 M.draw = log.guarded("drawing the panel", function()
   frame_asked, last_frame = false, vim.uv.hrtime()
   input.placeholder()
@@ -98,11 +152,18 @@ M.draw = log.guarded("drawing the panel", function()
   if windows.transcript and api.nvim_win_is_valid(windows.transcript) then
     configure_transcript(windows.transcript)
   end
-  transcript.update(session.snapshot())
-  vim.iter(following):each(go_to_end)
+  local s = session.snapshot()
+  if transcript.is_empty() and #s.items > 0 then
+    following = vim.fn.win_findbuf(transcript.buffer()) -- wherever the cursor was in the welcome text
+  end
+  transcript.update(s)
+  local is_wanted = progress.is_wanted(s)
+  transcript.show_progress(is_wanted and progress.line(s, transcript.context()) or nil)
+  progress.animate(is_wanted, animate)
+  vim.iter(following):each(follow)
 end)
 
----Asks for a frame: at once when the last one is long ago, else when its time has come.
+---Requests a frame: at once if the last one is long ago, else at its time.
 function M.ask_frame()
   if frame_asked then
     return
@@ -124,7 +185,7 @@ local COMMON = {
   number = false,
   relativenumber = false,
   signcolumn = "no",
-  foldcolumn = "1", -- room at the left; a 'statuscolumn' of " " would be measured wrongly until it is drawn
+  foldcolumn = "1", -- left margin; a 'statuscolumn' of " " would be measured wrongly until it is drawn
   foldmethod = "manual",
   winhighlight = "FoldColumn:Normal",
   spell = false,
@@ -157,24 +218,30 @@ local function file_window()
   end)
 end
 
----Goes to a file's buffer in this window; where that is forbidden, in a window above.
+---Shows a file's buffer in this window, or in a window above if 'winfixbuf' forbids it. A file that another Vim or
+---Neovim has open is shown read-only, instead of the question about its swap file.
 ---@param bufnr integer
 local function go_to_buffer(bufnr)
   if api.nvim_get_current_buf() == bufnr then
     return
   end
-  local shown = pcall(api.nvim_win_set_buf, 0, bufnr)
-  if not shown then -- a changed buffer without 'hidden'
+  local on_swap = api.nvim_create_autocmd("SwapExists", {
+    callback = function()
+      vim.v.swapchoice = "o"
+      log.warn(("%s is open in another Vim or Neovim: shown read-only"):format(vim.fs.basename(api.nvim_buf_get_name(bufnr))))
+    end,
+  })
+  -- Not nvim_win_set_buf, which ignores swap files.
+  local shown = pcall(vim.cmd.buffer, bufnr)
+  if not shown and api.nvim_get_current_buf() ~= bufnr then -- a changed buffer without 'hidden'
     api.nvim_open_win(bufnr, true, { split = "above" })
   end
+  api.nvim_del_autocmd(on_swap)
 end
 
----Shows a file beside the panel, at a line when one is given. Used by what the user asked for only.
----@param path string
----@param line integer? from 1
-function M.show_file(path, line)
-  local bufnr = vim.fn.bufadd(path)
-  vim.bo[bufnr].buflisted = true
+---Shows a buffer next to the panel. Only for actions of the user.
+---@param bufnr integer
+function M.show_buffer(bufnr)
   local win = file_window()
   if win then
     api.nvim_set_current_win(win)
@@ -182,13 +249,22 @@ function M.show_file(path, line)
   else
     api.nvim_open_win(bufnr, true, { split = "left", win = -1 })
   end
+end
+
+---Shows a file next to the panel. Only for actions of the user.
+---@param path string
+---@param line integer? from 1
+function M.show_file(path, line)
+  local bufnr = vim.fn.bufadd(path)
+  vim.bo[bufnr].buflisted = true
+  M.show_buffer(bufnr)
   if line then
     api.nvim_win_set_cursor(0, { math.min(line, api.nvim_buf_line_count(0)), 0 })
     vim.cmd("normal! zvzz")
   end
 end
 
----@return {path: string, uri: string, line: integer?}? the changed file under the cursor
+---@return {path: string, uri: string, line: integer?}? the file under the cursor
 local function file_under_cursor()
   local item = item_under_cursor()
   if item and item.kind == "file" then
@@ -199,7 +275,10 @@ local function file_under_cursor()
     local line = api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
     return require("agent_ls.chat.render_changes").file_at(item, line)
   end
-  log.notify("Put the cursor on a changed file.")
+  if item and item.kind == "tool" then
+    return calls.file(item)
+  end
+  log.notify("Put the cursor on a file.")
 end
 
 local function open_item_file()
@@ -211,21 +290,26 @@ end
 
 local function compare_item_file()
   local file = file_under_cursor()
-  if file then
+  if file and file.uri then
     require("agent_ls.review.actions").compare(file.uri)
   end
 end
 
----@param verdict agent_ls.Verdict
+local function review_turn()
+  local item = item_under_cursor()
+  require("agent_ls.review.actions").show_all(item and item.turn_id)
+end
+
+---@param decision agent_ls.Decision
 ---@return fun()
-local function judge_turn(verdict)
+local function judge_turn(decision)
   return function()
     local item = item_under_cursor()
     local turn_id = item and item.turn_id
     if not turn_id then
       return log.notify("Put the cursor on the end of a turn, or on what you said.")
     end
-    require("agent_ls.review.actions").judge_turn(verdict, turn_id)
+    require("agent_ls.review.actions").judge_turn(decision, turn_id)
   end
 end
 
@@ -238,20 +322,58 @@ local function roll_back()
   require("agent_ls.chat.rollback").choose()
 end
 
+---Runs the action of the welcome text under the cursor.
+---@param action agent_ls.StartAction
+local function begin(action)
+  if action.session then
+    return session.open(action.session)
+  elseif action.command then
+    return vim.cmd("AgentLs " .. action.command)
+  end
+  input.set_text(assert(action.prompt))
+  M.focus_prompt()
+end
+
 local function toggle_item()
+  local offered = transcript.start_action_at(api.nvim_win_get_cursor(assert(M.window()))[1] - 1)
+  if offered then
+    return begin(offered)
+  end
   local item = item_under_cursor()
+  local line = item and api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
   if item and item.kind == "question" and item.status == "pending" then
-    local line = api.nvim_win_get_cursor(assert(M.window()))[1] - 1 - transcript.row(item)
     return require("agent_ls.chat.questions").choose(item, line)
   end
+  if item and item.actions and item == session.snapshot().failure then
+    return require("agent_ls.remedies").run(item.actions)
+  end
   if item then
-    transcript.toggle(item)
+    transcript.toggle(item, line)
     local row = transcript.row(item) + 1
     local win = assert(M.window())
     if api.nvim_win_get_cursor(win)[1] > row then
       api.nvim_win_set_cursor(win, { row, 0 })
     end
   end
+end
+
+---Shows the raw arguments and output of the call under the cursor.
+local function open_details()
+  local item = item_under_cursor()
+  local call = item and (item.kind == "tool" and item or item.call)
+  if not call then
+    return log.notify("Put the cursor on a call of a tool, or on a change.")
+  end
+  local text = table.concat(call.arguments.lines, "\n")
+  local ok, arguments = pcall(vim.json.decode, text)
+  local lines = { call.name, "" }
+  for name, value in vim.spairs(ok and type(arguments) == "table" and arguments or { arguments = text }) do
+    local shown = type(value) == "string" and value or vim.json.encode(value)
+    vim.list_extend(lines, vim.split(("%s: %s"):format(name, shown), "\n", { plain = true }))
+  end
+  lines[#lines + 1] = ""
+  vim.list_extend(lines, vim.tbl_map(require("agent_ls.chat.canvas").plain, call.part.lines))
+  require("agent_ls.float").read(lines, { title = "the call as it is", width = 100 })
 end
 
 local function open_item_terminal()
@@ -271,7 +393,7 @@ local function mapper(bufnr)
   end
 end
 
----Stops the turn; where there is none, the key does what it does elsewhere.
+---Stops the turn. If none runs, the key keeps its usual meaning.
 local function stop()
   if session.snapshot().state ~= "IDLE" and session.snapshot().state ~= "CLOSED" then
     return session.interrupt()
@@ -279,6 +401,12 @@ local function stop()
   if api.nvim_get_mode().mode:match("^i") then
     vim.cmd.stopinsert()
   end
+end
+
+local function toggle_context()
+  local is_shared = require("agent_ls.editor_state").toggle()
+  bars.redraw()
+  log.notify(is_shared and "Messages include the active file." or "Messages do not include the active file.")
 end
 
 local function map_keys()
@@ -295,6 +423,8 @@ local function map_keys()
   map({ "n" }, "deny", function() approvals.deny(item_under_cursor()) end, "deny, with a reason")
   map({ "n" }, "open_file", open_item_file, "open the changed file")
   map({ "n" }, "compare_file", compare_item_file, "compare the changed file side by side")
+  map({ "n" }, "review_turn", review_turn, "review all changes of the turn in one buffer")
+  map({ "n" }, "details", open_details, "arguments and output of the call, as they are")
   map({ "n" }, "keep_turn", judge_turn("keep"), "keep all changes of the turn")
   map({ "n" }, "undo_turn", judge_turn("undo"), "undo all changes of the turn")
   map({ "n" }, "rollback", roll_back, "roll back to before what was said")
@@ -302,6 +432,7 @@ local function map_keys()
   vim.keymap.set("n", "i", M.focus_prompt, { buffer = transcript.buffer(), desc = "agent-ls: to the prompt" })
   local map_prompt = mapper(input.buffer())
   input.map(map_prompt)
+  map_prompt({ "n", "i" }, "prompt_context", toggle_context, "send messages with or without the file in front")
   map_prompt({ "n", "i" }, "prompt_allow", allow, "allow once")
   map_prompt({ "n", "i" }, "prompt_deny", approvals.deny, "deny, with a reason")
   for _, any in ipairs({ map, map_prompt }) do
@@ -323,7 +454,7 @@ local function watch_windows()
     end,
   })
   api.nvim_create_autocmd({ "WinResized", "VimResized" }, { group = group, callback = M.ask_frame })
-  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = input.buffer(),
     callback = M.fit_prompt,
@@ -331,7 +462,7 @@ local function watch_windows()
   api.nvim_create_autocmd("ModeChanged", { group = group, buffer = input.buffer(), callback = bars.redraw })
 end
 
----Makes the prompt as high as what is written in it.
+---Fits the height of the prompt to its text.
 function M.fit_prompt()
   local win = windows.prompt
   if win and api.nvim_win_is_valid(win) then
@@ -340,12 +471,12 @@ function M.fit_prompt()
   end
 end
 
----Opens the panel without going there.
+---Opens the panel without focusing it.
 function M.show()
   if M.is_open() then
     return
   end
-  M.close() -- in another tab page
+  M.close() -- it may be open in another tab page
   windows.transcript = api.nvim_open_win(transcript.buffer(), false, {
     split = "right",
     win = -1,
@@ -365,10 +496,28 @@ function M.show()
   watch_windows()
   configure_transcript(windows.transcript)
   M.draw()
-  go_to_end(windows.transcript)
+  follow(windows.transcript)
+  if not session.current_id() and not session.is_awaited() then
+    require("agent_ls.chat.start").look(log.guarded("showing what to begin with", transcript.refresh_start))
+    transcript.refresh_start()
+  end
 end
 
----Says something to a user who is in the panel.
+---Scrolls to a pending approval, without moving the focus.
+---@param asked agent_ls.Item
+---@return boolean was_shown it was visible already
+function M.show_asked(asked)
+  local was_open = M.is_open()
+  M.show()
+  local win = assert(M.window())
+  if was_open and shows(win, asked) then
+    return true
+  end
+  scroll_to(win, asked)
+  return false
+end
+
+---Shows a message if the user is in the panel.
 ---@param text string
 ---@return boolean said
 function M.say(text)
@@ -380,7 +529,7 @@ function M.say(text)
   return true
 end
 
----Goes to the prompt, ready to write.
+---Focuses the prompt in Insert mode.
 function M.focus_prompt()
   if is_here(windows.prompt) then
     api.nvim_set_current_win(windows.prompt)
@@ -393,14 +542,20 @@ function M.open()
   M.focus_prompt()
 end
 
+---Closes a window of the panel; Neovim's last window cannot be closed and gets an empty buffer.
+---@param win integer
+local function close_window(win)
+  if api.nvim_win_is_valid(win) and not pcall(api.nvim_win_close, win, true) then
+    vim.wo[win].winfixbuf, vim.wo[win].winfixwidth, vim.wo[win].winfixheight = false, false, false
+    vim.wo[win].winbar, vim.wo[win].statusline = "", ""
+    api.nvim_win_set_buf(win, api.nvim_create_buf(true, false))
+  end
+end
+
 function M.close()
   local pair = windows
   windows = {}
-  for _, win in pairs(pair) do
-    if api.nvim_win_is_valid(win) then
-      pcall(api.nvim_win_close, win, true) -- the last window of Neovim stays
-    end
-  end
+  vim.iter(vim.tbl_values(pair)):each(close_window)
 end
 
 function M.toggle()

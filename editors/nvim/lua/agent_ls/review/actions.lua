@@ -1,4 +1,6 @@
--- Review in the editor: keeps the hunks and their marks, maps the keys where hunks are, and sends verdicts by id.
+-- Review in the editor: stores the hunks and their marks, maps keys in files with hunks, and sends decisions by hunk
+-- id.
+local changes = require("agent_ls.review.changes")
 local compare = require("agent_ls.review.compare")
 local config = require("agent_ls.config")
 local files = require("agent_ls.files")
@@ -6,7 +8,7 @@ local log = require("agent_ls.log")
 local model = require("agent_ls.review.model")
 local session = require("agent_ls.session")
 local signs = require("agent_ls.review.signs")
-local verdicts = require("agent_ls.review.verdicts")
+local decisions = require("agent_ls.review.decisions")
 
 local api = vim.api
 
@@ -65,6 +67,16 @@ local function map(bufnr)
   vim.iter(LINE_KEYS):each(function(entry) map_key(bufnr, "x", entry) end)
 end
 
+---@return {uri: string, hunks: agent_ls.Hunk[]}[] all pending ones, by file
+local function by_file()
+  return vim.tbl_map(function(uri) return { uri = uri, hunks = model.of_file(hunks, uri) } end, model.files(hunks))
+end
+
+---@return agent_ls.Hunk[] pending ones, in all files
+function M.all()
+  return vim.iter(by_file()):map(function(file) return file.hunks end):flatten():totable()
+end
+
 ---@param uri string
 local function refresh(uri)
   local bufnr = files.loaded(uri)
@@ -73,7 +85,9 @@ local function refresh(uri)
   if not bufnr then
     return
   end
-  signs.show(bufnr, open)
+  local in_order = M.all()
+  local number = vim.iter(ipairs(in_order)):find(function(_, hunk) return hunk.uri == uri end)
+  signs.show(bufnr, open, number or 1, #in_order)
   if #open > 0 then
     map(bufnr)
   else
@@ -88,105 +102,129 @@ local function uri_of(bufnr)
     or vim.iter(model.files(hunks)):find(function(uri) return files.loaded(uri) == bufnr end)
 end
 
----Where the changes stand in a buffer: in the file, or in the text that is proposed for it.
+---Positions of the changes in a buffer: in the file, or in its proposed text.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
-local function places(bufnr) return compare.places(bufnr) or signs.places(bufnr) end
+local function places(bufnr) return compare.places(bufnr) or changes.places(bufnr) or signs.places(bufnr) end
 
 ---@return agent_ls.Hunk? the change under the cursor
 local function here()
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local hunk = model.at(places(api.nvim_get_current_buf()), row)
+  local bufnr = api.nvim_get_current_buf()
+  local hunk = changes.at(bufnr, row) or model.at(places(bufnr), row)
   if not hunk then
     log.notify("The cursor is on no change of the agent.")
   end
   return hunk
 end
 
----@param verdict agent_ls.Verdict
-function M.judge_hunk(verdict)
+---@param decision agent_ls.Decision
+function M.judge_hunk(decision)
   local hunk = here()
   if hunk then
-    verdicts.judge({ hunk }, verdict)
+    decisions.judge({ hunk }, decision)
   end
 end
 
----Judges the lines from one to another: of each change those that are among them.
----@param verdict agent_ls.Verdict
+---Decides about a range of lines: of each change the lines inside the range.
+---@param decision agent_ls.Decision
 ---@param first integer row, from 0
 ---@param last integer row after the last
-function M.judge_lines(verdict, first, last)
+function M.judge_lines(decision, first, last)
   local bufnr = api.nvim_get_current_buf()
   local found = model.selected(places(bufnr), first, last)
   if #found.whole + #found.parts == 0 then
     return log.notify("No change of the agent is among these lines.")
   end
   if #found.whole > 0 then
-    verdicts.judge(found.whole, verdict)
+    decisions.judge(found.whole, decision)
   end
   for _, part in ipairs(found.parts) do
-    if part.hunk.state == "proposed" and not compare.places(bufnr) then
-      -- The lines here are those that it would replace, not its own.
+    if part.hunk.state == "proposed" and not compare.places(bufnr) and not changes.is(bufnr) then
+      -- The buffer has the lines that the proposal would replace, not its own.
       log.notify("Compare it to choose lines of what is proposed (:AgentLs compare).")
     else
-      verdicts.judge({ part.hunk }, verdict, { lines = part.lines })
+      decisions.judge({ part.hunk }, decision, { lines = part.lines })
     end
   end
 end
 
----@param verdict agent_ls.Verdict
-function M.judge_selection(verdict)
+---@param decision agent_ls.Decision
+function M.judge_selection(decision)
   local first, last = vim.fn.line("v"), vim.fn.line(".")
   api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
-  M.judge_lines(verdict, math.min(first, last) - 1, math.max(first, last))
+  M.judge_lines(decision, math.min(first, last) - 1, math.max(first, last))
 end
 
 ---@param chosen agent_ls.Hunk[]
----@param verdict agent_ls.Verdict
----@param nothing string said when there are none
-local function judge_all_of(chosen, verdict, nothing)
+---@param decision agent_ls.Decision
+---@param nothing string message if there are none
+local function judge_all_of(chosen, decision, nothing)
   if #chosen == 0 then
     return log.notify(nothing)
   end
-  verdicts.judge(chosen, verdict)
+  decisions.judge(chosen, decision)
 end
 
----@return agent_ls.Hunk[] that wait, in all files
-local function all()
-  local out = {}
-  for _, uri in ipairs(model.files(hunks)) do
-    vim.list_extend(out, model.of_file(hunks, uri))
+---@param decision agent_ls.Decision
+function M.judge_file(decision)
+  local bufnr = api.nvim_get_current_buf()
+  if changes.is(bufnr) then
+    local hunk = here()
+    return hunk and decisions.judge(model.of_file(hunks, hunk.uri), decision)
   end
-  return out
+  local shown = vim.tbl_map(function(place) return place.hunk end, places(bufnr))
+  judge_all_of(shown, decision, "No change of the agent waits in this file.")
 end
 
----@param verdict agent_ls.Verdict
-function M.judge_file(verdict)
-  local shown = vim.tbl_map(function(place) return place.hunk end, places(api.nvim_get_current_buf()))
-  judge_all_of(shown, verdict, "No change of the agent waits in this file.")
-end
-
----All of one turn: of the one named, else of the change under the cursor.
----@param verdict agent_ls.Verdict
+---Decides about all changes of a turn: the given one, else the turn of the change under the cursor.
+---@param decision agent_ls.Decision
 ---@param turn_id string?
-function M.judge_turn(verdict, turn_id)
+function M.judge_turn(decision, turn_id)
   local hunk = not turn_id and here() or nil
   turn_id = turn_id or hunk and hunk.turn_id
   if turn_id then
-    local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, all())
-    judge_all_of(of_turn, verdict, "No change of this turn waits.")
+    local of_turn = vim.tbl_filter(function(each) return each.turn_id == turn_id end, M.all())
+    judge_all_of(of_turn, decision, "No change of this turn waits.")
   end
 end
 
----All of the session that is shown.
----@param verdict agent_ls.Verdict
-function M.judge_session(verdict)
-  local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, all())
-  judge_all_of(own, verdict, "No change of this session waits.")
+---Decides about all changes of the current session.
+---@param decision agent_ls.Decision
+function M.judge_session(decision)
+  local own = vim.tbl_filter(function(hunk) return hunk.session_id == session.current_id() end, M.all())
+  judge_all_of(own, decision, "No change of this session waits.")
 end
 
----@param verdict agent_ls.Verdict
-function M.judge_all(verdict) judge_all_of(all(), verdict, "No change of the agent waits.") end
+---@param decision agent_ls.Decision
+function M.judge_all(decision) judge_all_of(M.all(), decision, "No change of the agent waits.") end
+
+local half_undone ---@type string? a call of which the editor's own undo took back one file of several
+
+---Notifies the user if the editor's undo reverted only one file of a call that changed several, for example a rename.
+---@param data agent_ls.wire.HunkStateChanged
+local function notice_half_undone(data)
+  for _, raw in ipairs(data.by == "editor" and data.hunks or {}) do
+    local elsewhere = raw.state == "gone"
+        and vim.tbl_filter(function(each) return each.call_id == raw.callId and each.uri ~= data.uri end, M.all())
+      or {}
+    if #elsewhere > 0 then
+      half_undone = raw.callId
+      local here = vim.fs.basename(data.path)
+      local there = vim.fs.basename(vim.uri_to_fname(elsewhere[1].uri))
+      local others = #elsewhere > 1 and ("%s and %d more places"):format(there, #elsewhere - 1) or there
+      local words = "Undone in %s only; the same step also changed %s. :AgentLs undo_step undoes that too."
+      return log.warn(words:format(here, others))
+    end
+  end
+end
+
+---Undoes the rest of a call after the editor's undo reverted one of its files.
+function M.undo_step()
+  local rest = vim.tbl_filter(function(each) return each.call_id == half_undone end, M.all())
+  judge_all_of(rest, "undo", "No step is half undone.")
+  half_undone = nil
+end
 
 ---@param text string?
 function M.comment(text)
@@ -203,11 +241,13 @@ function M.own_text()
   end
 end
 
----Side by side: the file under the cursor, or the one named, at its change under the cursor, else at its first.
+---Compares a file side by side: the given one, else the one under the cursor; at the change under the cursor, else
+---the first.
 ---@param uri string?
 function M.compare(uri)
   local bufnr = api.nvim_get_current_buf()
-  uri = uri or uri_of(bufnr)
+  local shown = changes.at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
+  uri = uri or shown and shown.uri or uri_of(bufnr)
   local open = uri and model.of_file(hunks, uri) or {}
   if #open == 0 then
     return log.notify("No change of the agent waits in this file.")
@@ -244,21 +284,47 @@ local function go_to_other_file(by)
   require("agent_ls.chat.view").show_file(vim.uri_to_fname(uri), hunk.first + 1)
 end
 
----To the next change, through this file and on to the others.
+---Goes to the next change, through this file and on to the others.
 ---@param by 1|-1
 function M.go(by)
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local place = model.next(places(api.nvim_get_current_buf()), row, by)
   if place then
     jump(place)
+  elseif changes.is(api.nvim_get_current_buf()) then
+    log.notify(by == 1 and "This is the last change." or "This is the first change.")
   else
     go_to_other_file(by)
   end
 end
 
----@return integer changes that wait, in all files
-function M.count()
-  return #all()
+---@return integer pending changes in all files
+function M.count() return #M.all() end
+
+---Shows all pending changes in one buffer.
+---@param turn_id string? only those of this turn
+function M.show_all(turn_id)
+  if M.count() == 0 then
+    return log.notify("No change of the agent waits.")
+  end
+  changes.open(by_file(), turn_id, map)
+end
+
+---Redraws the hunks of these files, and of all files whose hints have the same count.
+---@param uris string[]
+local function refresh_after(uris)
+  if #uris == 0 then
+    return
+  end
+  uris = vim.list_extend(vim.list_slice(uris), model.files(hunks)) -- a hint says "2 of 7", over all files
+  local seen = {}
+  for _, uri in ipairs(uris) do
+    if not seen[uri] then
+      seen[uri] = true
+      refresh(uri)
+    end
+  end
+  changes.refresh(by_file())
 end
 
 ---@param change agent_ls.Change
@@ -266,11 +332,14 @@ local function on_change(change)
   if change.forgotten then
     local uris = model.files(hunks)
     hunks = model.new()
-    vim.iter(uris):each(refresh)
+    refresh_after(uris)
   elseif change.files then
-    vim.iter(model.replace(hunks, change.files)):each(refresh)
+    refresh_after(model.replace(hunks, change.files))
   elseif change.event then
-    vim.iter(model.apply(hunks, change.event)):each(refresh)
+    refresh_after(model.apply(hunks, change.event))
+    if change.event.kind == "hunk_state" then
+      notice_half_undone(change.event.data)
+    end
   end
 end
 

@@ -1,5 +1,5 @@
--- Side by side, in a tab page of its own: what was accepted beside the file as it is, or the file beside what is
--- proposed. The server gives the text that is in no file; Neovim's own diff mode shows the difference.
+-- Compares side by side in a tab page: the accepted text with the file, or the file with the proposed text. The server
+-- provides the text that is not in a file; Neovim's diff mode shows the difference.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
@@ -12,7 +12,7 @@ local api = vim.api
 
 local M = {}
 
-local TYPING_MS = 300 -- typing belongs to both sides: the other follows when it pauses
+local TYPING_MS = 300 -- the other side is updated when the typing pauses
 
 ---@class agent_ls.Comparison
 ---@field uri string
@@ -26,7 +26,7 @@ local open = {} ---@type table<string, agent_ls.Comparison> by uri
 
 ---@param uri string
 ---@param side string
----@return string the server's name for that text
+---@return string the URI of that text on the server
 local function document(uri, side)
   local path = vim.uri_to_fname(uri):gsub("\\", "/"):gsub("^/", "")
   return ("agent-ls:/%s/%s?%s"):format(side, vim.uri_encode(path), vim.uri_encode(uri, "rfc2396"))
@@ -108,7 +108,7 @@ local function dress(c, win, words)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(c.uri), ":t")
   vim.wo[win][0].winbar = (" %s%%=%%#AgentLsDim#%s "):format(name:gsub("%%", "%%%%"), words)
   api.nvim_win_call(win, vim.cmd.diffthis)
-  -- Both sides whole: what is compared is read in its place.
+  -- Without folds, so that both sides show their whole text.
   vim.wo[win][0].foldenable = false
 end
 
@@ -174,7 +174,8 @@ function M.open(hunks, at, map)
   end)
 end
 
----The hunks of a file have changed: the other side follows; nothing left to decide closes it.
+---Updates the other side after the hunks of a file have changed; closes the comparison if there is nothing left to
+---decide.
 ---@param uri string
 ---@param hunks agent_ls.Hunk[]
 function M.refresh(uri, hunks)
@@ -194,7 +195,7 @@ function M.refresh(uri, hunks)
 end
 
 ---@param bufnr integer
----@return agent_ls.Comparison? whose proposed text this buffer shows
+---@return agent_ls.Comparison? the comparison whose proposed text this buffer shows
 local function proposed(bufnr)
   for _, c in pairs(open) do
     if c.side_buf == bufnr and c.side == "proposed" then
@@ -203,7 +204,7 @@ local function proposed(bufnr)
   end
 end
 
----Where the proposals stand in a buffer that shows them as if they were made; nil for any other buffer.
+---Positions of the proposals in a buffer with the proposed text; nil for any other buffer.
 ---@param bufnr integer
 ---@return agent_ls.Place[]?
 function M.places(bufnr)
@@ -212,7 +213,7 @@ function M.places(bufnr)
 end
 
 ---@param bufnr integer
----@return string? uri of the file whose other side this is
+---@return string? uri of the file that this buffer is compared with
 function M.uri_of(bufnr)
   for uri, c in pairs(open) do
     if c.side_buf == bufnr then

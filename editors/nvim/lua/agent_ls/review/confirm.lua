@@ -1,7 +1,7 @@
--- Asks before a change is undone in which the user has typed, and shows both texts.
+-- Asks before undoing a change in which the user has typed, and shows both texts.
 local float = require("agent_ls.float")
 
-local SHOWN_LINES = 12 -- of each text: enough to see which is which
+local SHOWN_LINES = 12 -- of each text
 
 local M = {}
 

@@ -1,11 +1,11 @@
--- The hunks of all sessions by file, as the server last told them. Pure; it computes no position and no diff.
+-- The hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
 local protocol = require("agent_ls.protocol")
 
 local M = {}
 
 ---@alias agent_ls.Hunks table<string, table<string, agent_ls.Hunk>> by uri, then by id
 
----The states that wait for a verdict; in all others the marks go away.
+---The states that need a decision; hunks in other states are not marked.
 M.OPEN = { proposed = true, pending = true, edited = true, stale = true }
 
 ---@return agent_ls.Hunks
@@ -20,7 +20,7 @@ local function set(hunks, hunk)
   return hunk.uri
 end
 
----Takes in whatever an event says of hunks.
+---Applies an event to the hunks.
 ---@param hunks agent_ls.Hunks
 ---@param event agent_ls.wire.Event
 ---@return string[] uris whose hunks changed
@@ -34,7 +34,7 @@ function M.apply(hunks, event)
   return vim.tbl_keys(changed)
 end
 
----Takes in the files of agent/hunks or of a subscription: each is complete.
+---Replaces the hunks of each file in a result of agent/hunks or of a subscription.
 ---@param hunks agent_ls.Hunks
 ---@param files agent_ls.wire.FileHunks[]
 ---@return string[] uris
@@ -73,12 +73,12 @@ function M.files(hunks)
   return out
 end
 
----@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[] where the hunks stand in the buffer now
+---@param placed {hunk: agent_ls.Hunk, first: integer, last: integer}[] current positions of the hunks in the buffer
 ---@param row integer from 0
 ---@return agent_ls.Hunk?
 function M.at(placed, row)
   for _, place in ipairs(placed) do
-    -- A removal has no line of its own: it stands at the line after it, or at the last one.
+    -- A removal has no lines of its own: it counts as being on the line after it, or on the last one.
     if row >= place.first and row < math.max(place.last, place.first + 1) then
       return place.hunk
     end
@@ -100,8 +100,8 @@ function M.in_proposed(in_order)
   return out
 end
 
----What a selection of rows means: hunks that are in it as a whole, and lines of the others.
----@param placed agent_ls.Place[] where the new lines of the hunks stand
+---Splits a selection of rows into hunks that are completely inside it, and lines of other hunks.
+---@param placed agent_ls.Place[] positions of the hunks' new lines
 ---@param first integer row, from 0
 ---@param last integer row after the last
 ---@return {whole: agent_ls.Hunk[], parts: {hunk: agent_ls.Hunk, lines: integer[]}[]}

@@ -1,9 +1,9 @@
--- What the user has to say of one change besides yes and no: a comment, or a text of his own in its place.
+-- Reviews one change with a comment, or with a replacement text of the user.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
 local session = require("agent_ls.session")
-local verdicts = require("agent_ls.review.verdicts")
+local decisions = require("agent_ls.review.decisions")
 
 local M = {}
 
@@ -19,8 +19,8 @@ end
 ---@return {[1]: string, [2]: fun(hunk: agent_ls.Hunk, comment: string)}[]
 local function outcomes(hunk)
   local is_proposal = hunk.state == "proposed"
-  local judge = function(verdict)
-    return function(its, comment) verdicts.judge({ its }, verdict, { comment = comment }) end
+  local judge = function(decision)
+    return function(its, comment) decisions.judge({ its }, decision, { comment = comment }) end
   end
   return {
     { is_proposal and "Accept it, and tell" or "Keep it, and tell", judge("keep") },
@@ -32,7 +32,7 @@ end
 ---@param hunk agent_ls.Hunk
 ---@param comment string
 local function choose(hunk, comment)
-  vim.ui.select(outcomes(hunk), {
+  require("agent_ls.menu").select(outcomes(hunk), {
     prompt = "This change",
     format_item = function(outcome) return outcome[1] end,
   }, function(outcome)
@@ -42,7 +42,7 @@ local function choose(hunk, comment)
   end)
 end
 
----A comment on a change, and what becomes of the change.
+---Comments on a change, and lets the user decide about it.
 ---@param hunk agent_ls.Hunk
 ---@param text string? asked for when nil or ""
 function M.comment(hunk, text)
@@ -57,7 +57,7 @@ function M.comment(hunk, text)
   end)
 end
 
----Accepts a proposal with a text of the user's own; what stands in the file already is simply edited there.
+---Accepts a proposal with a text of the user. A change that is already in the file is simply edited there.
 ---@param hunk agent_ls.Hunk
 function M.own_text(hunk)
   if hunk.state ~= "proposed" then
@@ -73,7 +73,7 @@ function M.own_text(hunk)
   }
   float.write(hunk.new_lines, options, function(lines)
     local text = table.concat(lines, "\n")
-    verdicts.judge({ hunk }, "keep", { replacement = text == "" and "" or text .. "\n" })
+    decisions.judge({ hunk }, "keep", { replacement = text == "" and "" or text .. "\n" })
   end)
 end
 

@@ -1,5 +1,5 @@
--- Shows open hunks in their buffers: added lines coloured, removed ones as virtual lines above. It draws what it is
--- told; between two messages the marks move with the text by themselves.
+-- Shows open hunks in their buffers: added lines highlighted, removed ones as virtual lines above. Positions come from
+-- the server; between two messages the extmarks move with the text.
 local config = require("agent_ls.config")
 
 local api = vim.api
@@ -17,11 +17,12 @@ local M = {}
 ---@field mark integer extmark over the hunk's lines
 
 local placed = {} ---@type table<integer, table<string, agent_ls.PlacedHunk>> by buffer, then hunk id
-local compared = {} ---@type table<integer, true?> buffers whose other side stands beside them
+local counted = {} ---@type table<integer, integer[]> by buffer: the number of its first hunk, and of all
+local compared = {} ---@type table<integer, true?> buffers that are compared side by side
 
 local GROUPS = {
   pending = { added = "AgentLsAdded", sign = "AgentLsAddedSign", word = "" },
-  -- Not made yet: the lines that it would take away are real, those that it would bring are virtual.
+  -- Not applied yet: the lines to be removed are real, those to be added are virtual.
   proposed = { added = "AgentLsRemoved", sign = "AgentLsRemovedSign", word = "proposed" },
   edited = { added = "AgentLsAdded", sign = "AgentLsWarn", word = "with your edits" },
   stale = { added = "AgentLsCode", sign = "AgentLsWarn", word = "stale" },
@@ -31,7 +32,7 @@ local GROUPS = {
 ---@param hunk agent_ls.Hunk
 ---@param first integer
 ---@param last integer
----@return boolean the buffer shows there what it is to show: the agent's lines, or those that they are to replace
+---@return boolean the buffer has the expected lines there: the agent's, or for a proposal the ones to be replaced
 local function fits(bufnr, hunk, first, last)
   local lines = api.nvim_buf_get_lines(bufnr, first, last, false)
   local wanted = hunk.state == "pending" and hunk.new_lines or hunk.state == "proposed" and hunk.old_lines
@@ -48,8 +49,8 @@ local function where_now(bufnr, place)
   end
 end
 
----The server tells positions in the text it knows. When the user has typed since, its message about that is on its way,
----and a mark that has moved with the text is right meanwhile.
+---The current position of a hunk. The server reports positions in the last text that it received. If the user has
+---typed since, the extmark, which has moved with the text, is more accurate.
 ---@param bufnr integer
 ---@param hunk agent_ls.Hunk
 ---@param before agent_ls.PlacedHunk?
@@ -67,15 +68,15 @@ end
 
 ---@param bufnr integer
 ---@param hunk agent_ls.Hunk
----@return table[] virtual lines: what a change took away, or what a proposed one would bring
+---@return table[] virtual lines: removed lines, or the lines of a proposal
 local function virtual_lines(bufnr, hunk)
   if compared[bufnr] then
-    return {} -- they stand in the other window
+    return {} -- they are in the other window
   end
   local lines = hunk.state == "proposed" and hunk.new_lines or hunk.old_lines
   local group = hunk.state == "proposed" and "AgentLsAdded" or "AgentLsRemoved"
   return vim.tbl_map(function(line)
-    -- Filled up, so that the colour reaches the window's edge as it does for real lines.
+    -- Padded, so that the colour reaches the edge of the window as on real lines.
     local text = line:gsub("\t", (" "):rep(vim.bo.tabstop))
     return { { text .. (" "):rep(math.max(0, 300 - #text)), group } }
   end, lines)
@@ -94,7 +95,7 @@ end
 ---@return table chunks
 local function hint(hunk, number, count)
   local words = GROUPS[hunk.state].word
-  local text = ("  agent %d/%d %s"):format(number, count, words)
+  local text = ("  agent %d of %d %s"):format(number, count, words)
   local keep, undo = config.key("keep_hunk"), config.key("undo_hunk")
   if keep and undo then
     text = text .. (" %s keep · %s undo"):format(typed(keep), typed(undo))
@@ -142,10 +143,13 @@ local function draw(bufnr, hunk, first, last, extra)
   })
 end
 
----Draws all of a buffer's hunks anew.
+---Redraws all hunks of a buffer.
 ---@param bufnr integer
 ---@param hunks agent_ls.Hunk[] in order
-function M.show(bufnr, hunks)
+---@param number integer of the first one among all pending hunks
+---@param total integer of all pending hunks, in all files
+function M.show(bufnr, hunks, number, total)
+  counted[bufnr] = { number, total }
   local before, now = placed[bufnr] or {}, {}
   local places = {}
   for i, hunk in ipairs(hunks) do
@@ -155,23 +159,23 @@ function M.show(bufnr, hunks)
   api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
   for i, hunk in ipairs(hunks) do
     local first, last = unpack(places[i])
-    now[hunk.id] = { hunk = hunk, mark = draw(bufnr, hunk, first, last, hint(hunk, i, #hunks)) }
+    now[hunk.id] = { hunk = hunk, mark = draw(bufnr, hunk, first, last, hint(hunk, number + i - 1, total)) }
   end
   placed[bufnr] = next(now) and now or nil
 end
 
----Draws a buffer as one that is compared, without what its other side shows, or as any other again.
+---Switches the drawing of a compared buffer, which omits what the other side shows.
 ---@param bufnr integer
 ---@param is_compared boolean
 function M.set_compared(bufnr, is_compared)
   compared[bufnr] = is_compared or nil
   local hunks = vim.tbl_map(function(place) return place.hunk end, M.places(bufnr))
   if api.nvim_buf_is_loaded(bufnr) and #hunks > 0 then
-    M.show(bufnr, hunks)
+    M.show(bufnr, hunks, unpack(counted[bufnr] or { 1, #hunks }))
   end
 end
 
----Where the buffer's hunks stand now, from top to bottom.
+---Current positions of the buffer's hunks, from top to bottom.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
 function M.places(bufnr)
@@ -190,6 +194,8 @@ function M.places(bufnr)
 end
 
 ---@param bufnr integer
-function M.forget(bufnr) placed[bufnr] = nil end
+function M.forget(bufnr)
+  placed[bufnr], counted[bufnr] = nil, nil
+end
 
 return M

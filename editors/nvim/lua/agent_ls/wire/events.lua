@@ -54,6 +54,7 @@
 ---@field error agent_ls.wire.Error
 ---@field reverted agent_ls.wire.Reverted
 ---@field title agent_ls.wire.Title
+---@field missing agent_ls.wire.MissingData
 ---@field client_request agent_ls.wire.ClientRequestData
 ---@field access agent_ls.wire.AccessData
 ---@field assistant_text_delta agent_ls.wire.DeltaData
@@ -90,6 +91,7 @@
 ---@field partId string
 ---@field text string
 ---@field interrupted boolean
+---@field reasoning string
 
 ---@class agent_ls.wire.AssistantTextStart
 ---@field partId string
@@ -132,6 +134,7 @@
 ---@field errorKind string
 ---@field hint string
 ---@field retryable boolean
+---@field action ""|"setKey"|"retry"|"continue"|"manageTrust"|"chooseModel"
 
 ---@class agent_ls.wire.FileChange
 ---@field callId string
@@ -152,6 +155,8 @@
 
 ---@class agent_ls.wire.LoopDetection
 ---@field message string
+
+---@class agent_ls.wire.MissingData
 
 ---@class agent_ls.wire.PlanChanged
 ---@field explanation string
@@ -243,6 +248,7 @@
 ---@field reason ""|"limit"|"refused"|"error"|"interrupted"|"closed"
 ---@field output string
 ---@field turnsUsed integer
+---@field agentKind string
 
 ---@class agent_ls.wire.TerminalExit
 ---@field terminalId string
@@ -274,6 +280,10 @@
 ---@field outputRef string
 ---@field exitCode? integer
 ---@field modelChars? integer
+---@field index? integer
+---@field inputSummary string
+---@field outputBytes? integer
+---@field changes agent_ls.wire.StateChange[]
 
 ---@class agent_ls.wire.ToolCallStart
 ---@field callId string
@@ -307,3 +317,4 @@
 ---@class agent_ls.wire.Warning
 ---@field message string
 ---@field code string
+---@field action ""|"setKey"|"retry"|"continue"|"manageTrust"|"chooseModel"

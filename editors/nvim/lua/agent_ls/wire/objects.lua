@@ -2,9 +2,9 @@
 -- What messages hold. Types only: this file is never loaded.
 -- Written by `python -m tests.tools.wire_types` from the server's own types.
 
----@alias agent_ls.wire.Effect agent_ls.wire.NoEffect|agent_ls.wire.ReadEffect|agent_ls.wire.WriteEffect|agent_ls.wire.CommandEffect|agent_ls.wire.ProcessEffect|agent_ls.wire.TrustEffect|agent_ls.wire.FetchEffect|agent_ls.wire.CallEffect
+---@alias agent_ls.wire.Effect agent_ls.wire.NoEffect|agent_ls.wire.ReadEffect|agent_ls.wire.WriteEffect|agent_ls.wire.CommandEffect|agent_ls.wire.ProcessEffect|agent_ls.wire.TrustEffect|agent_ls.wire.FetchEffect|agent_ls.wire.CallEffect|agent_ls.wire.ServerEffect
 
----@alias agent_ls.wire.InputPart agent_ls.wire.TextInput|agent_ls.wire.FileInput|agent_ls.wire.SelectionInput|agent_ls.wire.ImageInput|agent_ls.wire.FolderInput|agent_ls.wire.DiagnosticsInput|agent_ls.wire.CommandInput
+---@alias agent_ls.wire.InputPart agent_ls.wire.TextInput|agent_ls.wire.FileInput|agent_ls.wire.SelectionInput|agent_ls.wire.ImageInput|agent_ls.wire.FolderInput|agent_ls.wire.DiagnosticsInput|agent_ls.wire.CommandInput|agent_ls.wire.ResourceInput
 
 ---@class agent_ls.wire.CallEffect
 ---@field type "CallEffect"
@@ -15,6 +15,13 @@
 ---@field argv string[]
 ---@field workingDir string
 ---@field envVars [string, string][]
+---@field server? string
+---@field title? string
+---@field about? string
+---@field change? string
+---@field annotated? ""|"read"|"safe"
+---@field hosts? string[]
+---@field readsRule? string
 
 ---@class agent_ls.wire.CellSplice
 ---@field start integer
@@ -75,7 +82,7 @@
 ---@field command? string
 
 ---@class agent_ls.wire.Completion
----@field kind "file"|"folder"|"command"|"problems"|"selection"
+---@field kind "file"|"folder"|"command"|"problems"|"selection"|"resource"
 ---@field label string
 ---@field detail? string
 ---@field part agent_ls.wire.InputPart
@@ -210,7 +217,7 @@
 ---@field terminalId? string
 ---@field background? boolean
 ---@field path? string
----@field action? "create"|"modify"|"delete"
+---@field action? "create"|"modify"|"delete"|string
 ---@field added? integer
 ---@field removed? integer
 ---@field diff? string
@@ -220,6 +227,7 @@
 ---@field reason? string|""|"limit"|"refused"|"error"|"interrupted"|"closed"|"completed"|"interrupted"|"limit"|"error"|"aborted"|"refused"
 ---@field scope? string
 ---@field decidedBy? string
+---@field command? string
 ---@field asked? agent_ls.wire.QuestionAsked
 ---@field answers? string[]
 ---@field task? string
@@ -227,6 +235,7 @@
 ---@field workingDir? string
 ---@field output? string
 ---@field turnsUsed? integer
+---@field agentKind? string
 ---@field attempt? integer
 ---@field delayMs? integer
 ---@field level? "info"|"warn"|"error"
@@ -245,6 +254,19 @@
 ---@field costUsdPerSession? number
 ---@field secondsPerInput? number
 ---@field secondsPerSession? number
+
+---@class agent_ls.wire.McpServerInfo
+---@field name string
+---@field state "off"|"unapproved"|"denied"|"starting"|"running"|"restarting"|"login"|"failed"|"stopped"
+---@field source "user"|"client"|"settings"|"project"
+---@field file? string
+---@field target string
+---@field title string
+---@field era "modern"|"legacy"|""
+---@field tools string[]
+---@field prompts string[]
+---@field resources integer
+---@field error? string
 
 ---@class agent_ls.wire.ModelInfo
 ---@field provider string
@@ -334,6 +356,11 @@
 ---@field type "ReadEffect"
 ---@field paths string[]
 
+---@class agent_ls.wire.ResourceInput
+---@field type "resource"
+---@field server string
+---@field uri string
+
 ---@class agent_ls.wire.RevertConflict
 ---@field start integer
 ---@field end integer
@@ -381,6 +408,16 @@
 ---@field endLine integer
 ---@field text string
 
+---@class agent_ls.wire.ServerEffect
+---@field type "ServerEffect"
+---@field name string
+---@field config string
+---@field file string
+---@field command string
+---@field url string
+---@field variables string[]
+---@field isFetched boolean
+
 ---@class agent_ls.wire.SessionInfo
 ---@field id string
 ---@field title string
@@ -415,6 +452,11 @@
 ---@field more boolean
 ---@field usage? agent_ls.wire.UsageReport
 ---@field plan? agent_ls.wire.PlanChanged
+
+---@class agent_ls.wire.StateChange
+---@field change "file_moved"|"folder_created"|"process_started"|"process_ended"
+---@field subject string
+---@field source string
 
 ---@class agent_ls.wire.TerminalInfo
 ---@field terminalId string

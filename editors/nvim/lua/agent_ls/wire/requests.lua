@@ -44,6 +44,8 @@
 ---@field ["agent/clientAnswer"] agent_ls.wire.ClientAnswer
 ---@field ["agent/setCredential"] agent_ls.wire.SetCredential
 ---@field ["agent/models"] agent_ls.wire.Models
+---@field ["agent/mcpServers"] agent_ls.wire.McpServers
+---@field ["agent/mcpSwitch"] agent_ls.wire.McpSwitch
 ---@field ["agent/commands"] agent_ls.wire.Commands
 ---@field ["agent/complete"] agent_ls.wire.Complete
 
@@ -128,7 +130,8 @@
 
 ---@class agent_ls.wire.Export
 ---@field sessionId string
----@field format "markdown"|"jsonl"
+---@field format "markdown"|"jsonl"|"html"
+---@field redact? boolean
 
 ---@class agent_ls.wire.FollowUp
 ---@field sessionId string
@@ -155,6 +158,15 @@
 ---@field clientKey? string
 ---@field keepProcesses? boolean
 ---@field thenSubmit? agent_ls.wire.InputPart[]
+
+---@class agent_ls.wire.McpServers
+---@field sessionId string
+
+---@class agent_ls.wire.McpSwitch
+---@field sessionId string
+---@field clientKey string
+---@field name string
+---@field to "on"|"off"|"restart"
 
 ---@class agent_ls.wire.Models
 ---@field look? boolean

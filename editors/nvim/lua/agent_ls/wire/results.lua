@@ -44,6 +44,8 @@
 ---@field ["agent/clientAnswer"] agent_ls.wire.Empty
 ---@field ["agent/setCredential"] agent_ls.wire.CredentialResult
 ---@field ["agent/models"] agent_ls.wire.ModelsResult
+---@field ["agent/mcpServers"] agent_ls.wire.McpServersResult
+---@field ["agent/mcpSwitch"] agent_ls.wire.Empty
 ---@field ["agent/commands"] agent_ls.wire.CommandsResult
 ---@field ["agent/complete"] agent_ls.wire.CompleteResult
 
@@ -86,6 +88,10 @@
 
 ---@class agent_ls.wire.HunksResult
 ---@field files agent_ls.wire.FileHunks[]
+
+---@class agent_ls.wire.McpServersResult
+---@field servers agent_ls.wire.McpServerInfo[]
+---@field problems string[]
 
 ---@class agent_ls.wire.ModelsResult
 ---@field defaultProvider string

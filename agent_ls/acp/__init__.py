@@ -1,0 +1,1 @@
+"""The face for clients of the Agent Client Protocol (ACP): `agent-ls acp`."""

@@ -1,0 +1,176 @@
+"""Permission requests: the options of an approval for a client, and the meaning of its answer. Pure.
+
+An answer that was not offered, or is malformed, is a denial; nothing else than an offered option ever allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_ls.acp.diffs import diff_content, first_line
+from agent_ls.acp.updates import TITLE_CHARS, cut, shown_text
+from agent_ls.app.context.attachments import fenced
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
+
+Kind = Literal["allow_once", "allow_always", "reject_once"]
+
+_WIDTH = {"turn": 0, "session": 1, "project": 2, "user": 3}
+_FOR_ONE = ("project", "session")
+"""Scopes of the single "always" option, in order of preference. A rule for all projects is offered only to
+clients that list every option, next to the narrower ones.
+"""
+_SCOPE_WORDS = {
+    "turn": "in this turn",
+    "session": "in this session",
+    "project": "in this project",
+    "user": "everywhere",
+}
+CLOSED = "The request was closed without an answer, so it was denied and not run."
+NO_ANSWER = "The editor gave no answer that can be understood, so it was denied and not run."
+DENY_WITH_REASON = "deny-reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a permission request. `rule` is stored with the answer, None for none. `asks_reason`: the user is
+    then asked why."""
+
+    id: str
+    name: str
+    kind: Kind
+    rule: RuleOffer | None = None
+    asks_reason: bool = False
+
+    def to_json(self) -> dict[str, str]:
+        return {"optionId": self.id, "name": self.name, "kind": self.kind}
+
+
+def options_for(
+    request: ApprovalRequested, *, shows_every_option: bool, asks_forms: bool
+) -> tuple[Option, ...]:
+    """One option of each kind for most clients, because some map each kind to one key. Clients that show each option
+    by its name get every rule that is offered, the narrowest first."""
+    if request.effect.get("type") == "TrustEffect":
+        return (
+            Option("trust", "Trust this folder", "allow_always"),
+            Option("deny", "Do not trust it: read and answer only", "reject_once"),
+        )
+    if request.effect.get("type") == "ServerEffect":
+        return (
+            Option("start", "Start this server, now and in later sessions", "allow_always"),
+            Option("deny", "Do not start it", "reject_once"),
+        )
+    offers = sorted(_lasting(request), key=lambda rule: _WIDTH[rule.scope])
+    if not shows_every_option:
+        offers = next(
+            ([it for it in offers if it.scope == scope][:1] for scope in _FOR_ONE if _has(offers, scope)), []
+        )
+    always = [Option(f"rule-{n}", rule_name(rule), "allow_always", rule) for n, rule in enumerate(offers)]
+    options = [Option("allow", "Allow once", "allow_once"), *always, Option("deny", "Deny", "reject_once")]
+    if shows_every_option and asks_forms:
+        options.append(Option(DENY_WITH_REASON, "Deny and say why", "reject_once", asks_reason=True))
+    return tuple(options)
+
+
+def _lasting(request: ApprovalRequested) -> Sequence[RuleOffer]:
+    """The rules that an option may store. A command that needs approval in every mode is offered only as an
+    exact rule. Such an approval is not stored: the same command is asked about again.
+    """
+    if request.effect.get("type") == "CommandEffect" and all(
+        rule.id.startswith("command:") for rule in request.rules
+    ):
+        return ()
+    return request.rules
+
+
+def _has(offers: Sequence[RuleOffer], scope: str) -> bool:
+    return any(rule.scope == scope for rule in offers)
+
+
+def rule_name(rule: RuleOffer) -> str:
+    """Return the rule in words, with how long it is valid."""
+    says = any(word in rule.label for word in ("turn", "session", "project"))
+    return rule.label if says else f"{rule.label} {_SCOPE_WORDS[rule.scope]}"
+
+
+def review_options() -> tuple[Option, ...]:
+    """Return the options for changes that are shown before they are made."""
+    return (Option("allow", "Make these changes", "allow_once"), Option("deny", "Reject them", "reject_once"))
+
+
+def chosen(result: object, options: Sequence[Option]) -> Option | None:
+    """Return the option that the client selected; None if it was not offered."""
+    outcome = result.get("outcome") if isinstance(result, Mapping) else None
+    if not isinstance(outcome, Mapping) or outcome.get("outcome") != "selected":
+        return None
+    return next((option for option in options if option.id == outcome.get("optionId")), None)
+
+
+def is_closed(result: object) -> bool:
+    """Return whether the user closed the request without a choice."""
+    outcome = result.get("outcome") if isinstance(result, Mapping) else None
+    return isinstance(outcome, Mapping) and outcome.get("outcome") == "cancelled"
+
+
+def answer_of(result: object, options: Sequence[Option], by: str, reason: str = "") -> Answer:
+    option = chosen(result, options)
+    if option is None:
+        return Answer("deny", reason=CLOSED if is_closed(result) else NO_ANSWER, decided_by=by)
+    if option.kind == "reject_once":
+        return Answer("deny", reason=reason, decided_by=by)
+    if option.rule:
+        return Answer("allow", option.rule.scope, option.rule.id, decided_by=by)
+    return Answer("allow", decided_by=by)
+
+
+def permission_call(
+    request: ApprovalRequested, texts: Mapping[str, str | None], kind: str, raw_input: object
+) -> dict[str, Any]:
+    """The `toolCall` of a permission request: the exact effect, so that the user sees what is allowed.
+
+    `texts` are the files as they are now, by path.
+    """
+    effect = request.effect
+    content: list[dict[str, Any]] = []
+    locations: list[dict[str, Any]] = []
+    for file in _files(effect):
+        path, diff = str(file.get("path", "")), str(file.get("diff", ""))
+        content += diff_content(path, diff, str(file.get("action", "")), texts.get(path), is_new=False)
+        line = first_line(diff)
+        locations.append({"path": path} | ({"line": line} if line else {}))
+    command = effect.get("command")
+    if isinstance(command, str) and command:
+        content.append(shown_text(fenced(cut(command))))
+    elif isinstance(text := effect.get("text") or effect.get("url"), str) and text:
+        content.append(shown_text(fenced(cut(text))))
+    if request.effect.get("type") == "ServerEffect" and (variables := effect.get("variables")):
+        content.append(shown_text(f"with {cut(', '.join(map(str, variables)))}"))
+    if request.reason:
+        content.append(shown_text(request.reason))
+    paths = effect.get("paths")
+    if isinstance(paths, list):
+        locations += [{"path": path} for path in paths if isinstance(path, str)]
+    actions = {file.get("action") for file in _files(effect)}
+    kind = next((it for it in ("delete", "move") if actions == {it}), kind)
+    return {
+        "toolCallId": request.call_id or request.request_id,
+        "title": (request.summary or request.tool)[:TITLE_CHARS],
+        "kind": kind,
+        "status": "pending",
+        "content": content,
+        "locations": locations,
+        "rawInput": raw_input,
+    }
+
+
+def changed_paths(request: ApprovalRequested) -> list[str]:
+    """Return the files that the effect changes."""
+    return [path for file in _files(request.effect) if isinstance(path := file.get("path"), str)]
+
+
+def _files(effect: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    files = effect.get("files")
+    return [file for file in files if isinstance(file, Mapping)] if isinstance(files, list) else []

@@ -1,0 +1,79 @@
+"""Capabilities that an ACP client announced in `initialize`, and known habits of clients that are not announced.
+
+Imports nothing heavy: `initialize` is answered with it before anything else is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+META = "agent-ls"
+"""The key of our own fields in `_meta`."""
+
+READS_DISK = ("codecompanion", "toad")
+"""Clients whose `fs/read_text_file` reads the disk, so that they know nothing more than we do. codecompanion's
+`fs/write_text_file` also replaces the whole buffer, unsaved typing included."""
+
+SHOWS_EVERY_OPTION = ("zed", "jetbrains", "intellij", "pycharm", "webstorm", "goland", "agent-shell", "acpx")
+"""Clients that show each option of a permission request under its own name. Others map option kinds to keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFacts:
+    """Capabilities of the client. `settings` are those of `_meta["agent-ls"]`, not validated yet.
+
+    `reads_files` and `writes_files`: it serves the text of its buffers. `shows_terminals`: it displays the output of
+    commands that run here. `asks_forms`: it shows a form for a question.
+    """
+
+    name: str = ""
+    reads_files: bool = False
+    writes_files: bool = False
+    shows_terminals: bool = False
+    asks_forms: bool = False
+    takes_booleans: bool = False
+    opens_terminals: bool = False
+    shows_every_option: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The client's name for people."""
+        return self.name or "an ACP client"
+
+
+def client_facts(params: Mapping[str, Any]) -> ClientFacts:
+    """Read the parameters of `initialize`; whatever is missing or malformed counts as not announced."""
+    capabilities = _table(params, "clientCapabilities")
+    files, meta = _table(capabilities, "fs"), _table(capabilities, "_meta")
+    name = _table(params, "clientInfo").get("name")
+    name = name if isinstance(name, str) else ""
+    has_buffers = not _is_among(name, READS_DISK)
+    options = _table(capabilities, "session", "configOptions")
+    return ClientFacts(
+        name=name,
+        reads_files=has_buffers and files.get("readTextFile") is True,
+        writes_files=has_buffers and files.get("writeTextFile") is True,
+        shows_terminals=meta.get("terminal_output") is True,
+        asks_forms=isinstance(_table(capabilities, "elicitation").get("form"), Mapping),
+        takes_booleans=isinstance(options.get("boolean"), Mapping),
+        opens_terminals=_table(capabilities, "auth").get("terminal") is True,
+        shows_every_option=_is_among(name, SHOWS_EVERY_OPTION),
+        settings=_table(params, "_meta", META),
+    )
+
+
+def _is_among(name: str, known: tuple[str, ...]) -> bool:
+    return name.lower().startswith(known)
+
+
+def _table(value: Mapping[str, Any], *steps: str) -> Mapping[str, Any]:
+    """Return the object at this path of keys; empty if there is none."""
+    for step in steps:
+        found = value.get(step)
+        if not isinstance(found, Mapping):
+            return {}
+        value = found
+    return value

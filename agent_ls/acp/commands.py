@@ -1,0 +1,154 @@
+"""Slash commands that a client's prompt can contain: those that add text to a prompt, and those that act on
+the session.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio.to_thread
+
+from agent_ls.acp.conversation import Conversation
+from agent_ls.acp.updates import Update
+from agent_ls.app.servers.prompt_commands import PromptCommand
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.skills.values import UserCommand
+from agent_ls.app.slash_commands import slash_commands
+from agent_ls.loop.events.types import Hunk
+
+OWN: dict[str, tuple[str, str]] = {
+    "compact": ("Summarise the conversation to make room in the context window", "what to dwell on"),
+    "undo": ("Undo the changes that wait for your decision", "a file; nothing for all of this session"),
+    "changes": ("List the changes that wait for your decision", ""),
+    "rules": ("List the permissions that you granted, or take one back", "remove NUMBER"),
+    "trust": ("Trust this folder, or take that back", "forget"),
+    "mcp": ("List the MCP servers, or switch one on or off", "on, off or restart NAME"),
+}
+"""By name: the description, and a hint for the arguments."""
+
+
+def commands_update(in_files: Sequence[UserCommand], prompts: Sequence[PromptCommand] = ()) -> Update:
+    """The list of all commands: built in, those of a session, skills and commands in files, prompts of servers."""
+    listed = [
+        *((it.name, it.description, it.argument_hint) for it in slash_commands()),
+        *((name, description, hint) for name, (description, hint) in OWN.items()),
+        *((it.name, it.description, it.argument_hint) for it in in_files if it.name not in OWN),
+        *((it.name, it.description, it.argument_hint) for it in prompts),
+    ]
+    return {
+        "sessionUpdate": "available_commands_update",
+        "availableCommands": [
+            {"name": name, "description": description} | ({"input": {"hint": hint}} if hint else {})
+            for name, description, hint in listed
+        ],
+    }
+
+
+SWITCHES: tuple[Literal["on", "off", "restart"], ...] = ("on", "off", "restart")
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Carries out the commands of OWN. `by` is the name of the client that the user works in."""
+
+    manager: SessionManager
+    by: str
+
+    async def run(self, conversation: Conversation, name: str, arguments: str) -> str:
+        """Carry out one of OWN and send the result to the user. Returns the stop reason.
+
+        Raises: AppError, SessionError, EnvError.
+        """
+        if name == "compact":
+            session = conversation.live.session
+            return await conversation.work(lambda: session.compact(arguments))
+        acts = {
+            "undo": self._undo, "changes": self._changes, "rules": self._rules, "trust": self._trust,
+            "mcp": self._mcp,
+        }  # fmt: skip
+        with conversation.speaking():
+            conversation.say(await acts[name](conversation, arguments))
+        return "end_turn"
+
+    async def _undo(self, conversation: Conversation, arguments: str) -> str:
+        folder = conversation.live.summary().workspace_folder
+        path = _path(folder, arguments) if arguments else None
+        found = self.manager.review.open_hunks(session_id=conversation.id, path=path)
+        ids = [hunk.id for hunks in found.values() for hunk in hunks]
+        if not ids:
+            return "There are no changes to undo."
+        changed, refused = await self.manager.review.review(verdict="undo", hunk_ids=ids)
+        undone = sum(hunk.state == "undone" for hunk in changed)
+        words = f"Undone: {undone} of {len(ids)} changes."
+        left = "".join(f"\n- {reason}" for reason in dict.fromkeys(reason for _, reason in refused))
+        return words + (f" Left as they are:{left}" if left else "")
+
+    async def _changes(self, conversation: Conversation, arguments: str) -> str:
+        del arguments
+        found = self.manager.review.open_hunks(session_id=conversation.id)
+        if not found:
+            return "No changes wait for your decision."
+        folder = conversation.live.summary().workspace_folder
+        rows = [f"- {_shown(path, folder)}: {_places(hunks)}" for path, hunks in found.items()]
+        return "\n".join(("Changes that wait for your decision (`/undo` takes them back):", *rows))
+
+    async def _rules(self, conversation: Conversation, arguments: str) -> str:
+        folder = conversation.live.summary().workspace_folder
+        rules = await self.manager.rules.rules(conversation.id, folder)
+        verb, _, number = arguments.partition(" ")
+        if verb == "remove":
+            at = int(number) - 1 if number.strip().isdigit() else -1
+            if not 0 <= at < len(rules):
+                return "Name the number of a rule, as in `/rules remove 1`."
+            rule = rules[at]
+            is_own = rule.scope in ("turn", "session")
+            await self.manager.rules.remove(rule.id, conversation.id if is_own else None, folder)
+            return f"Taken back: {rule.label}"
+        if not rules:
+            return "You have granted no permissions that hold here."
+        rows = [
+            f"{n}. {rule.label} ({rule.scope}, used {rule.hits} times)" for n, rule in enumerate(rules, 1)
+        ]
+        return "\n".join(("Permissions that you granted (`/rules remove NUMBER` takes one back):", "", *rows))
+
+    async def _trust(self, conversation: Conversation, arguments: str) -> str:
+        folder = conversation.live.summary().workspace_folder
+        if arguments == "forget":
+            standing = await self.manager.trust.decide(folder, None, self.by)
+            return f"{folder}: your decision is forgotten. It counts as {standing} now."
+        await self.manager.trust.decide(folder, "trusted", self.by)
+        standing = await anyio.to_thread.run_sync(self.manager.trust.standing, folder)
+        return f"{folder} is {standing} now."
+
+    async def _mcp(self, conversation: Conversation, arguments: str) -> str:
+        live = conversation.live
+        verb, _, name = arguments.partition(" ")
+        to = next((it for it in SWITCHES if it == verb), None)
+        if to and not await live.switch_mcp_server(name.strip(), to):
+            return f"There is no MCP server {name.strip()} that could be switched."
+        servers, problems = live.mcp_servers()
+        if not servers and not problems:
+            return "This session has no MCP servers. They are started with its first message."
+        rows = [
+            f"- {it.name}: {it.state}, {len(it.tools)} tools ({it.target})"
+            + (f"\n  {it.error}" if it.error else "")
+            for it in servers
+        ]
+        return "\n".join((*rows, *(f"- {problem}" for problem in problems)))
+
+
+def _path(folder: str, name: str) -> str:
+    return os.path.normpath(os.path.join(folder, name))
+
+
+def _shown(path: str, folder: str) -> str:
+    inside = os.path.relpath(path, folder)
+    return path if inside.startswith("..") else inside
+
+
+def _places(hunks: Sequence[Hunk]) -> str:
+    lines = [f"line {hunk.start + 1}" for hunk in hunks]
+    return ", ".join(lines)

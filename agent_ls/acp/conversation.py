@@ -1,0 +1,418 @@
+"""One session of an ACP client: updates in order, prompts and their answers, approvals and questions.
+
+Updates between prompts wait for the next one, because some clients drop them; titles, use, commands and options do not
+wait. A prompt is answered behind the last update of its turn.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
+
+from agent_ls.acp.client import ClientFacts
+from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError
+from agent_ls.acp.requests import UserRequests, text_now
+from agent_ls.acp.updates import Update, UpdateMapper, chunk, message_id
+from agent_ls.acp.wire import Wire
+from agent_ls.app.review.service import ReviewService
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.llm.messages import ImagePart
+from agent_ls.loop.events import codec
+from agent_ls.loop.events.types import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Envelope,
+    Error,
+    FileChange,
+    HunkStateChanged,
+    ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
+    StateChanged,
+    TurnLimit,
+    UserInput,
+)
+from agent_ls.loop.ids import new_id
+from agent_ls.loop.inbox import Remove, StartNow
+
+log = logging.getLogger(__name__)
+
+OUTPUT_EVERY_S = 0.25
+MAX_HELD = 2_000
+"""Updates that may wait for the next prompt; older ones are dropped."""
+
+_UNASKED_KINDS = frozenset(
+    (
+        "available_commands_update",
+        "config_option_update",
+        "current_mode_update",
+        "session_info_update",
+        "usage_update",
+    )
+)
+_CLOSED = "The session was closed, or another process has taken it over"
+_KEY_KINDS = frozenset(("authentication", "configuration"))
+
+
+class NotBegunError(RpcError):
+    """The session was closed before this input began. The input can be sent again with the same `key`."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(INTERNAL, _CLOSED, f"{_CLOSED}. Load it again to go on.")
+        self.key = key
+
+
+@dataclass(slots=True, eq=False)
+class _Prompt:
+    """An input whose answer the client waits for. `error` and `limit` are the turn's reported error and
+    limit. `is_work`: the turn has no text, so no event announces its start.
+    """
+
+    key: str
+    is_work: bool = False
+    queued_id: str = ""
+    is_cancelled: bool = False
+    error: Error | None = None
+    limit: bool = False
+    outcome: str | RpcError = ""
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+    def finish(self, outcome: str | RpcError) -> None:
+        if not self.done.is_set():
+            self.outcome = outcome
+            self.done.set()
+
+
+class Conversation:
+    """Sends the events of `live` to the client from its creation on. `tasks` runs its background tasks."""
+
+    def __init__(
+        self,
+        live: LiveSession,
+        wire: Wire,
+        client: ClientFacts,
+        client_id: str,
+        tasks: TaskGroup,
+        review: ReviewService,
+        *,
+        on_end: Callable[[Conversation], object],
+    ) -> None:
+        self.live = live
+        self.id = live.id
+        self.is_over = False
+        self.listed_prompts: tuple[str, ...] = ()
+        """Names of the MCP servers' prompts that the client's list of commands has."""
+        self._wire = wire
+        self._tasks = tasks
+        self._on_end = on_end
+        self._texts: dict[str, str | None] = {}
+        self._prompts: deque[_Prompt] = deque()
+        self._current: _Prompt | None = None
+        self._steered = False
+        self._steering: set[str] = set()
+        self._held: deque[Update] = deque(maxlen=MAX_HELD)
+        self._ticking = False
+        self.mapper = UpdateMapper(
+            live.id,
+            self._kind_of,
+            shows_terminals=client.shows_terminals,
+            asks_forms=client.asks_forms,
+            text_of=self._texts.get,
+            folder=live.summary().workspace_folder,
+        )
+        self._requests = UserRequests(live, wire, client, client_id, tasks, review, self.mapper, self)
+        self._events = live.session.subscribe()
+        self._after = 0
+
+    def start(self, *, after: int) -> None:
+        """Start sending events. Events up to number `after` were replayed already. Call once."""
+        self._after = after
+        self._tasks.start_soon(self._follow)
+
+    def drop(self) -> None:
+        """Stop sending, because another conversation replaces this one."""
+        self.is_over = True
+        self._events.close()
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._prompts)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the session is about to end, so that a prompt must open it again."""
+        return self.is_over or self.live.session.is_closing or self.live.scope.cancel_called
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Send updates at once during this block, for a command that starts no turn."""
+        prompt = _Prompt(new_id("acp"))
+        self._prompts.append(prompt)
+        try:
+            self._send_held()
+            yield
+        finally:
+            self._prompts.remove(prompt)
+
+    # --- what the client does
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether updates are sent at once, not held for the next prompt."""
+        return bool(self._prompts) or self._steered
+
+    async def prompt(self, text: str, images: Sequence[ImagePart] = (), key: str = "") -> str:
+        """Run an input to its end and return the stop reason. `key` identifies an input that was sent before.
+
+        Raises:
+            NotBegunError. RpcError: the turn failed.
+        """
+        prompt = _Prompt(key or new_id("acp"))
+        self._prompts.append(prompt)
+        self._send_held()
+        try:
+            is_reply = bool(self.live.session.questions.pending())
+            answer = self.live.session.submit(text, images=images, client_key=prompt.key)
+            prompt.queued_id = answer.queued_id
+            if is_reply and answer.turn_id:
+                self._current = prompt  # the prompt answers a question, so no event announces its start
+            elif key and answer.queued_id and not self.live.session.is_busy:
+                self.live.session.change_queue(StartNow(answer.queued_id))
+            self._requests.ask_pending()
+            await prompt.done.wait()
+        except BaseException:
+            self._give_up(prompt)
+            raise
+        finally:
+            if prompt in self._prompts:
+                self._prompts.remove(prompt)
+        if isinstance(prompt.outcome, RpcError):
+            raise prompt.outcome
+        return prompt.outcome
+
+    async def work(self, start: Callable[[], object]) -> str:
+        """Run a turn that has no input (`/compact`) to its end, and return the stop reason."""
+        prompt = _Prompt(new_id("acp"), is_work=True)
+        self._prompts.append(prompt)
+        self._current = self._current or prompt
+        self._send_held()
+        try:
+            start()
+            await prompt.done.wait()
+        finally:
+            self._prompts.remove(prompt)
+            if self._current is prompt:
+                self._current = None
+        if isinstance(prompt.outcome, RpcError):
+            raise prompt.outcome
+        return prompt.outcome
+
+    def cancel(self) -> None:
+        """Stop the turn. Every open prompt is answered with `cancelled`, behind its last update."""
+        session = self.live.session
+        ids = {item.queued_id for item in session.queue}
+        for prompt in tuple(self._prompts):
+            prompt.is_cancelled = True
+            if prompt.queued_id in ids and prompt is not self._current:
+                session.change_queue(Remove(prompt.queued_id))
+                if not session.is_busy:
+                    prompt.finish("cancelled")
+        turn_id = session.turn_id
+        session.interrupt()
+        if turn_id:
+            session.terminals.end_turn(turn_id)
+
+    def steer(self, text: str, images: Sequence[ImagePart]) -> Literal["injected", "startedNewTurn"]:
+        """Add a message to the running turn, or start a turn. Returns `injected` or `startedNewTurn`."""
+        key = new_id("acp")
+        answer = self.live.session.submit(text, images=images, when_busy="steer", client_key=key)
+        if not answer.steer_id:
+            self._steering.add(key)
+        if answer.turn_id and not self._prompts:
+            self._steered = True
+            self._send_held()
+        return "injected" if answer.steer_id or self._prompts else "startedNewTurn"
+
+    # --- what is sent
+
+    def send(self, *updates: Update) -> None:
+        """Send updates. Those that clients only take during a prompt are held until the next one."""
+        for update in updates:
+            if self.is_sending or update["sessionUpdate"] in _UNASKED_KINDS:
+                self._notify(update)
+            else:
+                self._held.append(update)
+
+    def say(self, text: str, kind: str = "agent_message_chunk") -> None:
+        """Send the user a text that does not come from the model."""
+        self.send(chunk(kind, text, message_id(self.id, new_id("said"))))
+
+    def replay(self, encoded: Sequence[bytes]) -> None:
+        """Send the whole transcript, for a client that loads the session."""
+        self.mapper.is_replay = True
+        for line in encoded:
+            envelope = codec.decode(line)
+            if envelope is not None:
+                self._requests.note(envelope)
+                for update in self.mapper.feed(envelope):
+                    self._notify(update)
+        self.mapper.is_replay = False
+        if self.live.approver.pending() or self.live.session.questions.pending():
+            waits = "This session waits for your answer. Send a message, and you are asked again.\n"
+            self._notify(chunk("agent_thought_chunk", waits, message_id(self.id, "waits")))
+
+    def _notify(self, update: Update) -> None:
+        self._wire.notify("session/update", {"sessionId": self.id, "update": update})
+
+    def _send_held(self) -> None:
+        while self._held:
+            self._notify(self._held.popleft())
+
+    # --- events
+
+    async def _follow(self) -> None:
+        try:
+            with self._events:
+                async for item in self._events:
+                    if (item.envelope.seq or self._after + 1) > self._after:
+                        await self._see(item.envelope)
+                        await self._wire.drain()
+        except Exception:
+            log.exception("session %s cannot be followed any more", self.id)
+        finally:
+            self.is_over = True
+            self._events.close()
+            ended = RpcError(INTERNAL, _CLOSED, f"{_CLOSED}. Load it again to go on.")
+            for prompt in tuple(self._prompts):
+                if prompt.queued_id and prompt is not self._current and not prompt.is_cancelled:
+                    prompt.finish(NotBegunError(prompt.key))
+                prompt.finish("cancelled" if prompt.is_cancelled else self._failure(prompt) or ended)
+            self._requests.withdraw()
+            self._on_end(self)
+
+    async def _see(self, envelope: Envelope) -> None:
+        event = envelope.event
+        if isinstance(event, FileChange) and event.action == "modify":
+            self._texts[event.path] = await anyio.to_thread.run_sync(text_now, event.path)
+        self._requests.note(envelope)
+        if isinstance(event, UserInput) and not envelope.agent_id:
+            await self._begin(event)
+        self.send(*self.mapper.feed(envelope))
+        match event:
+            case FileChange(path=path):
+                self._texts.pop(path, None)
+            case HunkStateChanged(hunks=hunks):
+                for hunk in hunks:
+                    if hunk.state == "proposed":
+                        self._requests.proposal(hunk.call_id)
+            case ApprovalRequested():
+                self._requests.approval(event)
+            case ApprovalResolved(request_id=request_id, decision=decision):
+                self._requests.resolved(request_id, decision)
+            case QuestionAsked():
+                if not self._requests.question(event) and (current := self._current):
+                    # The next prompt answers the question, so this prompt is answered now.
+                    self._current = None
+                    current.finish("end_turn")
+            case QuestionAnswered(question_id=question_id):
+                self._requests.answered(question_id)
+            case Error() if self._current and not envelope.agent_id:
+                self._current.error = event
+            case TurnLimit() if self._current and not envelope.agent_id:
+                self._current.limit = True
+            case StateChanged(state="PROCESSING") if self._current:
+                self._current.limit = False
+            case ProcessingEnd(reason=reason):
+                await self._end(reason)
+        self._tick()
+
+    async def _begin(self, event: UserInput) -> None:
+        """Handle the start of an input: answer the prompt before it."""
+        prompt = next((it for it in self._prompts if it.key == event.client_key), None)
+        if self._current and self._current is not prompt:
+            await self._answer(self._current, "completed")
+        if (
+            event.client_key in self._steering
+        ):  # a steering message has no prompt; its updates are sent at once
+            self._steering.discard(event.client_key)
+            self._steered = True
+            self._send_held()
+        self._current = prompt
+
+    async def _end(self, reason: str) -> None:
+        self._requests.withdraw()
+        self.send(*self.mapper.outputs())
+        self._steered = False
+        if current := self._current:
+            self._current = None
+            await self._answer(current, reason)
+        waiting = {item.queued_id for item in self.live.session.queue}
+        for prompt in tuple(self._prompts):
+            if prompt.is_work or (prompt.is_cancelled and prompt.queued_id):
+                prompt.finish("cancelled" if prompt.is_cancelled else "end_turn")
+            elif prompt.queued_id in waiting and not prompt.done.is_set() and not self.live.session.is_busy:
+                # Its predecessor failed, which holds the queue; this client waits for an answer to each.
+                self.live.session.change_queue(StartNow(prompt.queued_id))
+                break
+
+    async def _answer(self, prompt: _Prompt, reason: str) -> None:
+        prompt.finish(self._outcome(prompt, reason))
+        # Answer this prompt before sending any update of the next turn.
+        for _ in range(3):
+            await checkpoint()
+
+    def _outcome(self, prompt: _Prompt, reason: str) -> str | RpcError:
+        if prompt.is_cancelled or reason in ("interrupted", "aborted"):
+            return "cancelled"
+        if failure := self._failure(prompt):
+            return failure
+        return "max_turn_requests" if reason == "limit" or prompt.limit else "end_turn"
+
+    def _failure(self, prompt: _Prompt) -> RpcError | None:
+        error = prompt.error
+        if error is None:
+            return None
+        needs_key = error.action == "setKey" or error.error_kind in _KEY_KINDS
+        words = f"{error.message} {error.hint}".strip()
+        return RpcError(AUTH_REQUIRED if needs_key else INTERNAL, error.message, words)
+
+    def _give_up(self, prompt: _Prompt) -> None:
+        """Handle a request that the client cancelled. When the process ends, a turn that waits for the user
+        keeps waiting.
+        """
+        if self._wire.is_over:
+            return
+        session = self.live.session
+        if prompt is self._current:
+            session.interrupt()
+        elif prompt.queued_id:
+            with suppress(Exception):
+                session.change_queue(Remove(prompt.queued_id))
+
+    # --- output of commands
+
+    def _tick(self) -> None:
+        if self.mapper.has_output and not self._ticking:
+            self._ticking = True
+            self._tasks.start_soon(self._send_output)
+
+    async def _send_output(self) -> None:
+        """Clients without terminals are sent the end of the output a few times a second."""
+        await anyio.sleep(OUTPUT_EVERY_S)
+        self._ticking = False
+        if not self.is_over:
+            self.send(*self.mapper.outputs())
+
+    def _kind_of(self, name: str) -> str:
+        """Return our name of a tool that the model may know under another name."""
+        tool = self.live.session.profile.registry.lookup(name)
+        return tool.kind if tool else name

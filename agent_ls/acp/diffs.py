@@ -1,0 +1,118 @@
+"""Changes of files as ACP's diffs: old text and new text, made from the unified diff that events carry. Pure.
+
+An event holds the diff only. With the file's text of before or after, both whole texts follow from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.text import split_lines
+
+WHOLE_TEXT_CHARS = 256 * 1024
+"""Above this a diff shows its hunks only."""
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NO_NEWLINE = "\\ No newline"
+
+
+@dataclass(frozen=True, slots=True)
+class DiffHunk:
+    """Lines with their endings; the starts count from 0."""
+
+    old_start: int
+    new_start: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+    @property
+    def first_changed(self) -> int:
+        """The first line of the new text that differs, from 0."""
+        same = 0
+        for before, after in zip(self.old, self.new, strict=False):
+            if before != after:
+                break
+            same += 1
+        return self.new_start + same
+
+
+def hunks_of(diff: str) -> tuple[DiffHunk, ...]:
+    """The hunks of one file's unified diff; none for a diff of bytes, or of a move without changes."""
+    found: list[DiffHunk] = []
+    starts: tuple[int, int] | None = None
+    old: list[str] = []
+    new: list[str] = []
+    last: tuple[list[str], ...] = ()
+
+    def close() -> None:
+        if starts is not None:
+            found.append(DiffHunk(*starts, tuple(old), tuple(new)))
+
+    for line in split_lines(diff):
+        if match := _HUNK.match(line):
+            close()
+            starts, old, new, last = (_start(match[1], match[2]), _start(match[3], match[4])), [], [], ()
+        elif starts is None:
+            continue
+        elif line.startswith(_NO_NEWLINE):
+            for side in last:
+                side[-1] = side[-1].removesuffix("\n").removesuffix("\r")
+        else:
+            last = {"-": (old,), "+": (new,), " ": (old, new)}.get(line[:1], ())
+            for side in last:
+                side.append(line[1:])
+    close()
+    return tuple(found)
+
+
+def _start(number: str, count: str | None) -> int:
+    """An empty range names the line before it."""
+    return int(number) if count == "0" else max(int(number) - 1, 0)
+
+
+def other_side(hunks: Sequence[DiffHunk], text: str, *, is_new: bool) -> str | None:
+    """Return the text on the other side of the diff; None if the diff does not apply to `text`."""
+    lines = split_lines(text)
+    made: list[str] = []
+    at = 0
+    for hunk in hunks:
+        here, there = (hunk.new, hunk.old) if is_new else (hunk.old, hunk.new)
+        start = hunk.new_start if is_new else hunk.old_start
+        if start < at or tuple(lines[start : start + len(here)]) != here:
+            return None
+        made += [*lines[at:start], *there]
+        at = start + len(here)
+    return "".join((*made, *lines[at:]))
+
+
+def diff_content(
+    path: str, diff: str, action: str, text: str | None, *, is_new: bool
+) -> list[dict[str, Any]]:
+    """The `content` entries for one changed file. `text` is the file's before the change, or with `is_new` after it;
+    None where it is not known. Nothing for a file that is no text.
+    """
+    hunks = hunks_of(diff)
+    if action == "create":
+        new = "".join("".join(hunk.new) for hunk in hunks)
+        return [_entry(path, None, new)] if hunks or not diff.startswith("Binary") else []
+    if action == "delete":
+        old = "".join("".join(hunk.old) for hunk in hunks)
+        return [_entry(path, old, "")] if hunks else []
+    if text is not None and len(text) <= WHOLE_TEXT_CHARS and hunks:
+        other = other_side(hunks, text, is_new=is_new)
+        if other is not None and len(other) <= WHOLE_TEXT_CHARS:
+            return [_entry(path, *((other, text) if is_new else (text, other)))]
+    return [_entry(path, "".join(hunk.old), "".join(hunk.new)) for hunk in hunks]
+
+
+def _entry(path: str, old: str | None, new: str) -> dict[str, Any]:
+    return {"type": "diff", "path": path, "oldText": old, "newText": new}
+
+
+def first_line(diff: str) -> int | None:
+    """The first changed line, from 1, as ACP counts."""
+    hunks = hunks_of(diff)
+    return hunks[0].first_changed + 1 if hunks else None

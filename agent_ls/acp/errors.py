@@ -1,0 +1,70 @@
+"""Errors on the wire: one sentence for the user in `message`, what to do next in `data.details`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from agent_ls.app.errors import AppError, UnknownSessionError
+from agent_ls.environments.errors import EnvError
+from agent_ls.llm.errors import LlmError
+from agent_ls.loop.calls.approval import UnknownApprovalError
+from agent_ls.loop.errors import SessionError
+from agent_ls.loop.questions import BadAnswerError, UnknownQuestionError
+from agent_ls.store.errors import StoreError
+from agent_ls.system import describe_out_of_files, is_out_of_files
+
+log = logging.getLogger(__name__)
+
+PARSE = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL = -32603
+CANCELLED = -32800
+AUTH_REQUIRED = -32000
+NOT_FOUND = -32002
+
+_EXPECTED = (
+    AppError, EnvError, LlmError, SessionError, StoreError, UnknownApprovalError, UnknownQuestionError, BadAnswerError,
+)  # fmt: skip
+
+
+class RpcError(Exception):
+    """An error for the client. `details` is a full sentence for the user that says what to do next."""
+
+    def __init__(self, code: int, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.details = details or message
+
+
+def invalid(what: str, hint: str = "") -> RpcError:
+    """Parameters that do not fit the method."""
+    return RpcError(INVALID_PARAMS, what, f"{what}. {hint}" if hint else what)
+
+
+def error_object(error: BaseException) -> dict[str, Any]:
+    """The `error` of a response. A fault of ours is logged, and its inside never reaches the client."""
+    found = as_rpc_error(error)
+    return {"code": found.code, "message": str(found), "data": {"details": found.details}}
+
+
+def as_rpc_error(error: BaseException) -> RpcError:
+    if isinstance(error, RpcError):
+        return error
+    if isinstance(error, OSError) and is_out_of_files(error):
+        message, hint = describe_out_of_files()
+        return RpcError(INTERNAL, message, f"{message}: {hint}")
+    if isinstance(error, _EXPECTED):
+        code = NOT_FOUND if isinstance(error, UnknownSessionError) else INTERNAL
+        if getattr(error, "is_usage", False) and code == INTERNAL:
+            code = INVALID_PARAMS
+        hint = getattr(error, "hint", "") or ""
+        return RpcError(code, str(error), f"{error}. {hint}" if hint else str(error))
+    log.error("a request failed by a fault of agent-ls", exc_info=error)
+    return RpcError(
+        INTERNAL,
+        "agent-ls failed at this by a fault of its own",
+        "The log of agent-ls has the details. Try again.",
+    )

@@ -1,0 +1,174 @@
+"""Parameters and results of the requests `_agent-ls/*` and `_session/steering`: one class each, checked on arrival.
+
+They are named and mean what the `agent/*` messages of docs/protocol.md do; files are named by absolute paths.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+REF = "#/acp/$defs/{model}"
+
+
+class Wire(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
+    )
+
+
+class Params(Wire):
+    """Parameters of a request. `method` is its name on the wire, `result` the class of its result."""
+
+    method: ClassVar[str]
+    result: ClassVar[type[Wire]]
+
+
+class SteeringResult(Wire):
+    outcome: Literal["injected", "startedNewTurn", "promptRequired", "failed"]
+
+
+class Steering(Params):
+    """Give the running turn a message. `_meta.steering.idleBehavior` promptRequired: begin no turn where none runs."""
+
+    method: ClassVar[str] = "_session/steering"
+    result: ClassVar[type[Wire]] = SteeringResult
+    session_id: str
+    prompt: list[dict[str, Any]]
+    meta: dict[str, Any] | None = Field(None, alias="_meta")
+
+
+class AcpHunk(Wire):
+    """A change that waits for a decision. Lines count from 0, `end` is exclusive."""
+
+    id: str
+    path: str
+    state: str
+    start: int
+    end: int
+    base_lines: tuple[str, ...]
+    lines: tuple[str, ...]
+    turn_id: str
+    call_id: str
+
+
+class AcpHunksResult(Wire):
+    hunks: tuple[AcpHunk, ...]
+
+
+class AcpHunks(Params):
+    """The changes of a session that wait for a decision: all, or those of one file or turn."""
+
+    method: ClassVar[str] = "_agent-ls/hunks"
+    result: ClassVar[type[Wire]] = AcpHunksResult
+    session_id: str
+    path: str | None = None
+    turn_id: str | None = None
+
+
+class LeftAlone(Wire):
+    id: str
+    reason: str
+
+
+class AcpReviewResult(Wire):
+    changed: tuple[AcpHunk, ...]
+    refused: tuple[LeftAlone, ...] = ()
+
+
+class AcpReview(Params):
+    """A decision about changes of a session: those named by `hunkIds`, else those of a file, a turn, or all."""
+
+    method: ClassVar[str] = "_agent-ls/review"
+    result: ClassVar[type[Wire]] = AcpReviewResult
+    session_id: str
+    verdict: Literal["keep", "undo"]
+    hunk_ids: tuple[str, ...] | None = None
+    path: str | None = None
+    turn_id: str | None = None
+    comment: str = ""
+    confirm: bool = False
+
+
+class Waiting(Wire):
+    queued_id: str
+    text: str
+
+
+class AcpQueueResult(Wire):
+    queue: tuple[Waiting, ...]
+
+
+class AcpQueue(Params):
+    """The messages that wait for the end of the turn, after at most one change of them."""
+
+    method: ClassVar[str] = "_agent-ls/queue"
+    result: ClassVar[type[Wire]] = AcpQueueResult
+    session_id: str
+    remove: str | None = None
+    start_now: str | None = None
+
+
+class Nothing(Wire):
+    pass
+
+
+class AcpUnsteer(Params):
+    """Take back a message that was given to the running turn, while the model has not read it. "": the last one."""
+
+    method: ClassVar[str] = "_agent-ls/unsteer"
+    result: ClassVar[type[Wire]] = Nothing
+    session_id: str
+    steer_id: str = ""
+
+
+class AcpRule(Wire):
+    id: str
+    label: str
+    scope: Literal["turn", "session", "project", "user"]
+    hits: int
+
+
+class AcpRulesResult(Wire):
+    rules: tuple[AcpRule, ...]
+
+
+class AcpRules(Params):
+    """The permissions that the user granted and that hold in a session, after `remove` was taken back."""
+
+    method: ClassVar[str] = "_agent-ls/rules"
+    result: ClassVar[type[Wire]] = AcpRulesResult
+    session_id: str
+    remove: str | None = None
+
+
+class AcpTakeOver(Params):
+    """Make a session of another process this process's own; load it afterwards. `force`: also of an owner that does
+    not answer. The user is to be asked before."""
+
+    method: ClassVar[str] = "_agent-ls/takeOver"
+    result: ClassVar[type[Wire]] = Nothing
+    session_id: str
+    force: bool = False
+
+
+ALL: tuple[type[Params], ...] = (Steering, AcpHunks, AcpReview, AcpQueue, AcpUnsteer, AcpRules, AcpTakeOver)
+
+
+def extension_schema() -> dict[str, Any]:
+    """The part of `agent-ls protocol --schema` about these requests."""
+    kinds: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]] = []
+    for params in ALL:
+        kinds += [(params.method, "validation", TypeAdapter(params))]
+        kinds += [(f"{params.method} result", "validation", TypeAdapter(params.result))]
+    refs, definitions = TypeAdapter.json_schemas(kinds, by_alias=True, ref_template=REF)
+    methods = {
+        params.method: {
+            "params": refs[params.method, "validation"],
+            "result": refs[f"{params.method} result", "validation"],
+        }
+        for params in ALL
+    }
+    return {"methods": methods, "$defs": definitions["$defs"]}

@@ -1,0 +1,163 @@
+"""Requests beyond the protocol: steering a running turn, changes and decisions, the queue, rules, and take-over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from agent_ls.acp.errors import RpcError, invalid
+from agent_ls.acp.extension_types import (
+    AcpHunk,
+    AcpHunks,
+    AcpHunksResult,
+    AcpQueue,
+    AcpQueueResult,
+    AcpReview,
+    AcpReviewResult,
+    AcpRule,
+    AcpRules,
+    AcpRulesResult,
+    AcpTakeOver,
+    AcpUnsteer,
+    LeftAlone,
+    Nothing,
+    Params,
+    Steering,
+    SteeringResult,
+    Waiting,
+    Wire,
+)
+from agent_ls.acp.sessions import Params as RawParams, Sessions
+from agent_ls.loop.events.types import Hunk
+from agent_ls.loop.inbox import QueueChange, Remove, StartNow
+
+P = TypeVar("P", bound=Params)
+Handler: TypeAlias = Callable[[Any], Awaitable[Wire]]
+
+
+class Extensions:
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._handlers: dict[type[Params], Handler] = {
+            Steering: self._steer,
+            AcpHunks: self._hunks,
+            AcpReview: self._review,
+            AcpQueue: self._queue,
+            AcpUnsteer: self._unsteer,
+            AcpRules: self._rules,
+            AcpTakeOver: self._take_over,
+        }
+
+    def register(self) -> None:
+        for params, handler in self._handlers.items():
+            self._sessions.methods[params.method] = partial(_called, params, handler)
+
+    async def _steer(self, params: Steering) -> SteeringResult:
+        conversation = await self._sessions.conversation(params.session_id)
+        steering = (params.meta or {}).get("steering")
+        idle = steering.get("idleBehavior") if isinstance(steering, dict) else None
+        prompt = self._sessions.read_prompt(conversation, params.prompt)
+        if idle == "promptRequired" and not conversation.live.session.is_busy:
+            return SteeringResult(outcome="promptRequired")
+        outcome = conversation.steer(prompt.text, prompt.images)
+        return SteeringResult(outcome=outcome)
+
+    async def _hunks(self, params: AcpHunks) -> AcpHunksResult:
+        await self._sessions.conversation(params.session_id)
+        found = self._sessions.manager.review.open_hunks(
+            session_id=params.session_id, path=params.path, turn_id=params.turn_id
+        )
+        return AcpHunksResult(hunks=tuple(_hunk(it) for hunks in found.values() for it in hunks))
+
+    async def _review(self, params: AcpReview) -> AcpReviewResult:
+        """Decide about changes of the named session; ids of other sessions are ignored."""
+        manager = self._sessions.manager
+        conversation = await self._sessions.conversation(params.session_id)
+        manager.owners.demand(conversation.live)
+        found = manager.review.open_hunks(
+            session_id=params.session_id, path=params.path, turn_id=params.turn_id
+        )
+        own = [it.id for hunks in found.values() for it in hunks]
+        chosen = own if params.hunk_ids is None else [it for it in params.hunk_ids if it in own]
+        changed, refused = await manager.review.review(
+            verdict=params.verdict, hunk_ids=chosen, comment=params.comment, confirm=params.confirm
+        )
+        gone = [(it, "it waits for no decision") for it in params.hunk_ids or () if it not in own]
+        return AcpReviewResult(
+            changed=tuple(map(_hunk, changed)),
+            refused=tuple(LeftAlone(id=id_, reason=reason) for id_, reason in (*refused, *gone)),
+        )
+
+    async def _queue(self, params: AcpQueue) -> AcpQueueResult:
+        session = (await self._sessions.conversation(params.session_id)).live.session
+        changes: list[QueueChange] = []
+        if params.remove is not None:
+            changes.append(Remove(params.remove))
+        if params.start_now is not None:
+            changes.append(StartNow(params.start_now))
+        if len(changes) > 1:
+            raise invalid("Give at most one change of the queue")
+        if changes and not session.change_queue(changes[0]):
+            raise invalid("This message is no longer in the queue", "Look at the queue again.")
+        return AcpQueueResult(
+            queue=tuple(Waiting(queued_id=it.queued_id, text=it.text) for it in session.queue)
+        )
+
+    async def _unsteer(self, params: AcpUnsteer) -> Nothing:
+        session = (await self._sessions.conversation(params.session_id)).live.session
+        waiting = [it.id for it in session.steering]
+        steer_id = params.steer_id or (waiting[-1] if waiting else "")
+        if not steer_id or not session.unsteer(steer_id):
+            raise invalid("The model has read this message already", "Send another to correct it.")
+        return Nothing()
+
+    async def _rules(self, params: AcpRules) -> AcpRulesResult:
+        manager = self._sessions.manager
+        live = (await self._sessions.conversation(params.session_id)).live
+        folder = live.summary().workspace_folder
+        if params.remove is not None:
+            removed = await manager.rules.remove(params.remove, live.id, folder)
+            removed = removed or await manager.rules.remove(params.remove, None, folder)
+            if not removed:
+                raise invalid("There is no such rule")
+        rules = await manager.rules.rules(live.id, folder)
+        found = [AcpRule(id=it.id, label=it.label, scope=it.scope, hits=it.hits) for it in rules]
+        return AcpRulesResult(rules=tuple(found))
+
+    async def _take_over(self, params: AcpTakeOver) -> Nothing:
+        await self._sessions.manager.take_over(params.session_id, force=params.force)
+        return Nothing()
+
+
+async def _called(params: type[P], handler: Callable[[P], Awaitable[Wire]], raw: RawParams) -> Any:
+    """Parse the parameters and call the handler.
+
+    Raises: RpcError: the parameters are invalid.
+    """
+    try:
+        read = params.model_validate(raw)
+    except ValidationError as error:
+        where = ", ".join(sorted({".".join(map(str, it["loc"])) for it in error.errors()}))
+        raise RpcError(
+            -32602,
+            "The client sent a request that agent-ls cannot read",
+            f"{params.method}: malformed: {where}",
+        ) from None
+    return (await handler(read)).model_dump(mode="json", by_alias=True)
+
+
+def _hunk(hunk: Hunk) -> AcpHunk:
+    return AcpHunk(
+        id=hunk.id,
+        path=hunk.path,
+        state=hunk.state,
+        start=hunk.start,
+        end=hunk.end,
+        base_lines=hunk.base_lines,
+        lines=hunk.lines,
+        turn_id=hunk.turn_id,
+        call_id=hunk.call_id,
+    )

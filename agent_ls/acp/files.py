@@ -1,0 +1,342 @@
+"""An environment whose files a client of the protocol may hold open: its unsaved text is read and never overwritten.
+
+The protocol tells of no version and no change. So the disk's bytes are always read too, an answer of the client counts
+only where it differs from them in more than line ends, and a write is believed only when it is seen afterwards.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    ExecutionEnvironment,
+    FileState,
+    FileWrite,
+)
+from agent_ls.environments.errors import (
+    CommitError,
+    EditRefusedError,
+    EnvError,
+    FileTooLargeError,
+    PathNotFoundError,
+    StaleFileError,
+)
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.patch.line_diff import line_hunks
+from agent_ls.text import (
+    BOM,
+    DecodedText,
+    decode,
+    encode,
+    is_encodable,
+    line_ending,
+    looks_binary,
+    normalize_line_endings,
+    preferred_ending,
+    split_lines,
+)
+
+MAX_BYTES = 2 * 1024 * 1024
+"""A larger file is read and written on the disk only."""
+
+CHANGED = (
+    "the editor changed the text as it wrote it (a formatter, or the user): what is in the file now is not what was "
+    "written; read it again before you rely on it"
+)
+NOT_SAVED = "the change is in the editor, which has not saved it: commands do not see it yet"
+
+
+class ClientTexts(Protocol):
+    """Interface to the texts that a client serves for one session. Neither method raises."""
+
+    @property
+    def writes(self) -> bool: ...
+
+    async def read(self, path: str) -> str | None:
+        """The text as the client has it; None for no answer."""
+        ...
+
+    async def write(self, path: str, text: str) -> bool:
+        """Whether the client said that it was done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The present state of a file. `disk` is None if it does not exist. `content` is its content for a reader, with the
+    client's unsaved text; `text` is the client's answer.
+
+    `is_unsaved`: the client's text differs from the disk. `is_shared`: the client answered with the disk's text.
+    """
+
+    disk: bytes | None
+    content: bytes | None
+    text: str | None = None
+    is_unsaved: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        return self.text is not None and not self.is_unsaved and self.disk is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Landed:
+    """A file that was changed through the client, and the text that restores it."""
+
+    write: FileWrite
+    state: FileState
+
+
+class ClientFilesEnvironment(ForwardingEnvironment):
+    """`inner` is the disk. Text files below 2 MiB are read from the client too, and written through it."""
+
+    def __init__(self, inner: ExecutionEnvironment, client: ClientTexts) -> None:
+        super().__init__(inner)
+        self._client = client
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        seen = await self._look(path, max_bytes)
+        if seen.content is None:
+            raise PathNotFoundError(path)
+        if len(seen.content) > max_bytes:
+            raise FileTooLargeError(path, len(seen.content), max_bytes)
+        return seen.content
+
+    async def file_exists(self, path: str) -> bool:
+        return await self.inner.file_exists(path) or await self._in_client(path)
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        # From here on it is done or taken back. The time is bounded by the limits of the client's answers.
+        states: Sequence[FileState] = ()
+        with anyio.CancelScope(shield=True):
+            states = await self._commit(writes, attribution)
+        return states
+
+    # --- reading
+
+    async def _look(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> _Seen:
+        """
+        Raises:
+            EnvError: the disk's own, but for a missing file.
+        """
+        disk: bytes | None = None
+        client_text: str | None = None
+        failed: EnvError | None = None
+
+        async def read_disk() -> None:
+            nonlocal disk, failed
+            try:
+                disk = await self.inner.read_bytes(path, max_bytes)
+            except PathNotFoundError:
+                disk = None
+            except EnvError as error:
+                failed = error
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(read_disk)
+            if self._is_text_path(path):
+                client_text = await self._client.read(self._absolute(path))
+        if failed:
+            raise failed
+        return _seen(disk, client_text)
+
+    async def _in_client(self, path: str) -> bool:
+        """Return whether the client has text for a file that does not exist on the disk."""
+        return self._is_text_path(path) and bool(await self._client.read(self._absolute(path)))
+
+    def _is_text_path(self, path: str) -> bool:
+        """Return whether the client is asked for the file: not for notebooks, and not for files in `.git`."""
+        return (
+            bool(path) and "\0" not in path and not path.endswith(".ipynb") and ".git" not in path.split("/")
+        )
+
+    def _absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.working_directory(), path))
+
+    # --- writing
+
+    async def _commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        seen = [await self._look_before(write) for write in writes]
+        shared = [at for at, write in enumerate(writes) if self._goes_to_client(write, seen[at])]
+        names = [self._absolute(writes[at].path) for at in shared]
+        for at in shared:
+            if names.count(self._absolute(writes[at].path)) > 1:
+                raise CommitError(writes[at].path, "it is named twice in one commit")
+        on_disk = [at for at in range(len(writes)) if at not in shared]
+        states: dict[int, FileState] = {}
+        landed: list[_Landed] = []
+        try:
+            for at in shared:
+                # The user may have typed while the files before it were written.
+                latest = seen[at] if at == shared[0] else await self._look_before(writes[at])
+                states[at] = await self._land(writes[at], latest, attribution)
+                landed.append(_Landed(writes[at], states[at]))
+            if on_disk:
+                written = await self.inner.commit([writes[at] for at in on_disk], attribution)
+                states |= dict(zip(on_disk, written, strict=True))
+        except EnvError as error:
+            await self._take_back(landed, attribution, error)
+            raise
+        return [states[at] for at in range(len(writes))]
+
+    async def _look_before(self, write: FileWrite) -> _Seen:
+        """Compare the base of each write with the present content, before anything is written.
+
+        Raises:
+            StaleFileError. EditRefusedError: it would lose text that only the client has.
+        """
+        seen = await self._look(write.path)
+        if not seen.is_unsaved:
+            if seen.disk != write.base:
+                raise StaleFileError(write.path, "it exists already" if write.base is None else _MOVED_ON)
+            return seen
+        if seen.content != write.base:
+            raise StaleFileError(
+                write.path, "it has unsaved changes in the editor that this change does not know of"
+            )
+        if write.content is None:
+            reason = "it has unsaved changes in the editor; it can be deleted once they are saved or discarded there"
+            raise EditRefusedError(write.path, reason)
+        if not self._client.writes or not _is_text(write.content):
+            reason = (
+                "it has unsaved changes in the editor, which takes no changes from here; save it there first"
+            )
+            raise EditRefusedError(write.path, reason)
+        return seen
+
+    def _goes_to_client(self, write: FileWrite, seen: _Seen) -> bool:
+        if write.content is None or write.content == write.base or write.mode_from:
+            return False
+        return seen.is_unsaved or (self._client.writes and seen.is_shared and _is_text(write.content))
+
+    async def _land(self, write: FileWrite, seen: _Seen, attribution: Attribution) -> FileState:
+        """Write one file through the client, and read it back.
+
+        Raises:
+            EnvError: nothing was changed.
+        """
+        wanted, path = write.content or b"", self._absolute(write.path)
+        await self._client.write(path, decode(wanted).text)
+        now = await self._look(write.path)
+        if now.content == wanted:
+            note = NOT_SAVED if now.is_unsaved else ""
+            return FileState(path, write.base, wanted, note=note)
+        if now.disk == seen.disk and now.content == seen.content:  # it did nothing, whatever it answered
+            if seen.is_unsaved:
+                raise EditRefusedError(
+                    write.path, "it has unsaved changes there, and the editor did not take this one"
+                )
+            return await self._on_disk(write, attribution)
+        if now.disk is not None and not now.is_unsaved and _is_same_text(now.disk, wanted):
+            # Only its line ends, BOM or last newline are not as they were meant.
+            return await self._on_disk(FileWrite(write.path, wanted, now.disk), attribution, base=write.base)
+        if now.content is None:
+            raise EditRefusedError(write.path, "the file was gone after the editor wrote it")
+        if now.disk == seen.disk and not now.is_unsaved and not seen.is_unsaved:
+            return await self._on_disk(write, attribution)
+        return FileState(path, write.base, now.content, note=CHANGED)
+
+    async def _on_disk(
+        self, write: FileWrite, attribution: Attribution, base: bytes | None = None
+    ) -> FileState:
+        state = (await self.inner.commit([write], attribution))[0]
+        return FileState(state.path, write.base if base is None else base, state.after, note=state.note)
+
+    async def _take_back(self, landed: Sequence[_Landed], attribution: Attribution, error: EnvError) -> None:
+        """Write back what was changed before a later file failed; raises only where that fails."""
+        unrestored = []
+        for item in reversed(landed):
+            path, before, after = item.write.path, item.write.base, item.state.after
+            try:
+                seen = await self._look(path)
+                if seen.content != after:
+                    raise StaleFileError(path)
+                state = await self._land(FileWrite(path, before, after), seen, attribution)
+                if state.after != before:
+                    raise StaleFileError(path)
+            except EnvError:
+                unrestored.append(self._absolute(path))
+        if unrestored:
+            path = getattr(error, "path", "") or unrestored[0]
+            raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
+
+
+_MOVED_ON = "its content changed since it was read"
+
+
+def _seen(disk: bytes | None, client_text: str | None) -> _Seen:
+    """Combine the bytes on the disk with the client's answer."""
+    if disk is not None and (len(disk) > MAX_BYTES or not _is_text(disk)):
+        return _Seen(disk, disk)
+    if (
+        client_text is None or not is_encodable(client_text) or (client_text == "" and disk)
+    ):  # an empty answer for a file with text is none
+        return _Seen(disk, disk)
+    if disk is None:
+        return (
+            _Seen(None, client_text.encode(), client_text, is_unsaved=True)
+            if client_text
+            else _Seen(None, None)
+        )
+    form = decode(disk)
+    if _bare(form.text) == _bare(client_text):
+        return _Seen(disk, disk, client_text)
+    return _Seen(disk, encode(_formed(form, client_text)), client_text, is_unsaved=True)
+
+
+def _formed(form: DecodedText, client_text: str) -> DecodedText:
+    """Return the client's text with the line ends and the BOM of the file."""
+    lines, wanted = split_lines(form.text), split_lines(client_text.removeprefix(BOM))
+    ending = preferred_ending(lines) if lines else ""
+    if not ending:
+        return DecodedText("".join(wanted), form.encoding, form.bom)
+    made = [_with_ending(line, ending) for line in wanted]
+    # Lines that the user has not changed keep the line end that they have on the disk.
+    bare, bare_wanted = [_bare_line(line) for line in lines], [_bare_line(line) for line in wanted]
+    old = new = 0
+    for hunk in (*line_hunks(bare, bare_wanted), None):
+        same = (hunk.base_start if hunk else len(bare)) - old
+        for step in range(same):
+            if new + step < len(made) and line_ending(lines[old + step]) and line_ending(wanted[new + step]):
+                made[new + step] = lines[old + step]
+        old, new = old + same, new + same
+        if hunk:
+            old, new = hunk.base_end, new + len(hunk.added)
+    return DecodedText("".join(made), form.encoding, form.bom)
+
+
+def _bare_line(line: str) -> str:
+    return line[: len(line) - len(line_ending(line))] + "\n"
+
+
+def _with_ending(line: str, ending: str) -> str:
+    found = line_ending(line)
+    return line[: len(line) - len(found)] + ending if found else line
+
+
+def _bare(text: str) -> str:
+    """Return the text without what editors normalise: line ends, BOM, the last newline."""
+    return normalize_line_endings(text.removeprefix(BOM))
+
+
+def _is_same_text(one: bytes, other: bytes) -> bool:
+    return _is_text(one) and _is_text(other) and _bare(decode(one).text) == _bare(decode(other).text)
+
+
+def _is_text(data: bytes) -> bool:
+    """Return whether it is text in UTF-8; other files are never sent to a client."""
+    if looks_binary(data):
+        return False
+    form = decode(data)
+    return form.encoding == "utf-8" and form.is_valid
+
+
+FilesOf = Callable[[str], ClientTexts]
+"""The texts that the client serves for the session with this id."""

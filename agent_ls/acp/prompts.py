@@ -1,0 +1,149 @@
+"""Turn the content blocks of a prompt into text and images for the model. Pure.
+
+Unknown kinds of content are left out, and a note to the model says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from agent_ls.acp.errors import RpcError, invalid
+from agent_ls.app.context.attachments import IMAGE_TYPES, BadImageError, fenced, image_part
+from agent_ls.llm.messages import ImagePart
+from agent_ls.policy.named_places import IGNORE_FILE
+
+_COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+_LINE_MARKS = re.compile(r"L?(\d+)(?:(?:-L?|:)(\d+))?\Z")
+_LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?::(?P<last>\d+))?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`command` is the name behind the slash that the first text begins with, "" for none; `arguments` what follows."""
+
+    text: str
+    images: tuple[ImagePart, ...] = ()
+    command: str = ""
+    arguments: str = ""
+
+
+def read_prompt(
+    blocks: object,
+    *,
+    clean: Callable[[str], str] = lambda text: text,
+    is_ignored: Callable[[str], bool] = lambda path: False,
+) -> Prompt:
+    """Read the blocks of a prompt. `clean` takes keys out of the text of resources. `is_ignored`: of this file
+    nothing is sent.
+
+    Raises:
+        RpcError: not a list of content blocks, nothing in it, or a picture that no model can read.
+    """
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise invalid("The prompt is not a list of content blocks")
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    for block in blocks:
+        found = _read_block(block, clean, is_ignored)
+        if isinstance(found, ImagePart):
+            images.append(found)
+        elif found.strip():
+            texts.append(found)
+    if not texts and not images:
+        raise invalid("The message is empty", "Write something, and send it again")
+    first = next((block.get("text") for block in blocks if block.get("type") == "text"), "")
+    match = (
+        _COMMAND.match(first.strip()) if isinstance(first, str) and blocks[0].get("type") == "text" else None
+    )
+    command, arguments = (match[1], (match[2] or "").strip()) if match else ("", "")
+    return Prompt("\n\n".join(texts), tuple(images), command, arguments)
+
+
+def _read_block(
+    block: Mapping[str, Any], clean: Callable[[str], str], is_ignored: Callable[[str], bool]
+) -> str | ImagePart:
+    match block.get("type"):
+        case "text" if isinstance(block.get("text"), str):
+            return str(block["text"])
+        case "image":
+            return _image(block.get("mimeType"), block.get("data"))
+        case "resource_link" if isinstance(block.get("uri"), str):
+            return mention(block["uri"], block.get("name"))
+        case "resource" if isinstance(block.get("resource"), dict):
+            return _resource(block["resource"], clean, is_ignored)
+        case "text" | "resource_link" | "resource":
+            raise invalid("A part of the message is malformed")
+        case kind:
+            return f"[A part of the message was left out: agent-ls cannot read content of type {str(kind)[:40]!r}.]"
+
+
+def _image(media_type: object, data: object) -> ImagePart:
+    if not isinstance(media_type, str) or not isinstance(data, str):
+        raise invalid("An image of the message has no data", "Attach it again")
+    try:
+        return image_part(media_type, data)
+    except BadImageError as error:
+        raise RpcError(-32602, _sentence(str(error)), f"{_sentence(str(error))}: {error.hint}") from None
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _resource(
+    resource: Mapping[str, Any], clean: Callable[[str], str], is_ignored: Callable[[str], bool]
+) -> str | ImagePart:
+    uri, text, blob = resource.get("uri"), resource.get("text"), resource.get("blob")
+    uri = uri if isinstance(uri, str) else ""
+    path, lines = file_and_lines(uri)
+    place = f"{path}{_lines(lines)}" if path else uri
+    if path and is_ignored(path):
+        return f"Attached: {path}: blocked by policy, {IGNORE_FILE} names it."
+    if isinstance(text, str):
+        return clean(f"Attached: {place}\n{fenced(text)}")
+    if isinstance(blob, str) and resource.get("mimeType") in IMAGE_TYPES:
+        return _image(resource["mimeType"], blob)
+    return f"Attached: {place} (its content is not text, and was left out)"
+
+
+def mention(uri: str, name: object = None) -> str:
+    """Describe a link for the model: as a file, as a folder, or as another address."""
+    path, lines = file_and_lines(uri)
+    if not path:
+        label = f"{name}: " if isinstance(name, str) and name else ""
+        return f"Link: {label}{uri}"
+    if path.endswith("/"):
+        return f"Folder: {path}"
+    return f"File: {path}{_lines(lines)}"
+
+
+def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
+    """The path of a file uri ("" for another scheme), and the lines that it names, from 1."""
+    parts = urlsplit(uri)
+    if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
+        return "", None
+    path, lines = unquote(parts.path), _marked(parts.fragment)
+    if lines is None and (match := _LINE_TAIL.match(path)):
+        path, first = match["path"], int(match["first"])
+        lines = (first, int(match["last"] or first))
+    return (url2pathname(path) if path[2:3] == ":" else path), lines
+
+
+def _marked(fragment: str) -> tuple[int, int] | None:
+    """`L3-9`, `L3-L9`, `L3:9` or `L3`."""
+    match = _LINE_MARKS.match(fragment)
+    if not match:
+        return None
+    first = int(match[1])
+    return first, max(int(match[2] or first), first)
+
+
+def _lines(lines: tuple[int, int] | None) -> str:
+    if lines is None:
+        return ""
+    return f", line {lines[0]}" if lines[0] == lines[1] else f", lines {lines[0]} to {lines[1]}"

@@ -1,0 +1,49 @@
+"""MCP servers that a client hands over with a session, in the shape of our own configuration. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ClientServers:
+    """`entries` are like those of an `mcp.json`, by name. `problems`: a sentence for each server that is left out."""
+
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def read_client_servers(given: object) -> ClientServers:
+    """Read `mcpServers` of a request. Entries are validated later, with those of files; here only their shape."""
+    if given is None:
+        return ClientServers()
+    if not isinstance(given, list):
+        return ClientServers(problems=("The MCP servers of your editor are not a list, and are not used.",))
+    entries: dict[str, Mapping[str, Any]] = {}
+    problems: list[str] = []
+    for raw in given:
+        name = raw.get("name") if isinstance(raw, dict) else None
+        if not isinstance(raw, dict) or not isinstance(name, str) or not name.strip():
+            problems.append("An MCP server of your editor has no name, and is not used.")
+        elif name in entries:
+            problems.append(f"Your editor has two MCP servers named {name}; the first is used.")
+        else:
+            entries[name] = _entry(raw)
+    return ClientServers(entries, tuple(problems))
+
+
+def _entry(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry with lists of `name` and `value` as objects; what is malformed stays, and is refused later."""
+    entry = {key: value for key, value in raw.items() if key not in ("name", "_meta")}
+    for key in ("env", "headers"):
+        if isinstance(pairs := entry.get(key), list):
+            entry[key] = _pairs(pairs)
+    return entry
+
+
+def _pairs(pairs: list[Any]) -> object:
+    if not all(isinstance(it, dict) and isinstance(it.get("name"), str) for it in pairs):
+        return pairs
+    return {it["name"]: it.get("value") for it in pairs}

@@ -1,0 +1,152 @@
+"""Run the process of `agent-ls acp`: event loop, connection, sessions, and an orderly shutdown."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.acp.client import ClientFacts, client_facts
+from agent_ls.acp.extensions import Extensions
+from agent_ls.acp.files import ClientFilesEnvironment
+from agent_ls.acp.sessions import Sessions
+from agent_ls.acp.texts import WireTexts
+from agent_ls.acp.wire import LineWriter, Wire, read_lines
+from agent_ls.app.diagnostics.logs import start_log
+from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.settings.layers import layered, user_layer
+from agent_ls.app.settings.model import parse_settings
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.calls.redaction import without
+from agent_ls.loop.ids import new_id
+from agent_ls.system import handle_termination_signals, use_pidfd_watcher
+
+log = logging.getLogger(__name__)
+
+WARM_UP_AFTER_S = 0.3
+"""Seconds to wait before preloading modules, so that a first request of the client is handled before that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Two file descriptors. `first` is the first line, `rest` the bytes already read after it. `is_answered`:
+    the first line was an `initialize` request that has been answered.
+    """
+
+    reader: int
+    writer: int
+    first: bytes
+    rest: bytes = b""
+    is_answered: bool = False
+
+
+def serve(connection: Connection) -> int:
+    """Serve until the client closes its end, or the process is asked to end. Returns the exit code."""
+    use_pidfd_watcher()
+    anyio.run(_serve, connection)
+    return 0
+
+
+async def _serve(connection: Connection) -> None:
+    client = _client(connection.first)
+    of_user, wrong = user_layer()
+    settings, found = parse_settings(of_user)
+    credentials = load_credentials()
+    start_log(settings.log_level, credentials.known_secrets)
+    async with anyio.create_task_group() as everything:
+        over = anyio.Event()
+        writer = LineWriter(connection.writer, over.set)
+        try:
+            async with anyio.create_task_group() as tasks:
+                texts: dict[str, WireTexts] = {}
+
+                def files(session_id: str, disk: ExecutionEnvironment) -> ExecutionEnvironment:
+                    known = texts.setdefault(session_id, WireTexts(wire, client, session_id))
+                    return ClientFilesEnvironment(disk, known)
+
+                manager = SessionManager(
+                    settings=settings,
+                    credentials=credentials,
+                    client_files=files if client.reads_files else None,
+                )
+                manager.owners.known_as(client.title)
+                wire = Wire(writer, tasks, clean=lambda line: without(line, manager.secrets()))
+                folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
+                sessions = Sessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
+                manager.trust.on_change = lambda: tasks.start_soon(folder_settings.apply_again)
+                Extensions(sessions).register()
+                wire.handle(sessions.request, sessions.notice)
+                await everything.start(manager.run)
+                if not connection.is_answered:
+                    wire.take(connection.first)
+                read_lines(connection.reader, connection.rest, wire.take, over.set)
+                tasks.start_soon(_warm_up, manager)
+                with handle_termination_signals(over.set):
+                    await over.wait()
+                wire.end()
+                tasks.cancel_scope.cancel()
+        finally:
+            everything.cancel_scope.cancel()
+            writer.close()
+
+
+async def _warm_up(manager: SessionManager) -> None:
+    await anyio.sleep(WARM_UP_AFTER_S)
+    await manager.warm_up()
+    # Keep the modules loaded so far out of garbage collection, which has been off since the start.
+    gc.freeze()
+    gc.enable()
+
+
+class FolderSettings:
+    """Settings that the client sent. Some of them apply only if the user trusts all open folders."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        of_user: Mapping[str, Any],
+        of_client: Mapping[str, Any],
+        problems: Sequence[str],
+    ) -> None:
+        self._manager = manager
+        self._settings = layered(
+            of_user, {name: value for name, value in of_client.items() if value is not None}
+        )
+        self._has_own = bool(of_client)
+        self._folders: set[str] = set()
+        self._reported: set[str] = set()
+        self._problems = tuple(problems)
+
+    async def apply(self, folder: str) -> Sequence[str]:
+        """Apply the settings to a folder that is being opened. Returns one sentence for each new problem."""
+        self._folders.add(folder)
+        found = [*self._problems, *(await self.apply_again())]
+        news = [words for words in dict.fromkeys(found) if words not in self._reported]
+        self._reported.update(news)
+        return news
+
+    async def apply_again(self) -> Sequence[str]:
+        if not self._has_own:
+            return ()
+        is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
+        return self._manager.change_settings(self._settings, is_trusted=is_trusted)
+
+    def _is_trusted(self) -> bool:
+        """Return whether every open folder is trusted, because the settings apply to all of them. Blocks."""
+        return all(self._manager.trust.standing(folder) == "trusted" for folder in self._folders)
+
+
+def _client(line: bytes) -> ClientFacts:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return ClientFacts()
+    params = message.get("params") if isinstance(message, dict) else None
+    return client_facts(params) if isinstance(params, dict) else ClientFacts()

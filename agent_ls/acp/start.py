@@ -1,0 +1,76 @@
+"""The first milliseconds of `agent-ls acp`: `initialize` is answered before anything heavy is imported."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+
+from agent_ls.acp.client import client_facts
+from agent_ls.acp.hello import initialize_result
+from agent_ls.system import claim_stdio
+
+READ_BYTES = 1 << 16
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Bytes of the longest first line that is read; no working client sends a longer one."""
+
+
+def main() -> int:
+    """Serve one client over stdin and stdout. Returns the exit code of the process."""
+    reader, writer = claim_stdio()
+    data, line = b"", b""
+    while not line.strip():  # an empty line is no message
+        while b"\n" not in data and len(data) <= MAX_LINE_BYTES:
+            more = _read(reader)
+            if not more:
+                return 0
+            data += more
+        line, _, data = data.partition(b"\n")
+    answer = early_answer(line)
+    if answer and not _write(writer, answer + b"\n"):
+        return 0
+    # Nothing of what is imported now is ever garbage; looking for some would cost a quarter of the time.
+    gc.disable()
+    from agent_ls.lean_imports import make_lean
+
+    make_lean(speaks_lsp=False)
+    from agent_ls.acp.serving import Connection, serve
+    from agent_ls.app.models.key_store import protect_keys
+
+    protect_keys()
+    return serve(Connection(reader, writer, line, data, is_answered=answer is not None))
+
+
+def early_answer(line: bytes) -> bytes | None:
+    """The response to a well-formed `initialize`; None for all else, which is answered later."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or message.get("method") != "initialize":
+        return None
+    params, id_ = message.get("params"), message.get("id")
+    if message.get("jsonrpc") != "2.0" or not isinstance(params, dict) or type(id_) not in (int, str):
+        return None
+    if type(params.get("protocolVersion")) is not int:
+        return None
+    response = {"jsonrpc": "2.0", "id": id_, "result": initialize_result(client_facts(params))}
+    return json.dumps(response, separators=(",", ":")).encode()
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, READ_BYTES)
+    except OSError as error:
+        sys.stderr.write(f"agent-ls: the client's first message cannot be read: {error}\n")
+        return b""
+
+
+def _write(fd: int, data: bytes) -> bool:
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError:
+        return False  # the client is gone
+    return True

@@ -1,0 +1,474 @@
+"""Events of a session as ACP's session updates. Pure: events in, updates out.
+
+One `UpdateMapper` follows one session. It remembers what the client was sent, so that a call is announced once, its
+status never goes back, and a text is sent once whether it came in pieces or whole.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from agent_ls.acp.diffs import diff_content, first_line
+from agent_ls.app.context.attachments import fenced
+from agent_ls.loop.events.types import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    Compaction,
+    Delta,
+    Envelope,
+    Error,
+    FileChange,
+    LoopDetection,
+    PlanChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    ReasoningEnd,
+    Retry,
+    Reverted,
+    SteeringInjected,
+    SubagentChanged,
+    TerminalExit,
+    TerminalOpen,
+    Title,
+    ToolCallEnd,
+    ToolCallStart,
+    TurnLimit,
+    UsageReport,
+    UserInput,
+    Warning,
+)
+
+Update: TypeAlias = dict[str, Any]
+
+FIELD_CHARS = 64 * 1024
+OUTPUT_TAIL_CHARS = 16 * 1024
+TITLE_CHARS = 200
+
+_KINDS = {
+    "read_file": "read", "read_many_files": "read", "list_dir": "read", "read_cell": "read",
+    "grep": "search", "glob": "search", "references": "search", "definition": "search", "symbols": "search",
+    "diagnostics": "search", "web_search": "search",
+    "edit_file": "edit", "write_file": "edit", "apply_patch": "edit", "edit_notebook": "edit", "rename_symbol": "edit",
+    "save_memory": "edit",
+    "shell": "execute", "processes": "execute",
+    "web_fetch": "fetch",
+    "think": "think", "plan": "think", "spawn_agent": "think", "send_input": "think", "wait": "think",
+    "close_agent": "think",
+}  # fmt: skip
+_VERBS = {
+    "read_file": "Read", "read_many_files": "Read", "list_dir": "List", "grep": "Search", "glob": "Find",
+    "edit_file": "Edit", "write_file": "Write", "apply_patch": "Patch", "edit_notebook": "Edit", "web_fetch": "Fetch",
+    "web_search": "Search the web for", "plan": "Plan", "think": "Think", "ask_user": "Ask",
+}  # fmt: skip
+"""Words put before the summary of a call."""
+_PLAN_STATUS = {"pending": "pending", "active": "in_progress", "done": "completed"}
+_ORDER = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
+_NAMESPACE = uuid.UUID("6b0a3c0e-6c55-4f4c-9d2f-5a1f5c1f0b11")
+
+
+def text_content(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def chunk(kind: str, text: str, message_id: str) -> Update:
+    return {"sessionUpdate": kind, "content": text_content(text), "messageId": message_id}
+
+
+def shown_text(text: str) -> dict[str, Any]:
+    """An entry of a tool call's `content`."""
+    return {"type": "content", "content": text_content(text)}
+
+
+def cut(text: str, limit: int = FIELD_CHARS) -> str:
+    """Head and tail of a long text, with a line between them that says how much was left out."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+def message_id(session_id: str, part: str) -> str:
+    """The same UUID for the same message, also when it is replayed."""
+    return str(uuid.uuid5(_NAMESPACE, f"{session_id}/{part}"))
+
+
+@dataclass(slots=True)
+class _Call:
+    """The state of a call that the client was sent last."""
+
+    name: str
+    status: str = "pending"
+    diffs: list[dict[str, Any]] = field(default_factory=list)
+    locations: list[dict[str, Any]] = field(default_factory=list)
+    has_terminal: bool = False
+    output: str = ""
+    is_dirty: bool = False
+
+
+class UpdateMapper:
+    """`kind_of` gives our name of a tool that a model may know by another. `shows_terminals`: the client displays
+    output of commands by itself. `is_replay`: what the user said is sent too. `text_of` is the text of a file now.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        kind_of: Callable[[str], str],
+        *,
+        shows_terminals: bool = False,
+        asks_forms: bool = False,
+        is_replay: bool = False,
+        text_of: Callable[[str], str | None] = lambda path: None,
+        folder: str = "",
+    ) -> None:
+        self._session_id = session_id
+        self._kind_of = kind_of
+        self._shows_terminals = shows_terminals
+        self._asks_forms = asks_forms
+        self.is_replay = is_replay
+        self._text_of = text_of
+        self._folder = folder
+        self._calls: dict[str, _Call] = {}
+        self._sent: dict[str, int] = {}
+        self._agents: dict[str, str] = {}
+        self._parts_of_agents: dict[str, str] = {}
+
+    # --- facts
+
+    @property
+    def has_output(self) -> bool:
+        """Whether output of a command waits to be sent by `outputs`."""
+        return any(call.is_dirty for call in self._calls.values())
+
+    # --- events
+
+    def feed(self, envelope: Envelope) -> list[Update]:
+        event, agent = envelope.event, envelope.agent_id
+        match event:
+            case Delta():
+                return self._delta(event, agent)
+            case AssistantTextEnd(part_id=part, text=text):
+                return self._whole("agent_message_chunk", part, text, agent)
+            case ReasoningEnd(part_id=part, text=text):
+                return [] if agent else self._whole("agent_thought_chunk", part, text, "")
+            case UserInput(text=text) | SteeringInjected(text=text):
+                return self._user(envelope, text)
+            case ToolCallStart():
+                return self.announce(event)
+            case ToolCallEnd():
+                return self._end(event)
+            case FileChange():
+                return self._file(event)
+            case TerminalOpen(call_id=call_id):
+                return self.moved(call_id, "in_progress")
+            case TerminalExit(terminal_id=call_id, exit_code=code):
+                return self._exit(call_id, code)
+            case ApprovalRequested(call_id="", request_id=request_id, reason=reason):
+                return self._trust(request_id, event, reason)
+            case ApprovalResolved(request_id=request_id, decision=decision) if request_id in self._calls:
+                return self.moved(request_id, "completed" if decision == "allow" else "failed")
+            case PlanChanged() if not agent:
+                return [_plan(event)]
+            case UsageReport() if not agent:
+                return [_usage(event)]
+            case Title(title=title):
+                return [{"sessionUpdate": "session_info_update", "title": title}]
+            case SubagentChanged():
+                return self._agent(event)
+            case QuestionAsked():
+                return self._question(event)
+            case QuestionAnswered(answers=answers) if self.is_replay and answers:
+                return self._user(envelope, "\n".join(answers))
+            case Error(message=message, hint=hint) if self.is_replay:
+                return [self._thought(envelope, f"{message} {hint}".strip())]
+            case _:
+                words = _words(event)
+                return [self._thought(envelope, words)] if words and not agent else []
+
+    def outputs(self) -> list[Update]:
+        """Return the output so far of each command that printed since the last call; for clients without terminals."""
+        found = []
+        for call_id, call in self._calls.items():
+            if call.is_dirty:
+                call.is_dirty = False
+                found.append(
+                    {
+                        "sessionUpdate": "tool_call_update", "toolCallId": call_id,
+                        "content": [shown_text(fenced(call.output))],
+                    }
+                )  # fmt: skip
+        return found
+
+    def moved(self, call_id: str, status: str) -> list[Update]:
+        """Return the status of a call if it is a step forward."""
+        call = self._calls.get(call_id)
+        if call is None or _ORDER[status] <= _ORDER[call.status]:
+            return []
+        call.status = status
+        return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": status}]
+
+    # --- texts
+
+    def _delta(self, delta: Delta, agent: str) -> list[Update]:
+        match delta.kind:
+            case "assistant_text_delta":
+                if agent:
+                    return []
+                return self._piece("agent_message_chunk", delta)
+            case "reasoning_delta":
+                return [] if agent else self._piece("agent_thought_chunk", delta)
+            case "tool_call_output_delta":
+                return self._output(delta.part_id.removesuffix(":out"), delta.text)
+        return []
+
+    def _piece(self, kind: str, delta: Delta) -> list[Update]:
+        sent = self._sent.get(delta.part_id, 0)
+        text = delta.text[max(sent - delta.offset, 0) :]
+        if not text or delta.offset > sent:  # what is missing comes with the end of the part
+            return []
+        self._sent[delta.part_id] = sent + len(text)
+        return [chunk(kind, text, message_id(self._session_id, delta.part_id))]
+
+    def _whole(self, kind: str, part: str, text: str, agent: str) -> list[Update]:
+        if agent:
+            return self._agent_text(agent, text)
+        rest = text[self._sent.get(part, 0) :]
+        self._sent[part] = len(text)
+        return [chunk(kind, rest, message_id(self._session_id, part))] if rest else []
+
+    def _user(self, envelope: Envelope, text: str) -> list[Update]:
+        if not self.is_replay or not text or envelope.agent_id:
+            return []
+        return [chunk("user_message_chunk", text, message_id(self._session_id, f"e{envelope.seq}"))]
+
+    def _thought(self, envelope: Envelope, words: str) -> Update:
+        return chunk("agent_thought_chunk", f"{words}\n", message_id(self._session_id, f"e{envelope.seq}"))
+
+    # --- calls
+
+    def announce(self, event: ToolCallStart) -> list[Update]:
+        if event.call_id in self._calls:
+            return []
+        call = self._calls[event.call_id] = _Call(event.name)
+        kind, arguments = self.kind_and_input(event)
+        if self._kind_of(event.name) == "shell":
+            call.has_terminal = self._shows_terminals and not self.is_replay
+        update: Update = {
+            "sessionUpdate": "tool_call",
+            "toolCallId": event.call_id,
+            "title": self.title_of(event),
+            "kind": kind,
+            "status": "pending",
+            "rawInput": arguments,
+        }
+        if locations := self._places(arguments):
+            call.locations = update["locations"] = locations
+        if call.has_terminal:
+            update["content"] = [{"type": "terminal", "terminalId": event.call_id}]
+            update["_meta"] = {"terminal_info": {"terminal_id": event.call_id, "cwd": self._folder}}
+        return [update]
+
+    def title_of(self, event: ToolCallStart) -> str:
+        verb = _VERBS.get(self._kind_of(event.name), "")
+        words = event.summary or event.name
+        title = words if not verb or words.startswith(f"{event.name}:") else f"{verb} {words}"
+        return title[:TITLE_CHARS]
+
+    def kind_and_input(self, event: ToolCallStart) -> tuple[str, Any]:
+        """The kind of a call as clients know it, and its arguments."""
+        return _KINDS.get(self._kind_of(event.name), "other"), _arguments(event.arguments)
+
+    def _places(self, arguments: Any) -> list[dict[str, Any]]:
+        if not isinstance(arguments, dict):
+            return []
+        path = next(
+            (arguments[name] for name in ("file_path", "path", "absolute_path") if name in arguments), None
+        )
+        if not isinstance(path, str) or not path or "\0" in path:
+            return []
+        if not path.startswith("/") and path[1:3] not in (":\\", ":/"):
+            path = f"{self._folder}/{path}"
+        return [{"path": path}]
+
+    def _file(self, event: FileChange) -> list[Update]:
+        call = self._calls.get(event.call_id)
+        if call is None or _ORDER[call.status] == 2:
+            return []
+        text = None if self.is_replay else self._text_of(event.path)
+        call.diffs += diff_content(event.path, event.diff, event.action, text, is_new=True)
+        line = first_line(event.diff)
+        place = {"path": event.path} | ({"line": line} if line else {})
+        call.locations = [it for it in call.locations if it["path"] != event.path] + [place]
+        ours = self._kind_of(call.name)
+        update: Update = {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": event.call_id,
+            "content": self._content(event.call_id, call),
+            "locations": call.locations,
+        }
+        if event.action == "delete" and ours != "shell":
+            update["kind"] = "delete"
+        return [*self.moved(event.call_id, "in_progress"), update]
+
+    def _content(self, call_id: str, call: _Call) -> list[dict[str, Any]]:
+        """Diffs first: some clients read only the first entry."""
+        terminal = [{"type": "terminal", "terminalId": call_id}] if call.has_terminal else []
+        output = [shown_text(fenced(call.output))] if call.output and not call.has_terminal else []
+        return [*call.diffs, *terminal, *output]
+
+    def _output(self, call_id: str, text: str) -> list[Update]:
+        call = self._calls.get(call_id)
+        if call is None:
+            return []
+        started = self.moved(call_id, "in_progress")
+        if call.has_terminal:
+            meta = {"terminal_output": {"terminal_id": call_id, "data": text}}
+            return [*started, {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "_meta": meta}]
+        call.output = (call.output + text)[-OUTPUT_TAIL_CHARS:]
+        call.is_dirty = True
+        return started
+
+    def _exit(self, call_id: str, code: int | None) -> list[Update]:
+        call = self._calls.get(call_id)
+        if call is None or not call.has_terminal:
+            return []
+        call.has_terminal = False
+        meta = {"terminal_exit": {"terminal_id": call_id, "exit_code": code, "signal": None}}
+        return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "_meta": meta}]
+
+    def _end(self, event: ToolCallEnd) -> list[Update]:
+        call = self._calls.get(event.call_id)
+        if call is None or _ORDER[call.status] == 2:
+            return []
+        status = "failed" if event.is_error else "completed"
+        update: Update = {"sessionUpdate": "tool_call_update", "toolCallId": event.call_id}
+        call.status = update["status"] = status
+        call.is_dirty = False
+        raw = {"summary": event.summary, "exitCode": event.exit_code, "errorKind": event.error_kind}
+        update["rawOutput"] = {name: value for name, value in raw.items() if value not in (None, "")}
+        had_terminal = call.has_terminal
+        call.output = cut(event.output) if event.output else call.output
+        is_refusal = event.error_kind == "permission_denied" or event.is_error
+        if had_terminal and event.exit_code is None:
+            call.has_terminal = False  # it never ran, or was ended: the words are what there is to show
+        shown = self._content(event.call_id, call)
+        if is_refusal and event.output and not call.has_terminal:
+            shown = [*call.diffs, shown_text(cut(event.output))]
+        if shown:
+            update["content"] = shown
+        call.diffs, call.output = [], ""
+        if had_terminal:
+            exit_ = {"terminal_id": event.call_id, "exit_code": event.exit_code, "signal": None}
+            update["_meta"] = {"terminal_exit": exit_}
+        return [update]
+
+    def _trust(self, request_id: str, event: ApprovalRequested, reason: str) -> list[Update]:
+        self._calls[request_id] = _Call("trust")
+        return [
+            {
+                "sessionUpdate": "tool_call", "toolCallId": request_id, "title": f"Trust this folder? {_folder(event)}",
+                "kind": "other", "status": "pending", "content": [shown_text(reason)],
+            }
+        ]  # fmt: skip
+
+    # --- subagents and questions
+
+    def _agent(self, event: SubagentChanged) -> list[Update]:
+        status = {"running": "in_progress", "completed": "completed", "failed": "failed"}[event.status]
+        call_id = self._agents.get(event.agent_id, "")
+        known = self._calls.get(call_id)
+        if known is None or (
+            _ORDER[known.status] == 2 and status == "in_progress"
+        ):  # one that began again is a new call
+            number = sum(key.startswith(f"{event.agent_id}#") for key in self._calls) + 1
+            call_id = self._agents[event.agent_id] = f"{event.agent_id}#{number}"
+            self._calls[call_id] = _Call("agent", status)
+            update: Update = {
+                "sessionUpdate": "tool_call", "toolCallId": call_id, "kind": "think", "status": status,
+                "title": f"Subagent: {event.task}"[:TITLE_CHARS],
+            }  # fmt: skip
+            if event.output:
+                update["content"] = [shown_text(cut(event.output))]
+            return [update]
+        updates = self.moved(call_id, status)
+        if updates and event.output:
+            updates[0]["content"] = [shown_text(cut(event.output))]
+        return updates
+
+    def _agent_text(self, agent: str, text: str) -> list[Update]:
+        call = self._calls.get(call_id := self._agents.get(agent, ""))
+        if call is None or _ORDER[call.status] == 2 or not text:
+            return []
+        call.output = f"{call.output}\n\n{text}".strip()[-FIELD_CHARS:]
+        return [
+            {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "content": [shown_text(call.output)]}
+        ]
+
+    def _question(self, event: QuestionAsked) -> list[Update]:
+        if self._asks_forms and not self.is_replay:
+            return []
+        return [
+            chunk(
+                "agent_message_chunk", question_text(event), message_id(self._session_id, event.question_id)
+            )
+        ]
+
+
+def question_text(event: QuestionAsked) -> str:
+    """A question in words, for clients without forms."""
+    choices = "".join(f"\n- {choice}" for choice in event.choices)
+    how = "Answer with your next message" + (", several are possible." if event.multiple else ".")
+    return f"\n\n**{event.question}**{choices}\n\n{how}\n"
+
+
+def _words(event: object) -> str:
+    """Return a sentence for an event that ACP has no update for, to be sent as a thought; "" for nothing."""
+    match event:
+        case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
+            return message
+        case Retry(attempt=attempt, delay_ms=delay, message=message):
+            return f"{message} Attempt {attempt + 1} begins in {delay / 1000:g} s."
+        case Compaction(status="started", message=message):
+            return message or "The conversation is being summarised to make room."
+        case Compaction(message=message):
+            return message
+        case Reverted():
+            return "The session was taken back to an earlier message."
+    return ""
+
+
+def _plan(event: PlanChanged) -> Update:
+    entries = [
+        {"content": item.text, "priority": "medium", "status": _PLAN_STATUS[item.status]}
+        for item in event.items
+    ]
+    return {"sessionUpdate": "plan", "entries": entries}
+
+
+def _usage(event: UsageReport) -> Update:
+    update: Update = {
+        "sessionUpdate": "usage_update",
+        "used": max(event.context_tokens, 0),
+        "size": max(event.context_window_tokens, 0),
+    }
+    if event.total_cost_usd is not None:
+        update["cost"] = {"amount": event.total_cost_usd, "currency": "USD"}
+    return update
+
+
+def _arguments(text: str) -> Any:
+    try:
+        value = json.loads(text) if len(text) <= FIELD_CHARS else cut(text)
+    except (ValueError, RecursionError):
+        value = text
+    return value
+
+
+def _folder(event: ApprovalRequested) -> str:
+    folder = event.effect.get("folder")
+    return folder if isinstance(folder, str) else ""

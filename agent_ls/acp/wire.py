@@ -1,0 +1,321 @@
+"""JSON-RPC over lines: one object a line in both directions, requests matched to answers, cancellation.
+
+Knows no method of ACP. A thread reads and another writes, so that a client that stops reading, or never sends, blocks
+nobody here. All callbacks run on the event loop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+
+import anyio
+import anyio.from_thread
+from anyio.abc import TaskGroup
+from anyio.lowlevel import current_token
+
+from agent_ls.acp.errors import (
+    CANCELLED,
+    INTERNAL,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE,
+    RpcError,
+    error_object,
+)
+
+READ_BYTES = 1 << 16
+MAX_LINE_BYTES = 64 * 1024 * 1024
+HIGH_WATER_BYTES = 128 * 1024
+"""Above this many waiting bytes, producers of updates wait."""
+MAX_SENT_BYTES = 8 * 1024 * 1024
+"""Some clients cut a line at 10 MiB."""
+FLUSH_S = 1.0
+
+Handler: TypeAlias = Callable[[str, Any], Awaitable[Any]]
+Id: TypeAlias = int | str
+
+
+class Dropped(Exception):
+    """The client has disconnected, so a request to it gets no answer."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request to the client. `answered` is set with `result` or `error`, or with neither if it disconnects."""
+
+    has_answer: bool = False
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    result: Any = None
+    error: RpcError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A result, and a function to call once it is written."""
+
+    result: Any
+    then: Callable[[], object]
+
+
+class Wire:
+    """`clean` takes keys out of a line before it is sent.
+
+    A notice is handled at once and in order. A request runs in a task of its own, and is answered in any case.
+    """
+
+    def __init__(
+        self, writer: LineWriter, group: TaskGroup, *, clean: Callable[[bytes], bytes] = bytes
+    ) -> None:
+        self._writer = writer
+        self._group = group
+        self._clean = clean
+        self._request: Handler
+        self._notice: Callable[[str, Any], None]
+        self._ids = 0
+        self._asked: dict[int, _Asked] = {}
+        self._running: dict[Id, anyio.CancelScope] = {}
+        self.is_over = False
+        """The client is gone, or the process is about to end."""
+
+    def handle(self, request: Handler, notice: Callable[[str, Any], None]) -> None:
+        """Set the handlers for messages of the client. Call this before the first `take`."""
+        self._request = request
+        self._notice = notice
+
+    # --- to the client
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Send a request and return its result. Cancelled, the client is asked to forget it.
+
+        Raises:
+            RpcError: the client answered with an error. Dropped.
+        """
+        if self.is_over:
+            raise Dropped
+        self._ids += 1
+        asked, number = _Asked(), self._ids
+        self._asked[number] = asked
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        try:
+            await asked.answered.wait()
+        except BaseException:
+            if not self.is_over:
+                self.notify("$/cancel_request", {"requestId": number})
+            raise
+        finally:
+            del self._asked[number]
+        if not asked.has_answer:
+            raise Dropped
+        if asked.error:
+            raise asked.error
+        return asked.result
+
+    async def drain(self) -> None:
+        """Return when the client has read most of what was sent."""
+        await self._writer.drain()
+
+    # --- from the client
+
+    def take(self, line: bytes) -> None:
+        """Handle one line. Never raises: an invalid message is answered with an error."""
+        if not line.strip():
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(None, RpcError(PARSE, "The client sent a line that is not JSON"))
+            return
+        if not isinstance(message, dict):
+            self._refuse(
+                None, RpcError(INVALID_REQUEST, "The client sent JSON that is not one JSON-RPC message")
+            )
+            return
+        method, id_ = message.get("method"), message.get("id")
+        if method is None and ("result" in message or "error" in message):
+            self._take_answer(message)
+        elif not isinstance(method, str) or message.get("jsonrpc") != "2.0" or not _is_id(message):
+            refused = RpcError(INVALID_REQUEST, "The client sent a message that is not JSON-RPC 2.0")
+            self._refuse(id_ if type(id_) in (int, str) else None, refused)
+        elif not isinstance(id_, int | str):
+            self._take_notice(method, message.get("params"))
+        elif id_ in self._running:
+            self._refuse(
+                id_, RpcError(INVALID_REQUEST, "The client used the id of a request that still runs")
+            )
+        else:
+            scope = self._running[id_] = anyio.CancelScope()
+            self._group.start_soon(self._answer, id_, method, message.get("params"), scope)
+
+    def end(self) -> None:
+        """Release everything that waits for an answer, because the client has disconnected."""
+        self.is_over = True
+        for asked in self._asked.values():
+            asked.answered.set()
+
+    async def _answer(self, id_: Id, method: str, params: Any, scope: anyio.CancelScope) -> None:
+        response: dict[str, Any] = {"jsonrpc": "2.0", "id": id_}
+        then: Callable[[], object] = bool
+        try:
+            with scope:
+                try:
+                    result = await self._request(method, params)
+                    if isinstance(result, Reply):
+                        result, then = result.result, result.then
+                    response["result"] = result
+                except Exception as error:  # the edge: every request gets one answer
+                    response["error"] = error_object(error)
+        finally:
+            self._running.pop(id_, None)
+        if scope.cancelled_caught:
+            response["error"] = {"code": CANCELLED, "message": "The request was cancelled"}
+        self._send(response)
+        then()
+
+    def _take_notice(self, method: str, params: Any) -> None:
+        if method == "$/cancel_request":
+            id_ = params.get("requestId") if isinstance(params, dict) else None
+            if isinstance(id_, int | str) and (scope := self._running.get(id_)):
+                scope.cancel()
+            return
+        self._notice(method, params)
+
+    def _take_answer(self, message: dict[str, Any]) -> None:
+        """Take an answer of the client. A second answer, or one to an unknown request, is ignored."""
+        number = message.get("id")
+        asked = self._asked.get(number) if type(number) is int else None
+        if asked is None or asked.answered.is_set():
+            return
+        if "error" in message:
+            error = message["error"] if isinstance(message["error"], dict) else {}
+            code, words = error.get("code"), error.get("message")
+            asked.error = RpcError(
+                code if type(code) is int else INTERNAL,
+                words if isinstance(words, str) else "The client failed",
+            )
+        else:
+            asked.result = message["result"]
+        asked.has_answer = True
+        asked.answered.set()
+
+    def _refuse(self, id_: Id | None, error: RpcError) -> None:
+        self._send({"jsonrpc": "2.0", "id": id_, "error": error_object(error)})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = self._clean(
+            json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        )
+        if len(line) > MAX_SENT_BYTES:
+            line = _too_long(message)
+        self._writer.write(line + b"\n")
+
+
+def unknown_method(method: str) -> RpcError:
+    return RpcError(
+        METHOD_NOT_FOUND, "The client asked for something that this version of agent-ls does not know",
+        f"Unknown method {method[:100]!r}. The client may be newer than agent-ls: update agent-ls.",
+    )  # fmt: skip
+
+
+def _is_id(message: dict[str, Any]) -> bool:
+    return "id" not in message or type(message["id"]) in (int, str)
+
+
+def _too_long(message: dict[str, Any]) -> bytes:
+    """Return a replacement for a line that is too long for clients: an error, or a line without content."""
+    if "method" not in message:
+        refused = RpcError(INTERNAL, "The answer is longer than clients can read")
+        message = {"jsonrpc": "2.0", "id": message["id"], "error": error_object(refused)}
+    else:
+        message = {"jsonrpc": "2.0", "method": "_agent-ls/left_out", "params": {"method": message["method"]}}
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+class LineWriter:
+    """Write lines in a thread, in order. `write` never blocks; after the client disconnected, lines are discarded."""
+
+    def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
+        self._fd = fd
+        self._on_broken = on_broken
+        self._token = current_token()
+        self._size = 0
+        self._lock = threading.Lock()
+        self._room = anyio.Event()
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="agent-ls writer", daemon=True)
+        self._thread.start()
+
+    def write(self, data: bytes) -> None:
+        with self._lock:
+            self._size += len(data)
+        self._queue.put(data)
+
+    async def drain(self) -> None:
+        while self._size > HIGH_WATER_BYTES:
+            self._room = anyio.Event()
+            if self._size > HIGH_WATER_BYTES:  # the thread may have written between the two lines above
+                await self._room.wait()
+
+    def close(self) -> None:
+        """Write what waits, for at most FLUSH_S: a client that does not read cannot hold us."""
+        self._queue.put(None)
+        self._thread.join(FLUSH_S)
+
+    def _run(self) -> None:
+        is_broken = False
+        while (data := self._queue.get()) is not None:
+            try:
+                left = memoryview(b"" if is_broken else data)
+                while left:
+                    left = left[os.write(self._fd, left) :]
+            except OSError:
+                is_broken = True
+                _on_loop(self._token, self._on_broken)
+            with self._lock:
+                was_high = self._size > HIGH_WATER_BYTES
+                self._size -= len(data)
+            if was_high and self._size <= HIGH_WATER_BYTES:
+                _on_loop(self._token, lambda: self._room.set())
+
+
+def read_lines(fd: int, rest: bytes, take: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+    """Read lines in a thread that dies with the process; `rest` was read before. `ended` is called in any case."""
+    token = current_token()
+
+    def run() -> None:
+        data, looked_at = bytearray(rest), 0
+        try:
+            while True:
+                while (at := data.find(b"\n", looked_at)) >= 0:
+                    if not _on_loop(token, partial(take, bytes(data[:at]))):
+                        return
+                    del data[: at + 1]
+                    looked_at = 0
+                looked_at = len(data)
+                if looked_at > MAX_LINE_BYTES or not (more := os.read(fd, READ_BYTES)):
+                    return
+                data += more
+        except OSError:
+            return
+        finally:
+            _on_loop(token, ended)
+
+    threading.Thread(target=run, name="agent-ls reader", daemon=True).start()
+
+
+def _on_loop(token: Any, call: Callable[[], Any]) -> bool:
+    """Run `call` on the event loop and wait for it; False when the loop has ended."""
+    try:
+        anyio.from_thread.run_sync(call, token=token)
+    except (RuntimeError, anyio.RunFinishedError):
+        return False
+    return True

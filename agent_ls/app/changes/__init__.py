@@ -1,0 +1,1 @@
+"""Changes on disk: files written by tools, by commands and by others."""

@@ -1,0 +1,93 @@
+"""Find changes that background processes make while they run: before each model call, and when a process ends.
+
+A change found between two checks is attributed to the running process that was started last, unless its
+author is known (app/changes/commands.py). A change by another program in that time cannot be distinguished,
+so messages to the user do not name a process as the cause. While a foreground command runs, changes are
+attributed to that command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+
+from agent_ls.app.changes.commands import Before, Filed, Filing
+from agent_ls.app.review.running_commands import UnderWay
+from agent_ls.environments.base import Attribution
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    process_id: str
+    attribution: Attribution
+
+
+class BackgroundChanges:
+    """The background changes of one session. `tell` posts a notice to its model."""
+
+    def __init__(self, filing: Filing, tell: Callable[[Attribution, str], None], under_way: UnderWay) -> None:
+        self._filing = filing
+        self._tell = tell
+        self._under_way = under_way
+        self._running: list[_Running] = []
+        self._before: Before | None = None
+        self._pauses = 0
+        self._lock = anyio.Lock()
+        self._told_note = ""
+
+    async def look(self) -> None:
+        """Record the changes since the last check."""
+        if self._running:
+            async with self._lock:
+                await self._settle()
+
+    async def pause(self) -> Before:
+        """Record the changes so far and return the current state.
+
+        Until `resume`, changes belong to a foreground command.
+        """
+        async with self._lock:
+            await self._settle()
+            before = (self._before if self._running else None) or await self._filing.look()
+            self._pauses += 1
+            return before
+
+    def resume(self, now: Before) -> None:
+        self._pauses -= 1
+        self._before = now if self._running else None
+
+    def began(self, process_id: str, attribution: Attribution, before: Before) -> None:
+        """Register a process that the paused command has started, and resume."""
+        self._running.append(_Running(process_id, attribution))
+        self._under_way.began(self.look)
+        self.resume(before)
+
+    async def ended(self, process_id: str) -> None:
+        """Record the last changes of a process that has ended. Does nothing if it is called again."""
+        found = next((it for it in self._running if it.process_id == process_id), None)
+        if found is None:
+            return
+        async with self._lock:
+            if found in self._running:
+                await self._settle(found)
+                self._running.remove(found)
+                self._under_way.ended(self.look)
+
+    async def _settle(self, ended: _Running | None = None) -> None:
+        if self._pauses or not self._running or self._before is None:
+            return
+        who = ended or self._running[-1]
+        filed, self._before = await self._filing.advance(self._before, who.attribution)
+        if words := self._words(who, filed):
+            self._tell(who.attribution, words)
+        await self._filing.reload(filed)
+
+    def _words(self, who: _Running, filed: Filed) -> str:
+        """Return the notice for the model. A notice that files cannot be checked is posted only once."""
+        words = filed.words(f"while the background process {who.process_id} ran")
+        if words != filed.note:
+            return words
+        was_told, self._told_note = self._told_note, words
+        return "" if words == was_told else words

@@ -1,0 +1,281 @@
+"""Record the changes that commands make as hunks of their calls, and merge them into unsaved documents.
+
+Changes of another origin are left out: those that the ledger knows already (an agent's edit, a decision),
+and those that the editor itself has saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import anyio
+import anyio.lowlevel
+
+from agent_ls.app.changes.snapshot import Changes, CommandChanges, ListFiles, Looked
+from agent_ls.app.review.journal import Journal
+from agent_ls.app.review.reviewed_file import is_text, text_of, written_as
+from agent_ls.app.review.service import ReviewService
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.events.types import FileChange, Warning
+from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.system import relative_to_folder
+from agent_ls.text import NotEncodableError, decode, encode, split_lines
+
+NAMED_FILES = 20
+"""Maximum number of files named in a notice to the model. The user sees all of them."""
+
+MERGED, CONFLICT = "merged_change", "disk_conflict"
+"""Codes of warnings about a document with unsaved changes whose file a command changed."""
+
+_NO_LEDGER = object()
+
+_Outcome: TypeAlias = Literal["filed", "merged", "refused"]
+
+
+async def _saved_nothing(told: Callable[[Sequence[str]], None]) -> None:
+    await anyio.lowlevel.checkpoint()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFiles:
+    """Dependencies for recording a command's changes. `document` returns the text that the editor has for a path.
+
+    `files` is the environment without the path policy: the command was allowed, and its writes are merged into
+    documents. `reloads`: the editor reloads a document without unsaved changes when its file changes;
+    `tell_changed` asks it to do so. `save` makes the editor save documents that the command should find on
+    disk, and reports their paths, so that the save is not taken for the command's change.
+    """
+
+    changes: CommandChanges
+    files: ExecutionEnvironment
+    document: Callable[[str], str | None] = lambda path: None
+    reloads: bool = False
+    save: Callable[[Callable[[Sequence[str]], None]], Awaitable[object]] = _saved_nothing
+    tell_changed: Callable[[Sequence[str]], Awaitable[None]] | None = None
+
+
+def command_files(
+    listed: ListFiles, files: ExecutionEnvironment, host: EditorHost | None, scope: Callable[[], object]
+) -> CommandFiles:
+    """Return the dependencies.
+
+    `listed` lists the files in the working directory and in the folders from `scope`.
+    """
+    changes = CommandChanges(files.working_directory(), listed, scope)
+    if host is None:
+        return CommandFiles(changes, files)
+
+    def document(path: str) -> str | None:
+        found = host.open_document(path)
+        return found.text if found else None
+
+    return CommandFiles(changes, files, document, host.reloads, host.save_before_command, host.files_changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """State of files and ledgers at the last check, and the number of the editor's last save at that time."""
+
+    looked: Looked
+    ledgers: Mapping[str, object]
+    save: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """The recorded changes.
+
+    `merged` and `refused` are paths of unsaved documents; names are relative to `folder`.
+    """
+
+    states: tuple[FileState, ...] = ()
+    merged: frozenset[str] = frozenset()
+    refused: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    note: str = ""
+    folder: str = ""
+
+    def words(self, how: str) -> str:
+        """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
+        told = [self._told(state) for state in self.states]
+        more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
+        notes = []
+        if told:
+            notes.append(f"Changed {how}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
+        if self.unknown:
+            notes.append(f"Changed {how}, the earlier text is not known: {self._names(self.unknown)}.")
+        if self.refused:
+            notes.append(
+                f"Changed on disk {how}, but the editor shows it with unsaved changes of the user's that "
+                f"do not go with that; they were left as they are: {self._names(self.refused)}."
+            )
+        return " ".join([*notes, self.note]).strip()
+
+    def _told(self, state: FileState) -> str:
+        is_merged = ", merged into the user's unsaved changes" if state.path in self.merged else ""
+        what = "deleted" if state.after is None else "new" if state.before is None else ""
+        words = f"{what}{is_merged}".removeprefix(", ")
+        return f"{_shown(state.path, self.folder)} ({words})" if words else _shown(state.path, self.folder)
+
+    def _names(self, paths: Sequence[str]) -> str:
+        return ", ".join(_shown(path, self.folder) for path in paths[:NAMED_FILES])
+
+
+class Filing:
+    """Finds and records the changes of one session's commands."""
+
+    def __init__(self, review: ReviewService, journal: Journal, commands: CommandFiles) -> None:
+        self._review = review
+        self._journal = journal
+        self._commands = commands
+
+    async def look(self) -> Before:
+        save = (
+            self._review.saved.number
+        )  # read before the check, which may miss a save that happens during it
+        return self._before(await self._commands.changes.look(), save)
+
+    async def advance(self, before: Before, who: Attribution) -> tuple[Filed, Before]:
+        """Record the changes since `before` as changes of this call. Return them and the new state."""
+        save = self._review.saved.number
+        found, looked = await self._commands.changes.advance(before.looked)
+        with anyio.CancelScope(shield=True):  # short; a cancellation half way would record some changes twice
+            filed = await self._filed(found, before, who)
+        return filed, self._before(looked, save)
+
+    async def reload(self, filed: Filed) -> None:
+        """Ask the editor to reload the changed files that it has open."""
+        paths = [state.path for state in filed.states if self._commands.document(state.path) is not None]
+        if paths and self._commands.tell_changed:
+            await self._commands.tell_changed(paths)
+
+    def _before(self, looked: Looked, save: int) -> Before:
+        return Before(looked, self._review.current_texts(), save)
+
+    async def _filed(self, found: Changes, before: Before, who: Attribution) -> Filed:
+        changed = (self._as_its_own(state, before) for state in found.states)
+        states = [state for state in changed if state]
+        await self._journal.announce(states, who)
+        refused: list[str] = []
+        merged: set[str] = set()
+        for state in states:
+            outcome = await self._take_over(state, who)
+            if outcome == "refused":
+                refused.append(state.path)
+            elif outcome == "merged":
+                merged.add(state.path)
+        await self._journal.changed(states, who)
+        for path in found.unknown:
+            self._review.state.publish(who.session_id, FileChange(who.call_id, path, "modify", 0, 0, ""))
+        self._tell_user(who, sorted(merged), refused)
+        return Filed(
+            tuple(state for state in states if state.path not in refused),
+            frozenset(merged),
+            tuple(refused),
+            found.unknown,
+            found.note,
+            self._commands.files.working_directory(),
+        )
+
+    def _as_its_own(self, state: FileState, before: Before) -> FileState | None:
+        """Return the change without changes by others; None if nothing is left, or if a side is binary."""
+        if not (is_text(state.before) and is_text(state.after)):
+            return None
+        new = text_of(state.after)
+        if save := self._review.saved.since(state.path, before.save):
+            if self._review.saved.was_saved_as(state.path, new):
+                return None
+            if save.text is not None:
+                state = replace(state, before=_as_bytes(save.text, state.before or state.after))
+        ledger = self._review.state.ledger(state.path)
+        if ledger is None or before.ledgers.get(state.path, _NO_LEDGER) == ledger.current:
+            return state
+        if self._commands.document(state.path) is not None:
+            return state
+        if ledger.current_text == new:
+            return None
+        return replace(state, before=_as_bytes(ledger.current_text, state.before or state.after))
+
+    async def _take_over(self, state: FileState, who: Attribution) -> _Outcome:
+        """Merge a command's change into a document with unsaved changes; other changes are on disk already.
+
+        If the user changed the same lines, or the editor refuses, the document stays unchanged.
+        """
+        shown, old, new = self._commands.document(state.path), text_of(state.before), text_of(state.after)
+        if shown is None:
+            self._file(state, old, new, who)
+            return "filed"
+        is_clean = shown in (old, new) or self._review.saved.was_saved_as(state.path, shown)
+        if new is None and not is_clean:
+            return "refused"
+        if new is not None and not (is_clean and self._commands.reloads):
+            try:
+                await self._merge(state.path, old or "", new, who)
+            except EnvError:
+                return "refused"
+        if is_clean:
+            self._file(state, old, new, who)
+        return "filed" if is_clean else "merged"
+
+    async def _merge(self, path: str, old: str, new: str, who: Attribution) -> None:
+        """Merge the change into the document.
+
+        Raises:
+            EnvError: it conflicts with the user's text, or the editor refuses it.
+        """
+        write = FileWrite(path, _utf8(new), _utf8(old))
+        for merged in await self._commands.files.commit([write], who):
+            self._review.committed(merged, who)
+            if merged.before == merged.after and (text := text_of(merged.after)) is not None:
+                self._file_there(merged.path, old, new, text, who)
+
+    def _file_there(self, path: str, old: str, new: str, shown: str, who: Attribution) -> None:
+        """Record a change that the editor had already reloaded and reported as if the user had typed it."""
+        without = rebase(split_lines(new), split_lines(old), split_lines(shown))
+        if isinstance(without, Merged):
+            self._review.agent_edit(path, "".join(without.lines), shown, who)
+
+    def _file(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:
+        self._review.agent_edit(state.path, old, new, who)
+        if file := self._review.state.files.get(state.path):
+            file.written_as, file.is_saved_by_us = written_as(state.before or state.after or b""), True
+
+    def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
+        for path in merged:
+            message = (
+                f"While a command ran, {self._name(path)} was changed on disk, and the editor had unsaved changes of "
+                "it. Both are merged in the editor now; save the file there to have both on disk."
+            )
+            self._review.state.publish(who.session_id, Warning(message, MERGED))
+        for path in refused:
+            message = (
+                f"While a command ran, {self._name(path)} was changed on disk where the editor has unsaved changes of "
+                "the same lines. Nothing was merged: the editor keeps your text, the disk has the other. Compare them "
+                "before you save."
+            )
+            self._review.state.publish(who.session_id, Warning(message, CONFLICT))
+
+    def _name(self, path: str) -> str:
+        return _shown(path, self._commands.files.working_directory())
+
+
+def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        return encode(replace(decode(like or b""), text=text))
+    except NotEncodableError:  # the command has changed the file's encoding
+        return _utf8(text)
+
+
+def _utf8(text: str) -> bytes:
+    """Encode text as environments with an editor do for documents."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _shown(path: str, folder: str) -> str:
+    return relative_to_folder(path, folder) or path

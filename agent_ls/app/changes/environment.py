@@ -1,0 +1,155 @@
+"""The environment of a session with review: records the changes of a call as hunks."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio
+
+from agent_ls.app.changes.background import BackgroundChanges
+from agent_ls.app.changes.commands import CommandFiles, Filed, Filing
+from agent_ls.app.review.journal import Journal
+from agent_ls.app.review.proposals import links_of
+from agent_ls.app.review.service import ReviewService
+from agent_ls.environments.base import (
+    Attribution,
+    CommandOptions,
+    ExecResult,
+    ExecutionEnvironment,
+    FileState,
+    FileWrite,
+    OutputSink,
+    ProcessInfo,
+)
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.loop.events.editor import SaveRequested
+
+
+@dataclass(frozen=True, slots=True)
+class _Commands:
+    """Dependencies for finding the changes of commands."""
+
+    files: CommandFiles
+    filing: Filing
+    background: BackgroundChanges
+
+
+class ReviewedEnvironment(ForwardingEnvironment):
+    """Environment wrapper that reports writes to the review, except to open documents, which the editor reports.
+
+    `is_reviewed_first` returns whether the changes of a call are displayed and decided before they are written.
+    `commands` None: changes by commands are not searched.
+    """
+
+    def __init__(
+        self,
+        inner: ExecutionEnvironment,
+        review: ReviewService,
+        journal: Journal,
+        is_reviewed_first: Callable[[str], bool] = lambda call_id: False,
+        commands: CommandFiles | None = None,
+    ) -> None:
+        super().__init__(inner)
+        self._review = review
+        self._journal = journal
+        self._is_reviewed_first = is_reviewed_first
+        self._commands: _Commands | None = None
+        if commands:
+            filing = Filing(review, journal, commands)
+            self._commands = _Commands(
+                commands, filing, BackgroundChanges(filing, self._tell, review.under_way)
+            )
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        audience = self._review.state.audience(attribution.session_id)
+        if audience and self._is_reviewed_first(attribution.call_id):
+            named = [replace(write, path=self._absolute(write.path)) for write in writes]
+            await self._journal.propose(named, attribution)
+            return await self._review.proposals.review_first(named, attribution, audience)
+        meant = [self._meant(write) for write in writes]
+        await self._journal.announce(meant, attribution)
+        links = links_of([replace(write, path=self._absolute(write.path)) for write in writes])
+        states: Sequence[FileState] = ()
+        with self._review.writing([state.path for state in meant], links):
+            try:
+                states = await self.inner.commit(writes, attribution)
+                # No await in between: a completed write is reported even if the call has been cancelled.
+                for state in states:
+                    self._review.committed(state, attribution)
+            finally:
+                await self._journal.changed(states, attribution)
+        return states
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        self._journal.demand_ours()
+        if not (self._commands and options.attribution.call_id):
+            return await self.inner.exec_command(command, options, on_output)
+        watched = self._commands
+        await watched.files.save(partial(self._tell_of_save, options.attribution))
+        before = await watched.background.pause()
+        filed = Filed()
+        with self._review.under_way.waiting():
+            try:
+                result = await self.inner.exec_command(command, options, on_output)
+            finally:
+                # Also after a command was stopped, because its changes of files remain.
+                with anyio.CancelScope(shield=True):
+                    filed, before = await watched.filing.advance(before, options.attribution)
+                    watched.background.resume(before)
+        return replace(result, note=" ".join(filter(None, (result.note, filed.words("by the command")))))
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        self._journal.demand_ours()
+        if not (self._commands and options.attribution.call_id):
+            return await self.inner.start_process(command, options)
+        watched = self._commands
+        await watched.files.save(partial(self._tell_of_save, options.attribution))
+        before = await watched.background.pause()
+        try:
+            process = await self.inner.start_process(command, options)
+        except BaseException:
+            watched.background.resume(before)
+            raise
+        watched.background.began(process.id, options.attribution, before)
+        return process
+
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        process = await self.inner.wait_process(process_id)
+        if self._commands:
+            await self._commands.background.ended(process_id)
+        return process
+
+    async def apply(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        through: ExecutionEnvironment | None = None,
+    ) -> Sequence[FileState]:
+        """Commit the proposed hunks that the user kept. The caller, the review, records them."""
+        meant = [self._meant(write) for write in writes]
+        await self._journal.announce(meant, attribution)
+        with self._review.writing([state.path for state in meant]):
+            states: Sequence[FileState] = ()
+            try:
+                states = await (through or self.inner).commit(writes, attribution)
+            finally:
+                await self._journal.changed(states, attribution)
+            return states
+
+    def _tell_of_save(self, attribution: Attribution, paths: Sequence[str]) -> None:
+        self._review.state.publish(attribution.session_id, SaveRequested(attribution.call_id, tuple(paths)))
+
+    def _tell(self, attribution: Attribution, words: str) -> None:
+        if audience := self._review.state.audience(attribution.session_id):
+            audience.notice(words)
+
+    def _meant(self, write: FileWrite) -> FileState:
+        return FileState(self._absolute(write.path), write.base, write.content)
+
+    def _absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.working_directory(), path))

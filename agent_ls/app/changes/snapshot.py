@@ -1,0 +1,206 @@
+"""Find the changes that a command made to the files of a folder, by size, times and content.
+
+Before a command, the files that are not ignored are listed, and their texts are stored up to a size limit.
+After it, files that differ are compared. A file without a stored text is reported as changed without its
+old text.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.base import FileState
+from agent_ls.environments.errors import EnvError
+
+MAX_FILES = 50_000
+MAX_FILE_BYTES = 1024 * 1024
+KEPT_BYTES = 16 * 1024 * 1024
+"""Limit for compressed text in memory, per session: some 60 MB of source."""
+
+BUDGET_S = 2.0
+"""Time for a check before a command, and again after it. Files not checked by then are reported as unknown."""
+
+MAX_CHANGED = 200
+"""More changed files than this, for example by a checkout, are not recorded as hunks."""
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Size, times of content and of status, and the inode."""
+
+ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """State of the files.
+
+    `stamps` None: too many files, or not enough time. `scope`: the folders that were searched.
+    """
+
+    stamps: Mapping[str, Stamp] | None
+    scope: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Result of a comparison.
+
+    `states` have both texts; `unknown` changed, but their old content was not stored.
+    """
+
+    states: tuple[FileState, ...] = ()
+    unknown: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class CommandChanges:
+    """Finds changes of files. `files` lists the files below `folder`, relative to it, without ignored ones.
+
+    `scope` returns the folders that are searched: files of a folder that was opened in between are not new.
+    """
+
+    folder: str
+    files: ListFiles
+    scope: Callable[[], object] = lambda: None
+    _kept: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
+    _size: int = 0
+
+    async def look(self) -> Looked:
+        """Return the state of the files, and store their texts, before a command."""
+        end, scope = time.monotonic() + BUDGET_S, self.scope()
+        stamps = await self._stamps(end)
+        if stamps is not None:
+            await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._renewed)
+        return Looked(stamps, scope)
+
+    async def advance(self, before: Looked) -> tuple[Changes, Looked]:
+        """Return the changes since `before`, and the new state."""
+        if before.stamps is None:
+            return Changes(
+                note="Changed files were not searched for: the folder has too many files. See `git status`."
+            ), before
+        if before.scope != (scope := self.scope()):
+            return Changes(), await self.look()
+        end = time.monotonic() + BUDGET_S
+        stamps = await self._stamps(end)
+        if stamps is None:
+            return Changes(note=f"Changed files were not searched for, because {self._unlisted()}."), before
+        found = await anyio.to_thread.run_sync(self._compared, before.stamps, stamps)
+        await anyio.to_thread.run_sync(self._keep_all, stamps, end, self._keep_as_listed)
+        return found, Looked(stamps, scope)
+
+    async def changes(self, before: Looked) -> Changes:
+        """Return the changes since `before`."""
+        return (await self.advance(before))[0]
+
+    async def _stamps(self, end: float) -> dict[str, Stamp] | None:
+        with anyio.move_on_after(end - time.monotonic()):
+            try:
+                listed = await self.files(MAX_FILES + 1)
+            except EnvError:
+                return None  # the folder was deleted
+            if len(listed) > MAX_FILES:
+                return None
+            return await anyio.to_thread.run_sync(self._stamped, listed, abandon_on_cancel=True)
+        return None
+
+    def _unlisted(self) -> str:
+        return "listing them took too long" if os.path.isdir(self.folder) else "the folder no longer exists"
+
+    # -- in a thread
+
+    def _stamped(self, listed: Sequence[str]) -> dict[str, Stamp]:
+        paths = (os.path.join(self.folder, name) for name in listed)
+        return {path: stamp for path in paths if (stamp := _stamp(path))}
+
+    def _keep_all(
+        self, stamps: dict[str, Stamp], end: float, keep: Callable[[str, dict[str, Stamp]], object]
+    ) -> None:
+        for path in [path for path in self._kept if path not in stamps]:
+            self._forget(path)
+        for path, stamp in sorted(stamps.items(), key=lambda item: item[1][0]):
+            if time.monotonic() > end or self._size > KEPT_BYTES or stamp[0] > MAX_FILE_BYTES:
+                return  # sorted by size: the rest is larger still
+            if path not in self._kept or self._kept[path][0] != stamp:
+                keep(path, stamps)
+
+    def _keep_as_listed(self, path: str, stamps: dict[str, Stamp]) -> None:
+        """Store a text unless the file has changed since it was listed; the next check then finds the change."""
+        data = _content(path)
+        if data is None or _stamp(path) != stamps[path]:
+            self._forget(path)
+        else:
+            self._keep(path, stamps[path], data)
+
+    def _renewed(self, path: str, stamps: dict[str, Stamp]) -> bytes | None:
+        """Read a file again and update its stamp, because it may have changed or disappeared since it was listed."""
+        stamp, data = _stamp(path), _content(path)
+        self._forget(path)
+        if stamp and data is not None:
+            stamps[path] = stamp
+            if self._size <= KEPT_BYTES:
+                self._keep(path, stamp, data)
+        elif not os.path.lexists(path):
+            stamps.pop(path, None)
+        return data
+
+    def _keep(self, path: str, stamp: Stamp, data: bytes) -> None:
+        self._forget(path)
+        packed = zlib.compress(data, 1)
+        self._kept[path] = (stamp, packed)
+        self._size += len(packed)
+
+    def _forget(self, path: str) -> None:
+        if known := self._kept.pop(path, None):
+            self._size -= len(known[1])
+
+    def _compared(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
+        """Compare the states. Updates `after` to the files as they were read."""
+        changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        states, unknown = [], []
+        for path in changed[:MAX_CHANGED]:
+            was, now = before.get(path), after.get(path)
+            known = self._kept.get(path)
+            new = _content(path) if now is None else self._renewed(path, after)
+            if was is not None and (known is None or known[0] != was):
+                unknown.append(path)
+                continue
+            old = zlib.decompress(known[1]) if was is not None and known else None
+            if new is None and os.path.lexists(path):
+                unknown.append(path)  # now ignored, too large, or not a regular file
+            elif old != new:
+                states.append(FileState(path, old, new))
+        more = len(changed) - MAX_CHANGED
+        note = f"{more} more files were changed; they are not listed for review." if more > 0 else ""
+        return Changes(tuple(states), tuple(unknown), note)
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE_BYTES:
+                return None
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError:
+        return None

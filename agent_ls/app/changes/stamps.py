@@ -1,0 +1,45 @@
+"""Stamps of files: values that change when the content changes, on disk or in an editor.
+
+Blocks: run in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+Stamp: TypeAlias = tuple[tuple[int, int, int, int] | None, int | None]
+"""(size, mtime ns, ctime ns, inode), or None if there is no file; and the version in an editor, or None."""
+
+Documents: TypeAlias = Callable[[], Mapping[str, int]]
+"""Returns the versions of the documents open in an editor, by path. Call on the event loop's thread."""
+
+
+def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stamp]:
+    """Return the stamp of each path.
+
+    `documents` has the versions of open documents, possibly by another file name.
+    """
+    versions = {
+        (facts.st_dev, facts.st_ino): version
+        for path, version in documents.items()
+        if (facts := _maybe_facts(path))
+    }
+    found: dict[str, Stamp] = {}
+    for path in paths:
+        facts, version = _maybe_facts(path), documents.get(path)
+        if facts is None:
+            found[path] = None, version
+            continue
+        if version is None:
+            version = versions.get((facts.st_dev, facts.st_ino))
+        found[path] = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino), version
+    return found
+
+
+def _maybe_facts(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,167 @@
+"""Watch the files that a session has read or changed, and tell the model when others change them.
+
+Files are checked before each model call, and between turns when the editor reports a change. At most the
+MAX_FILES most recently used files are checked, and only those with a new stamp are read. The ledger takes
+the current text; the model gets one notice per file that differs from what it knows, until it reads the
+file again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio.to_thread
+
+from agent_ls.app.changes.stamps import Documents, Stamp, stamps
+from agent_ls.app.review.change_events import relative_name
+from agent_ls.app.review.service import ReviewService
+from agent_ls.environments.base import ExecutionEnvironment, sha256
+from agent_ls.environments.errors import EnvError, PathNotFoundError
+
+MAX_FILES = 500
+MAX_READ_BYTES = 8 * 1024 * 1024
+"""A larger file counts as changed when its stamp has changed."""
+
+NAMED_FILES = 20
+
+NO_FILE = ""
+"""Used instead of the digest of a file that does not exist."""
+
+
+class FileWatch(Protocol):
+    """Interface of an editor that can report changed files at once."""
+
+    def watch_files(self, paths: Sequence[str]) -> None:
+        """Watch a session's files, most recently used first.
+
+        Often called with the same files. Must not raise.
+        """
+        ...
+
+
+class NoWatch:
+    def watch_files(self, paths: Sequence[str]) -> None:
+        return None
+
+
+@dataclass(slots=True)
+class _Touched:
+    """A watched file. `digest` is that of the content the model knows.
+
+    `digest` None: the model was sent a notice of a change, and then knows the content of the next check.
+    `stamp` is from the last check; None: not checked yet.
+    """
+
+    digest: str | None
+    stamp: object = None
+    is_told: bool = False
+
+
+class TouchedFiles:
+    """The watched files of one session.
+
+    `known` maps paths to the digests that the model of a resumed session knows; `record` stores new ones.
+    `stamps_of` returns stamps of the disk that the files are on; blocks.
+    `documents` returns the versions of documents open in an editor. `tell` posts a notice.
+    """
+
+    def __init__(
+        self,
+        files: ExecutionEnvironment,
+        review: ReviewService,
+        *,
+        documents: Documents,
+        tell: Callable[[str], None],
+        watch: FileWatch,
+        known: Mapping[str, str],
+        record: Callable[[str, str], None],
+        stamps_of: Callable[[Sequence[str], Mapping[str, int]], Mapping[str, Stamp]] = stamps,
+    ) -> None:
+        self._files = files
+        self._review = review
+        self._documents = documents
+        self._tell = tell
+        self._watch = watch
+        self._record = record
+        self._stamps_of = stamps_of
+        self._touched: OrderedDict[str, _Touched] = OrderedDict()
+        for path, digest in known.items():
+            self.shown(path, digest)
+
+    def shown(self, path: str, digest: str) -> None:
+        """Note that the model has read the file with this content."""
+        self._touch(path, digest)
+
+    def changed(self, path: str) -> None:
+        """Note that the model was informed about a new content of the file in another way."""
+        self._touch(path, None)
+
+    async def look(self) -> None:
+        """Check the files; called before model calls."""
+        paths = list(self._touched)
+        if not paths:
+            return
+        self._watch.watch_files(paths[::-1])
+        found = await anyio.to_thread.run_sync(
+            self._stamps_of, paths, self._documents(), abandon_on_cancel=True
+        )
+        told: list[str] = []
+        for path in paths:
+            stamp, touched = found[path], self._touched.get(path)
+            if touched is None or touched.stamp == stamp:
+                continue
+            data = await self._review.seen_on_disk(path)
+            digest = await self._digest(path, stamp, data)
+            if self._touched.get(path) is not touched:
+                continue  # used again during the check; checked next time
+            touched.stamp = stamp
+            is_known_by_now = touched.digest is None
+            is_news = _is_news(touched, digest)
+            if is_known_by_now or is_news:
+                self._record(path, digest)
+            if is_news:
+                gone = " (deleted)" if digest == NO_FILE else ""
+                told.append(f"{relative_name(path, self._files.working_directory())}{gone}")
+        if told:
+            self._tell(stale_notice(told))
+
+    async def _digest(self, path: str, stamp: object, data: bytes | None) -> str:
+        """Return the digest of a file. `data` is its content if it was read already."""
+        if data is not None:
+            return sha256(data) if len(data) <= MAX_READ_BYTES else repr(stamp)
+        try:
+            return sha256(await self._files.read_bytes(path, MAX_READ_BYTES))
+        except PathNotFoundError:
+            return NO_FILE
+        except EnvError:  # too large, or not readable now
+            return repr(stamp)
+
+    def _touch(self, path: str, digest: str | None) -> None:
+        self._touched[path] = _Touched(digest)
+        self._touched.move_to_end(path)
+        if len(self._touched) > MAX_FILES:
+            self._touched.popitem(last=False)
+
+
+def _is_news(touched: _Touched, digest: str) -> bool:
+    """Return whether the model needs a notice, and note that it got one."""
+    if touched.digest is None:
+        touched.digest = digest
+    elif digest == touched.digest:
+        touched.is_told = False  # the file is back to what the model knows
+    elif not touched.is_told:
+        touched.is_told = True
+        return True
+    return False
+
+
+def stale_notice(names: Sequence[str]) -> str:
+    """Return the notice for the model."""
+    more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
+    return (
+        f"Changed since you last read them, by the user or another program: {', '.join(names[:NAMED_FILES])}{more}. "
+        "Read them again before you rely on their text."
+    )

@@ -1,0 +1,1 @@
+"""Input of the model besides the conversation: prompts, project documents, editor state, mentions."""

@@ -1,0 +1,50 @@
+"""Implements EditorContext: facts about the editor for the model of one session, each sent once."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from agent_ls.loop.events.editor import EditNews
+from agent_ls.system import relative_to_folder
+
+
+class EditorStatus(Protocol):
+    """Interface to the editor's status and diagnostics. `shown` converts paths for display."""
+
+    def situation(self, shown: Callable[[str], str]) -> str:
+        """Return one line about the editor's state; "" if nothing is known."""
+        ...
+
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
+        """Prepare for an edit of these files.
+
+        Await the returned function after the edit to get new problems.
+        """
+        ...
+
+
+class SessionEditorContext:
+    """The editor's status for one session. Paths below `folder`, the session's folder, are displayed relative to it."""
+
+    def __init__(self, editor_status: EditorStatus, folder: str) -> None:
+        self._editor_status = editor_status
+        self._folder = folder
+        self._told = ""
+
+    def news(self) -> str:
+        now = self._editor_status.situation(self._shown)
+        if now == self._told:
+            return ""
+        self._told = now
+        return now
+
+    def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:
+        return self._editor_status.watch_edit(paths, self._shown)
+
+    def _shown(self, path: str) -> str:
+        path = os.path.normpath(path)
+        return relative_to_folder(path, self._folder) or path

@@ -1,0 +1,57 @@
+"""Pure: fuzzy search in paths.
+
+A path matches if it contains the letters in their order. The rank depends on their position: in the file
+name before its folders, together before apart, at the beginning of a word before its middle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from heapq import nsmallest
+
+_WORD_START = re.compile(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
+
+Rank = tuple[int, bool, int, str]
+
+
+def best(query: str, paths: Iterable[str], limit: int, first: Sequence[str] = ()) -> list[str]:
+    """Return at most `limit` matching paths, best first.
+
+    Among equal matches, paths in `first` precede others, then shorter ones precede longer ones. A path that
+    ends with `/` is a folder.
+    """
+    letters = "".join(query.split()).lower()
+    fits = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in letters)).match
+    rank = partial(_rank, letters, frozenset(first))
+    return nsmallest(limit, (path for path in paths if fits(path.lower())), key=rank)
+
+
+def _rank(letters: str, first: frozenset[str], path: str) -> Rank:
+    return _distance(letters, path), path not in first, len(path), path
+
+
+def _distance(letters: str, path: str) -> int:
+    """Return the distance of a match; 0 is the best."""
+    if not letters:
+        return 0
+    low = path.lower()
+    name = low.rstrip("/").rpartition("/")[2]
+    at = name.find(letters)
+    if at == 0:
+        return 0 if letters in (name, name.partition(".")[0]) else 1
+    if at > 0:
+        return 2 if not name[at - 1].isalnum() else 3
+    at = low.find(letters)
+    if at >= 0:
+        return 4 if at == 0 or not low[at - 1].isalnum() else 5
+    initials = "".join(found[-1] for found in _WORD_START.findall(path)).lower()
+    if letters in initials:
+        return 6
+    return 7 if _has_in_order(letters, name) else 8
+
+
+def _has_in_order(letters: str, text: str) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in letters)

@@ -1,0 +1,105 @@
+"""Search for the files and folders that a user can mention (`@cart`). Listed in a thread and cached briefly."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.context.fuzzy import best
+from agent_ls.app.permissions.ignore_file import IgnoreFile
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.loop.seams import Clock
+
+MAX_FILES = 50_000
+FRESH_MS = 3_000  # while the user types; a new file is offered soon
+MORE = 20
+FIRST_WAIT_S = 2.0
+"""How long to wait for the first list of a folder. A later request gets a list that takes longer."""
+
+ListFiles = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A listed folder. `paths` are relative; folders end with `/`. `listed_ms` is when listing began."""
+
+    paths: Sequence[str] = ()
+    listed_ms: int = -FRESH_MS - 1
+    is_listing: bool = False
+    is_there: anyio.Event = field(default_factory=anyio.Event)
+
+
+async def list_files(folder: str, limit: int) -> Sequence[str]:
+    return await LocalEnvironment(folder, environ={}).list_files(limit)
+
+
+class Mentions:
+    """Searches paths to mention. `start` runs a short task in the background."""
+
+    def __init__(
+        self,
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        clock: Clock,
+        files: ListFiles = list_files,
+    ) -> None:
+        self._start = start
+        self._clock = clock
+        self._files = files
+        self._folders: dict[str, _Folder] = {}
+
+    async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
+        """Return paths relative to `folder` that match `query`, best first; equal matches in `first` precede others.
+
+        Ignored files are left out, except those in `first`. Files that `.agent-ls-ignore` names are always left
+        out. A path that ends with `/` is a folder.
+        """
+        known = self._folders.setdefault(folder, _Folder())
+        if not known.is_listing and self._clock.monotonic_ms() - known.listed_ms > FRESH_MS:
+            known.is_listing = True
+            self._start(lambda: self._list(folder, known))
+        with anyio.move_on_after(FIRST_WAIT_S):
+            await known.is_there.wait()
+        paths = dict.fromkeys((*first, *known.paths))
+        find = partial(_best, IgnoreFile((folder,)), folder, query, paths, limit, first)
+        return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
+
+    async def _list(self, folder: str, known: _Folder) -> None:
+        known.listed_ms = self._clock.monotonic_ms()
+        try:
+            files = await self._files(folder, MAX_FILES)
+            known.paths = await anyio.to_thread.run_sync(_with_folders, files)
+        except EnvError:
+            known.paths = ()  # the folder was deleted, or cannot be read
+        finally:
+            known.is_listing = False
+            known.is_there.set()
+
+
+def _best(
+    is_ignored: IgnoreFile, folder: str, query: str, paths: Iterable[str], limit: int, first: Sequence[str]
+) -> Sequence[str]:
+    """Return the best matches that the ignore file does not name."""
+    if not is_ignored.is_there():
+        return best(query, paths, limit, first)
+    found = best(
+        query, paths, MORE * limit, first
+    )  # checking all of them takes too long for each typed letter
+    allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))
+    return list(islice(allowed, limit))
+
+
+def _with_folders(files: Sequence[str]) -> Sequence[str]:
+    folders: set[str] = set()
+    for file in files:
+        above = posixpath.dirname(file)
+        while above and above not in folders:
+            folders.add(above)
+            above = posixpath.dirname(above)
+    return (*files, *(f"{folder}/" for folder in folders))

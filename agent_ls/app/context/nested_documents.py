@@ -1,0 +1,86 @@
+"""Implements NestedDocuments: instruction files below the working directory, given with the first call there."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.profiles.git_snapshot import find_git_root
+from agent_ls.profiles.project_docs import (
+    BUDGET_BYTES,
+    UNIVERSAL_DOCUMENT,
+    ProjectDocument,
+    build_nested_documents,
+    documents_in,
+    folders_between,
+)
+
+MAX_FOLDERS = 500
+"""Folders that are looked at in a session; each costs some failing reads."""
+
+
+class SessionDocuments:
+    """The nested instruction files of one session, each given once to each agent.
+
+    `project` returns the files of the project, bounded to its root. `trusted` returns whether the workspace is trusted.
+    `size` returns the bytes of instructions that the system prompt has already. `known` are files that the main agent
+    was given in an earlier process; `keep` stores all of them.
+    """
+
+    def __init__(
+        self,
+        project: Callable[[], Awaitable[ExecutionEnvironment]],
+        *,
+        trusted: Callable[[], Awaitable[bool]],
+        size: Callable[[], int],
+        known: Iterable[str] = (),
+        keep: Callable[[Sequence[str]], object] = lambda paths: None,
+    ) -> None:
+        self._project = project
+        self._trusted = trusted
+        self._size = size
+        self._keep = keep
+        self._given: dict[str, set[str]] = {"": set(known)}
+        self._looked: set[tuple[str, str]] = set()
+        self._used = 0
+        self._root = ""
+
+    async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
+        """Return the instructions for these files that the agent has not been given yet, "" for none."""
+        environment = await self._project()
+        rules = ntpath if environment.platform() == "windows" else posixpath
+        root = self._root = self._root or await find_git_root(environment) or environment.working_directory()
+        loaded = set(folders_between(root, environment.working_directory(), rules.sep))
+        given = self._given.setdefault(agent_id, set())
+        found: dict[str, ProjectDocument] = {}
+        for path in paths:
+            names = {rules.join(rules.dirname(path), name) for name in (UNIVERSAL_DOCUMENT, *family)}
+            if path in names:  # the call itself has shown this file
+                given.add(rules.relpath(path, root).replace("\\", "/"))
+            for folder in (
+                folders_between(root, rules.dirname(path), rules.sep) if _is_below(path, root) else ()
+            ):
+                key = (agent_id, folder)
+                if folder in loaded or key in self._looked or len(self._looked) >= MAX_FOLDERS:
+                    continue
+                self._looked.add(key)
+                for document in await documents_in(environment, root, (folder,), family):
+                    if document.path not in given:
+                        found.setdefault(document.path, document)
+        if not found:
+            return ""
+        given |= found.keys()
+        if not agent_id:
+            self._keep(sorted(given))
+        documents = list(found.values())
+        left = BUDGET_BYTES - self._size() - self._used
+        if left <= 0:
+            return f"[More project instructions are in {', '.join(found)}: read them before you change files there.]"
+        self._used += sum(len(document.text.encode("utf-8")) for document in documents)
+        return build_nested_documents(documents, left, trusted=await self._trusted())
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path.startswith((root.rstrip("\\/") + "/", root.rstrip("\\/") + "\\"))

@@ -1,0 +1,97 @@
+"""The instruction files of a project, read again only when one of the searched paths has changed.
+
+They are needed at the start of each input. On a local disk, one check covers all paths at once, instead of
+a thread for each path.
+"""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from agent_ls.app.changes.stamps import Documents, stamps
+from agent_ls.environments.base import READ_LIMIT_BYTES, ExecutionEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
+
+YOUNG_NS = 2_000_000_000
+"""A file changed this shortly before the check may change again without a new time stamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Documents and the paths that were searched. A value True means that only the existence of the path counts.
+
+    `facts` are the stamps of the paths from before the documents were read; None if unknown.
+    """
+
+    documents: tuple[ProjectDocument, ...]
+    places: Mapping[str, bool]
+    facts: Mapping[str, object] | None
+
+
+class KnownDocuments:
+    """The project documents of one session.
+
+    `documents` None: changes cannot be detected, so files are always read.
+    """
+
+    def __init__(self, documents: Documents | None) -> None:
+        self._documents = documents
+        self._kept: dict[tuple[str, ...], _Kept] = {}
+
+    async def of(
+        self, environment: ExecutionEnvironment, family: Sequence[str]
+    ) -> tuple[ProjectDocument, ...]:
+        """Return the project documents as `find_project_documents` does."""
+        if self._documents is None:
+            return await find_project_documents(environment, family)
+        key = (environment.working_directory(), *family)
+        kept = self._kept.get(key)
+        now = await self._facts(kept.places, self._documents()) if kept else None
+        if kept and now is not None and kept.facts == now:
+            return kept.documents
+        noting = _Noting(environment)
+        documents = await find_project_documents(noting, family)
+        # A path checked only now may have changed between reading and checking.
+        is_known = kept is not None and kept.places == noting.places
+        self._kept[key] = _Kept(documents, noting.places, now if is_known else None)
+        return documents
+
+    async def _facts(
+        self, places: Mapping[str, bool], documents: Mapping[str, int]
+    ) -> Mapping[str, object] | None:
+        """Return the stamps of the paths; None if a file is too new for its time stamp to be reliable."""
+        young_ns = time.time_ns() - YOUNG_NS
+        found = await anyio.to_thread.run_sync(stamps, places, documents, abandon_on_cancel=True)
+        facts: dict[str, object] = {}
+        for path, (disk, version) in found.items():
+            if places[path]:
+                facts[path] = disk is not None, version
+            elif disk and disk[2] > young_ns:
+                return None
+            else:
+                facts[path] = disk, version
+        return facts
+
+
+class _Noting(ForwardingEnvironment):
+    """Environment wrapper that notes which paths are read, and the ignore files next to them."""
+
+    def __init__(self, inner: ExecutionEnvironment) -> None:
+        super().__init__(inner)
+        self.places: dict[str, bool] = {}
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        self.places[path] = False
+        self.places[os.path.join(os.path.dirname(path), IGNORE_FILE)] = False
+        return await self.inner.read_bytes(path, max_bytes)
+
+    async def file_exists(self, path: str) -> bool:
+        self.places.setdefault(path, True)
+        return await self.inner.file_exists(path)

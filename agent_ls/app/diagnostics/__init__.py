@@ -1,0 +1,1 @@
+"""`agent-ls doctor` and the log of agent-ls itself."""

@@ -1,0 +1,366 @@
+"""Check each requirement of agent-ls: report whether it is met, and how to fix it if not.
+
+Nothing is changed and no key is printed. Providers are contacted only on request, and only those that are
+configured.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import ssl
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent_ls._version import __version__
+from agent_ls.app.clock import SystemClock
+from agent_ls.app.diagnostics.findings import Finding as Finding
+from agent_ls.app.diagnostics.logs import log_path
+from agent_ls.app.diagnostics.servers import server_findings
+from agent_ls.app.diagnostics.user_files import user_file_findings
+from agent_ls.app.models.certificates import look_at
+from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.models.probe import LOCAL, reach_all
+from agent_ls.app.models.service import server_title
+from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.paths import places_of
+from agent_ls.app.permissions.sandbox import SessionSandbox
+from agent_ls.app.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
+from agent_ls.app.settings.model import SandboxSettings, Settings, ToolPackSettings
+from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.environments.local.processes.ending import run_program
+from agent_ls.environments.local.ripgrep import candidates, newest
+from agent_ls.llm.credentials import VARIABLES, Credentials, find_misnamed_keys, key_variable
+from agent_ls.store.trust import TrustStore
+
+PROGRAM_S = 10.0
+RIPGREP_FROM = (13, 0, 0)
+GIT_FROM = (2, 20, 0)
+EDITORS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
+    ("nvim", "Neovim", (0, 11, 0)),
+    ("code", "VS Code", (1, 100, 0)),
+    ("emacs", "Emacs", (28, 1)),
+    ("hx", "Helix", (24, 7)),
+    ("subl", "Sublime Text", (4, 0)),
+    ("kate", "Kate", (22, 12, 0)),
+)
+"""Programs with their minimum version. A missing editor is not reported."""
+
+_TRUST_HINT = "`agent-ls trust list` shows what you decided, `add`, `restrict` and `forget` change it"
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
+_WINDOWS = (
+    (
+        "commands",
+        "cmd.exe runs them, by pipes: you cannot type into them, and nothing is shown while they run but their output",
+    ),
+    (
+        "processes",
+        "a command that is stopped ends at once, with all that it started: there is no signal to ask it before",
+    ),
+    (
+        "untested",
+        "our tests run in Wine, not in Windows itself; editors there have not been tried",
+    ),
+)
+_VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
+
+
+async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[Finding]:
+    """Return all findings in display order. Never raises if something is missing.
+
+    `settings` are the editor's settings, if they are known here.
+    """
+    credentials = load_credentials()
+    settings = settings or Settings()
+    found = [_program(), *_system()]
+    found += await anyio.to_thread.run_sync(lambda: [_state(), *_kept_keys(), *_log()])
+    found += await anyio.to_thread.run_sync(_trust)
+    found += [await _sandbox(), await _looking(settings)]
+    found += [
+        await _ripgrep(),
+        await _versioned("git", "git", GIT_FROM, "sessions then know nothing of branches"),
+    ]
+    found += await anyio.to_thread.run_sync(lambda: [*_tool_packs(settings)])
+    found += await anyio.to_thread.run_sync(lambda: [*_certificates(settings)])
+    found += [_keys(credentials), *_misnamed(credentials)]
+    found += await anyio.to_thread.run_sync(server_findings, settings)
+    found += await anyio.to_thread.run_sync(lambda: [*user_file_findings(settings)])
+    if asks_providers:
+        found += await _providers(credentials, settings)
+    return found + await _editors()
+
+
+def _program() -> Finding:
+    python = ".".join(map(str, sys.version_info[:3]))
+    return Finding("agent-ls", "good", f"{__version__}, Python {python}, {platform.platform()}")
+
+
+def _system() -> Iterator[Finding]:
+    if os.name == "nt":
+        yield from windows()
+        return
+    shell = shutil.which("bash") or shutil.which("sh")
+    if shell:
+        yield Finding("commands", "good", f"run by {shell}, through pipes")
+    else:
+        yield Finding("commands", "bad", "there is no shell on PATH", "install bash, or correct PATH")
+
+
+def windows() -> Iterator[Finding]:
+    """Report the features that are missing on Windows (H19). The sandbox finding reports its own state."""
+    for subject, text in _WINDOWS:
+        yield Finding(subject, "note", f"Windows: {text}", "docs/security.md, Systems")
+
+
+async def _sandbox() -> Finding:
+    """Report the limits that a sandbox would enforce for a session in this folder."""
+    text = "bubblewrap and seatbelt are not for Windows"
+    if os.name == "posix":
+        places = await anyio.to_thread.run_sync(places_of, ".")
+        sandbox = SessionSandbox(
+            SandboxSettings(enabled=True),
+            lambda: places,
+            str(state_folder()),
+            lambda event: None,
+            LookingSandbox(state_folder()),
+        )
+        text = await sandbox.raise_up()
+        stands = sandbox.is_raised
+        await anyio.to_thread.run_sync(sandbox.take_down)
+        if stands:
+            return Finding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")
+    return Finding(
+        "sandbox", "note", f"commands cannot be confined: {text}", "see docs/configuration.md, Sandbox"
+    )
+
+
+async def _looking(settings: Settings) -> Finding:
+    """Report whether read-only commands run confined."""
+    looking = LookingSandbox(state_folder())
+    if sandbox := await looking.find():
+        text = f"read-only commands run confined ({sandbox.kind}): no file is written, no network"
+        return Finding("looking", "good", text)
+    asked = settings.unconfined_commands == "ask"
+    then = "most of them need your approval" if asked else "they run unasked, as you have set"
+    text = f"read-only commands cannot be confined ({looking.why}): {then}"
+    return Finding("looking", "note", text, "see docs/security.md, How silent commands are confined")
+
+
+def _state() -> Finding:
+    folder = state_folder()
+    hint = "set AGENT_LS_STATE_DIR to a folder that you may write"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            mode = folder.stat().st_mode & 0o777
+    except OSError as error:
+        return Finding("state", "bad", f"{folder} cannot be written: {error.strerror or error}", hint)
+    free = shutil.disk_usage(folder).free // (1024 * 1024)
+    if os.name == "posix" and mode & 0o077:
+        return Finding(
+            "state", "bad", f"{folder} may be read by others (mode {mode:o})", f"chmod 700 {folder}"
+        )
+    if free < 100:
+        return Finding("state", "note", f"{folder}, only {free} MB are free", "free some space")
+    return Finding("state", "good", f"sessions are stored in {folder}")
+
+
+def _kept_keys() -> Iterator[Finding]:
+    """Report stored keys that other users may read, because a folder was made accessible or a file was copied."""
+    file = state_folder() / "keys.json"
+    try:
+        mode = file.stat().st_mode & 0o777
+    except OSError:
+        return
+    if os.name == "posix" and mode & 0o077:
+        hint = f"chmod 600 {file}, and replace the keys if other people use this machine"
+        yield Finding("keys", "bad", f"{file} may be read by others (mode {mode:o})", hint)
+
+
+def _trust() -> list[Finding]:
+    here = str(Path().resolve())
+    standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(here)
+    words = {
+        "trusted": "this folder is trusted",
+        "restricted": "this folder is not trusted: nothing is changed or run in it",
+        "unknown": "you have not decided whether to trust this folder",
+    }
+    found = [Finding("trust", "good" if standing == "trusted" else "note", words[standing], _TRUST_HINT)]
+    if everywhere := [place for place in trusted_by_variable() if place == os.path.abspath(os.sep)]:
+        text = f"{TRUST_VARIABLE} trusts all folders ({everywhere[0]})"
+        found.append(Finding("trust", "note", text, "use this only in a container that runs nothing else"))
+    return found
+
+
+def _log() -> Iterator[Finding]:
+    file = log_path()
+    nearest = next(place for place in (file, *file.parents) if place.exists())
+    if nearest != file and not nearest.is_dir():
+        yield Finding("log", "bad", f"{file} cannot be written", f"{nearest} is not a folder")
+        return
+    if not os.access(nearest, os.W_OK):
+        hint = f"make {nearest} writable; until then the log goes to stderr only"
+        yield Finding("log", "bad", f"{file} cannot be written", hint)
+        return
+    places = (
+        "warnings are also on the server's stderr, which the editor keeps: in Neovim the file "
+        "vim.lsp.log.get_filename(), in VS Code the output channel agent-ls, in Emacs the buffer *EGLOT … stderr*"
+    )
+    yield Finding("log", "good", f"{file}; {places}")
+
+
+async def _ripgrep() -> Finding:
+    program = await anyio.to_thread.run_sync(lambda: newest(candidates()))
+    if not program:
+        hint = "pip install ripgrep==14.1.0, or put rg on PATH"
+        return Finding("ripgrep", "note", "not found: searching is slower without it", hint)
+    version = await _version_of(program)
+    text = f"{_told(version)}, {program}"
+    if version >= RIPGREP_FROM:
+        return Finding("ripgrep", "good", text)
+    return Finding(
+        "ripgrep", "note", f"{text} is older than {_told(RIPGREP_FROM)}", "pip install ripgrep==14.1.0"
+    )
+
+
+def _tool_packs(settings: Settings) -> Iterator[Finding]:
+    """Programs that the tool packs of the settings need, and permissions that they lack. Nothing without packs."""
+    chosen = settings.tool_packs
+    if chosen == ToolPackSettings():
+        return
+    from agent_ls.app.tools.packs.load import PackChoice, load_packs, permissions_of  # few users choose packs
+
+    has_network = not settings.sandbox.enabled or settings.sandbox.network
+    report = load_packs(
+        PackChoice(chosen.preset, tuple(chosen.packs), chosen.detect),
+        os.getcwd(),
+        path=os.environ.get("PATH"),
+        permissions=permissions_of(os.getcwd(), is_restricted=False, has_network=has_network),
+    ).report
+    text = f"{report.usable} of {report.total} tools can be used ({report.coverage_percent}%)"
+    yield Finding("tool packs", "good" if report.is_complete else "note", text)
+    for one in report.missing:
+        yield Finding("tool packs", "note", f"{one.name} is missing, for {', '.join(one.tools)}", one.hint)
+    for problem in report.problems:
+        yield Finding("tool packs", "note", problem)
+
+
+def _certificates(settings: Settings) -> Iterator[Finding]:
+    if (folder := os.environ.get("SSL_CERT_DIR")) and not Path(folder).is_dir():
+        text = f"SSL_CERT_DIR names {folder}, which is not there"
+        yield Finding("certificates", "bad", text, "unset SSL_CERT_DIR")
+    files = {"SSL_CERT_FILE": os.environ.get("SSL_CERT_FILE", "")}
+    files |= {f"providers.{name}.caFile": entry.ca_file for name, entry in settings.providers.items()}
+    for name, file in files.items():
+        if file:
+            yield _authorities(name, Path(file))
+    proxies = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
+    if proxies:
+        # The values may contain a password.
+        yield Finding("proxy", "note", f"set by {', '.join(proxies)}")
+    count = ssl.create_default_context().cert_store_stats()["x509_ca"]
+    if not count and not ssl.get_default_verify_paths().capath:
+        hint = "install the system's certificates, or set SSL_CERT_FILE, or caFile of a provider"
+        yield Finding("certificates", "note", "the system has no certificate authorities of its own", hint)
+    else:
+        yield Finding("certificates", "good", f"{count} authorities of the system")
+
+
+def _authorities(name: str, file: Path) -> Finding:
+    found = look_at(file, datetime.fromisoformat(SystemClock().now()).timestamp())
+    if not found.problem:
+        return Finding("certificates", "good", f"{name}: {found.text}")
+    hint = f"put a PEM file of valid certificates there, or unset {name}"
+    text = f"{name}: {found.text}: {found.problem}"
+    return Finding("certificates", "bad" if found.is_useless else "note", text, hint)
+
+
+def _keys(credentials: Credentials) -> Finding:
+    names = [name for name in credentials.providers if credentials.secret(name)]
+    if names:
+        return Finding("keys", "good", f"there is one for {', '.join(names)}")
+    hint = f"`agent-ls keys set anthropic`, or set {key_variable('anthropic')}; local models need none"
+    return Finding("keys", "note", "there is none", hint)
+
+
+def _misnamed(credentials: Credentials) -> Iterator[Finding]:
+    """Report a key in a variable that nothing reads, for a provider without a key. Names the variable, never
+    its value.
+    """
+    missing = {key_variable(name) for name in VARIABLES if not credentials.secret(name)}
+    for name, variable in find_misnamed_keys(sorted(os.environ)):
+        if variable in missing and os.environ[name].strip():
+            yield Finding("keys", "note", f"{name} is set, but not read", f"the variable is {variable}")
+
+
+async def _providers(credentials: Credentials, settings: Settings) -> list[Finding]:
+    """Check the configured providers and the usual ports of local model servers."""
+    endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
+    found = []
+    for one in await reach_all(credentials, endpoints):
+        if not one.problem:
+            text = f"{server_title(one)} at {one.address} answers, {len(one.models)} models"
+            found.append(Finding(one.provider, "good", text))
+        elif credentials.secret(one.provider) or (one.address and one.provider not in LOCAL):
+            hint = one.hint or "check that it is running and that its address is correct"
+            found.append(Finding(one.provider, "bad", f"{one.address}: {one.problem}", hint))
+    if not any(item.grade == "good" for item in found):
+        hint = "set a key, or start a local server such as Ollama; `agent-ls demo` needs neither"
+        if found:
+            hint = f"correct the problem of {found[0].subject} above; `agent-ls demo` needs no model"
+        found.append(Finding("models", "bad", "no model can be used now", hint))
+    return found
+
+
+async def _editors() -> list[Finding]:
+    found = []
+    for program, name, lowest in EDITORS:
+        if not shutil.which(program):
+            continue
+        version = await _version_of(program)
+        if not version:
+            hint = f"look by `{program} --version`; {_told(lowest)} is known to work"
+            found.append(Finding(name, "note", _told(version), hint))
+        elif version < lowest:
+            hint = f"use {_told(lowest)} or newer"
+            found.append(Finding(name, "note", f"{_told(version)} is older than what is known to work", hint))
+        else:
+            found.append(Finding(name, "good", f"{_told(version)}; {_told(lowest)} and newer work"))
+    return found
+
+
+async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: str) -> Finding:
+    if not shutil.which(program):
+        return Finding(name, "note", f"not found: {without}", f"install {name}")
+    version = await _version_of(program)
+    if version >= lowest:
+        return Finding(name, "good", _told(version))
+    return Finding(
+        name,
+        "note",
+        f"{_told(version)}: older than needed, or unknown",
+        f"use {name} {_told(lowest)} or newer",
+    )
+
+
+async def _version_of(program: str) -> tuple[int, ...]:
+    """Return the version as numbers; () if the program does not print it."""
+    try:
+        with anyio.fail_after(PROGRAM_S):
+            answer = await run_program([program, "--version"])
+    except (OSError, TimeoutError):
+        return ()
+    found = _VERSION.search(answer.stdout.decode("utf-8", "replace"))
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
+
+
+def _told(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version)) or "version unknown"

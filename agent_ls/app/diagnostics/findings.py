@@ -1,0 +1,18 @@
+"""ENGINE: one finding of `agent-ls doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Grade: TypeAlias = Literal["good", "note", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`bad`: something that agent-ls is for does not work; `note`: it works, with less. `hint` says what to do."""
+
+    subject: str
+    grade: Grade
+    text: str
+    hint: str = ""

@@ -1,0 +1,79 @@
+"""Check a place for `agent-ls doctor --on PLACE`: the connection, the folder, Python, git and ripgrep there."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+
+from agent_ls.app.diagnostics.findings import Finding
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.errors import EnvError, EnvironmentLostError
+from agent_ls.environments.far.environment import FarEnvironment
+from agent_ls.environments.far.facts import EndConfig
+from agent_ls.environments.far.host import FarHost
+from agent_ls.environments.far.place import Place
+
+TRIPS = 5
+SLOW_MS = 200
+_PROGRAMS = (
+    ("git", "the agent does not see the state of the repository"),
+    ("rg", "searches in large folders are slower: install ripgrep there"),
+    ("setpriv", "a command may outlive a far end that is killed, until the next connection"),
+)
+
+
+async def examine_place(place: Place, environ: Mapping[str, str] | None = None) -> Sequence[Finding]:
+    """Connect, and look at what sessions need there. Nothing is changed but the copy of agent-ls in ~/.cache."""
+    host = FarHost(place, lambda: os.environ if environ is None else environ)
+    environment = FarEnvironment(host, lambda: EndConfig(place.path))
+    subject = place.machine
+    try:
+        begun = time.monotonic()
+        connection = await host.connected()
+        took_ms = round((time.monotonic() - begun) * 1000)
+        found = [Finding(subject, "good", f"Python {connection.version} answers after {took_ms} ms")]
+        found.append(await _folder(environment, place))
+        found.append(await _speed(host, subject))
+        if found[1].grade == "good":
+            found += [await _program(environment, subject, *row) for row in _PROGRAMS]
+        return found
+    except EnvironmentLostError as error:
+        return [Finding(subject, "bad", error.sentence, error.hint)]
+    finally:
+        await environment.cleanup()
+        await host.close()
+
+
+async def _folder(environment: FarEnvironment, place: Place) -> Finding:
+    try:
+        await environment.initialize()
+    except EnvironmentLostError:
+        raise
+    except EnvError as error:
+        return Finding(place.machine, "bad", str(error), "name a folder that exists there")
+    return Finding(place.machine, "good", f"{environment.working_directory()}, {environment.os_version()}")
+
+
+async def _speed(host: FarHost, subject: str) -> Finding:
+    from agent_ls.environments.far.connection import finished
+
+    connection = await host.connected()
+    begun = time.monotonic()
+    for _ in range(TRIPS):
+        await finished(connection.call("look", ["/"]))
+    took_ms = (time.monotonic() - begun) * 1000 / TRIPS
+    words = f"a request takes {took_ms:.1f} ms"
+    if took_ms > SLOW_MS:
+        return Finding(subject, "note", words, "a tool call needs about three of them")
+    return Finding(subject, "good", words)
+
+
+async def _program(environment: FarEnvironment, subject: str, program: str, meaning: str) -> Finding:
+    try:
+        result = await environment.exec_command(f"command -v {program}", CommandOptions())
+    except EnvError as error:
+        return Finding(subject, "bad", f"commands do not run there: {error}")
+    if result.exit_code == 0:
+        return Finding(subject, "good", f"{program}: {result.stdout.strip()}")
+    return Finding(subject, "note", f"{program} is not there", meaning)

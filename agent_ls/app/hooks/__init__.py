@@ -1,0 +1,1 @@
+"""Hooks: programs of the user that are told of what a session does, and may stop it."""

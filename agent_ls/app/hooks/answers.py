@@ -1,0 +1,101 @@
+"""What a hook has answered, and what several answers say together. Pure: does no input or output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_ls.loop.calls.hooks import CallVerdict
+
+STOP_EXIT_CODE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """The answer of one hook. `problem` says why there is none: it failed, took too long, or printed no JSON object.
+
+    `decision` is what it wants of a call, `blocks` whether it stops what was about to happen. `reason` is for the
+    model, `message` for the user, `context` for the model in addition.
+    """
+
+    decision: Literal["", "allow", "ask", "deny"] = ""
+    blocks: bool = False
+    reason: str = ""
+    context: str = ""
+    message: str = ""
+    arguments: Mapping[str, Any] | None = None
+    problem: str = ""
+
+
+def parse_answer(exit_code: int, stdout: str, stderr: str) -> HookAnswer:
+    """Return the answer of a hook that has ended by itself.
+
+    Exit code 2 stops what was about to happen, with standard error as the reason; any other code but 0 is a failure.
+    """
+    if exit_code == STOP_EXIT_CODE:
+        return HookAnswer("deny", blocks=True, reason=stderr.strip() or "no reason was given")
+    if exit_code != 0:
+        return HookAnswer(problem=f"it ended with exit code {exit_code}: {stderr.strip()[-300:]}")
+    if not stdout.strip():
+        return HookAnswer()
+    try:
+        read = json.loads(stdout)
+    except (ValueError, RecursionError):
+        return HookAnswer(problem="it printed text that is not JSON")
+    if not isinstance(read, dict):
+        return HookAnswer(problem="it printed JSON that is not an object")
+    return _answer(read)
+
+
+def _answer(read: Mapping[str, Any]) -> HookAnswer:
+    given = read.get("hookSpecificOutput")
+    specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    decision = specific.get("permissionDecision", "")
+    nested = specific.get("decision")  # of PermissionRequest
+    if isinstance(nested, dict):
+        decision = nested.get("behavior", decision)
+    blocks = read.get("decision") == "block" or read.get("continue") is False
+    reasons = (
+        specific.get("permissionDecisionReason"),
+        nested.get("message") if isinstance(nested, dict) else None,
+        read.get("reason"),
+        read.get("stopReason"),
+    )
+    reason = next(filter(None, map(_text, reasons)), "")
+    changed = specific.get("updatedInput")
+    if decision not in ("", "allow", "ask", "deny"):
+        return HookAnswer(problem=f"it answered with the unknown decision {decision!r}")
+    return HookAnswer(
+        "deny" if blocks else decision,
+        blocks,
+        reason or ("no reason was given" if blocks or decision in ("ask", "deny") else ""),
+        _text(specific.get("additionalContext")),
+        _text(read.get("systemMessage")),
+        changed if isinstance(changed, dict) else None,
+    )
+
+
+def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
+    """Return the most restrictive of several answers about a call. A hook that failed makes it ask.
+
+    `allow` counts as no opinion: policy still decides.
+    """
+    for answer in answers:
+        if answer.decision == "deny":
+            return CallVerdict("deny", answer.reason)
+    arguments = next((answer.arguments for answer in reversed(answers) if answer.arguments is not None), None)
+    for answer in answers:
+        if answer.problem:
+            return CallVerdict("ask", f"A hook of yours did not answer: {answer.problem}.", arguments)
+    for answer in answers:
+        if answer.decision == "ask":
+            return CallVerdict(
+                "ask", f"A hook of yours wants to have this confirmed: {answer.reason}.", arguments
+            )
+    return CallVerdict("none", "", arguments)
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

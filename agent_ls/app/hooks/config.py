@@ -1,0 +1,179 @@
+"""Reads hooks from JSON files in the shape that several agents share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from agent_ls.app.settings.model import HookSettings
+
+MAX_BYTES = 256 * 1024
+MAX_HOOKS = 100
+MAX_SCRIPT_BYTES = 4 * 1024 * 1024
+DEFAULT_TIMEOUT_S = 30
+PROMPT_TIMEOUT_S = 5
+MAX_TIMEOUT_S = 600
+
+EVENTS = (
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "PostCompact",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "Notification",
+)
+Origin: TypeAlias = Literal["user", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One command for one event. `matcher` matches whole names of tools; None matches all.
+
+    `digest` identifies the command together with the script that its first word names: a project's hook is confirmed
+    by it.
+    """
+
+    event: str
+    matcher: re.Pattern[str] | None
+    command: str
+    timeout_s: int
+    origin: Origin
+    path: str
+    digest: str
+
+    def matches(self, names: Sequence[str]) -> bool:
+        return self.matcher is None or any(map(self.matcher.fullmatch, names))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHooks:
+    """All hooks of a session's folder. `problems` are sentences for the user that begin with a path."""
+
+    hooks: Sequence[Hook] = ()
+    problems: Sequence[str] = ()
+
+
+def load_hooks(settings: HookSettings, state: str, workspace: str | None) -> FoundHooks:
+    """Return the hooks of the user, and those of a trusted `workspace` unless it is None, confirmed or not. Blocks."""
+    if not settings.enabled:
+        return FoundHooks()
+    hooks: list[Hook] = []
+    problems: list[str] = []
+    for path, origin in _files(settings, state, workspace):
+        for found in _read(path, origin, workspace or state):
+            if isinstance(found, str):
+                problems.append(f"{path}: {found}")
+            else:
+                hooks.append(found)
+    if len(hooks) > MAX_HOOKS:
+        problems.append(f"There are {len(hooks)} hooks; only the first {MAX_HOOKS} run.")
+    return FoundHooks(hooks[:MAX_HOOKS], problems)
+
+
+def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[tuple[str, Origin]]:
+    yield os.path.join(state, "hooks.json"), "user"
+    if settings.foreign:
+        yield os.path.expanduser("~/.claude/settings.json"), "user"
+    if workspace:
+        yield os.path.join(workspace, ".agent-ls", "hooks.json"), "project"
+        if settings.foreign:
+            yield os.path.join(workspace, ".claude", "settings.json"), "project"
+            yield os.path.join(workspace, ".claude", "settings.local.json"), "project"
+
+
+def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
+    try:
+        data = _read_regular(path, MAX_BYTES)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield f"it cannot be read: {error.strerror or error}."
+        return
+    if data is None:
+        yield f"it is not a regular file of at most {MAX_BYTES // 1024} KiB."
+        return
+    try:
+        read = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        yield f"it is not valid JSON: {error}."
+        return
+    events = read.get("hooks") if isinstance(read, dict) else None
+    if events is None and isinstance(read, dict):
+        return  # a settings file of another agent without hooks
+    if not isinstance(events, dict):
+        yield "`hooks` has to be an object with the names of events."
+        return
+    for event, groups in events.items():
+        if event not in EVENTS:
+            yield f"{event!r} is not an event; the events are {', '.join(EVENTS)}."
+        elif not isinstance(groups, list):
+            yield f"{event} has to be a list."
+        else:
+            for group in groups:
+                yield from _group(event, group, path, origin, folder)
+
+
+def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
+    if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
+        yield f"{event}: each entry needs a list named `hooks`."
+        return
+    matcher = group.get("matcher", "")
+    try:
+        compiled = re.compile(matcher) if matcher not in ("", "*") else None
+    except (re.error, TypeError) as error:
+        yield f"{event}: the matcher {matcher!r} is not a regular expression: {error}."
+        return
+    for raw in group["hooks"]:
+        kind = raw.get("type") if isinstance(raw, Mapping) else None
+        command = raw.get("command") if isinstance(raw, Mapping) else None
+        if kind != "command":
+            yield f"{event}: only hooks of type `command` are run, not {kind!r}."
+        elif not isinstance(command, str) or not command.strip() or "\0" in command:
+            yield f"{event}: a hook needs a text named `command`."
+        else:
+            usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
+            given = raw.get("timeout")
+            is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
+            timeout_s = min(int(given) or 1, MAX_TIMEOUT_S) if is_number else usual
+            yield Hook(event, compiled, command, timeout_s, origin, path, command_digest(command, folder))
+
+
+def command_digest(command: str, folder: str) -> str:
+    """Return a hash of a command and of each file that one of its words names, relative to `folder`. Blocks."""
+    digest = hashlib.sha256(command.encode("utf-8", "surrogatepass"))
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    for word in words:
+        place = word.replace("$CLAUDE_PROJECT_DIR", folder).replace("$AGENT_LS_PROJECT_DIR", folder)
+        try:
+            data = _read_regular(os.path.join(folder, os.path.expanduser(place)), MAX_SCRIPT_BYTES)
+        except (OSError, ValueError):
+            continue
+        digest.update(b"\0" + word.encode("utf-8", "surrogatepass") + b"\0" + (data or b"\1"))
+    return digest.hexdigest()
+
+
+def _read_regular(path: str, limit: int) -> bytes | None:
+    """The bytes of a regular file; None if it is another kind of file or longer than `limit`."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = file.read(limit + 1)
+    return data if len(data) <= limit else None

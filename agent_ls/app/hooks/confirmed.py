@@ -1,0 +1,47 @@
+"""Which hooks of projects the user has confirmed: a file in the state folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from agent_ls.app.hooks.config import Hook
+
+FILE = "confirmed-hooks.json"
+
+
+def is_confirmed(hook: Hook, workspace: str, confirmed: Collection[str]) -> bool:
+    """Return whether a hook may run: one of the user's own, or one that was confirmed as it is now."""
+    return hook.origin == "user" or confirmation(hook, workspace) in confirmed
+
+
+def confirmation(hook: Hook, workspace: str) -> str:
+    return f"{os.path.realpath(workspace)}\n{hook.event}\n{hook.digest}"
+
+
+def read_confirmed(state: Path) -> frozenset[str]:
+    """Return what was confirmed; nothing if the file is missing or damaged, so that it is asked again. Blocks."""
+    try:
+        read = json.loads((state / FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return frozenset()
+    return (
+        frozenset(entry for entry in read if isinstance(entry, str))
+        if isinstance(read, list)
+        else frozenset()
+    )
+
+
+def confirm(state: Path, hooks: Collection[Hook], workspace: str) -> None:
+    """Confirm these hooks of a project. Blocks.
+
+    Raises:
+        OSError
+    """
+    kept = sorted({*read_confirmed(state), *(confirmation(hook, workspace) for hook in hooks)})
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = state / f".{FILE}.{os.getpid()}"
+    temporary.write_text(json.dumps(kept, indent=1), "utf-8")
+    temporary.replace(state / FILE)

@@ -1,0 +1,65 @@
+"""What a hook reads on its standard input, in the names that hooks of other agents expect. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_ls.environments.effects import CallEffect
+from agent_ls.loop.calls.hooks import HookedCall
+from agent_ls.tools.foreign_names import CLAUDE_NAMES
+
+MAX_TEXT = 16 * 1024
+
+_MODES = {"plan": "plan", "ask": "default", "edits": "acceptEdits", "full": "bypassPermissions"}
+
+
+def tool_names(call: HookedCall) -> Sequence[str]:
+    """All names by which a matcher may mean the tool of a call."""
+    effect = call.effect
+    of_server = (
+        (f"mcp__{effect.server}__{effect.title}",) if isinstance(effect, CallEffect) and effect.server else ()
+    )
+    return (call.kind, call.name, *CLAUDE_NAMES.get(call.kind, ()), *of_server)
+
+
+def payload(
+    event: str, *, session_id: str, transcript: str, folder: str, mode: str, rows: Mapping[str, Any]
+) -> str:
+    """Return the JSON of one event. Names that all events have are given in both spellings."""
+    common = {
+        "session_id": session_id,
+        "transcript_path": transcript,
+        "cwd": folder,
+        "permission_mode": _MODES.get(mode, mode),
+        "hook_event_name": event,
+    }
+    camel = {_camel(name): value for name, value in common.items()}
+    return json.dumps({**camel, **common, **rows}, ensure_ascii=False)
+
+
+def call_rows(call: HookedCall) -> dict[str, Any]:
+    """The rows of an event about a tool call; paths and commands also go by their usual names."""
+    given = dict(call.arguments)
+    path = given.get("file_path", given.get("path", given.get("absolute_path")))
+    more = {"file_path": path} if isinstance(path, str) else {}
+    name, *_ = (*CLAUDE_NAMES.get(call.kind, ()), call.name)
+    agent = {"agent_id": call.agent_id} if call.agent_id else {}
+    return {
+        "tool_name": name,
+        "tool": call.kind,
+        "tool_input": {**more, **given},
+        "tool_use_id": call.call_id,
+        **agent,
+    }
+
+
+def cut(text: str) -> str:
+    """Return at most 16 KiB of a text, its beginning."""
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)

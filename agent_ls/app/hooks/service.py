@@ -1,0 +1,245 @@
+"""The hooks of one session: run at their events, their answers put together, their failures reported."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.hooks.answers import HookAnswer, call_verdict, parse_answer
+from agent_ls.app.hooks.config import FoundHooks, Hook, load_hooks
+from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
+from agent_ls.app.hooks.payload import call_rows, cut, payload, tool_names
+from agent_ls.app.settings.model import HookSettings
+from agent_ls.environments.base import CommandOptions, ExecResult
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, PromptVerdict
+from agent_ls.loop.calls.redaction import Known, redacted
+from agent_ls.loop.events.types import RecordedEvent, Warning
+
+logger = logging.getLogger(__name__)
+
+RunCommand: TypeAlias = Callable[[str, CommandOptions, str], Awaitable[ExecResult]]
+"""Runs a command with the content of a file, named last, as its standard input."""
+_OF_CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+_OBSERVED = {
+    b'"kind":"approval_requested"': "approval_requested",
+    b'"kind":"question_asked"': "question_asked",
+    b'"kind":"subagent"': "subagent",
+    b'"kind":"compaction"': "compaction",
+    b'"kind":"session_end"': "session_end",
+}
+
+
+class SessionHooks:
+    """Implements Hooks of the loop. `run` runs a command without a terminal, ended with all that it started.
+
+    `is_trusted` tells whether the project's files may be used now (it blocks). `deny` refuses a pending approval with
+    a reason. `beside` runs a task next to the session. `emit` (records an event) and `notify` (sends the model a
+    notice) are set once the session exists.
+    """
+
+    def __init__(
+        self,
+        *,
+        session_id: str,
+        folder: str,
+        state: Path,
+        transcript: str,
+        settings: Callable[[], HookSettings],
+        mode: Callable[[], str],
+        is_trusted: Callable[[], bool],
+        run: RunCommand,
+        secrets: Known,
+        deny: Callable[[str, str], None],
+        beside: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._session_id = session_id
+        self._folder = folder
+        self._state = state
+        self._transcript = transcript
+        self._settings = settings
+        self._mode = mode
+        self._is_trusted = is_trusted
+        self._run = run
+        self._secrets = secrets
+        self.emit: Callable[[RecordedEvent], object] = lambda event: None
+        self.notify: Callable[[str], None] = lambda text: None
+        self._deny = deny
+        self._beside = beside
+        self._hooks: Sequence[Hook] | None = None
+        """None until they are first read."""
+        self._has_begun = False
+        self._reported: set[str] = set()
+
+    @property
+    def watches_calls(self) -> bool:
+        # Until the hooks are read, nobody knows.
+        return self._hooks is None or any(hook.event in _OF_CALLS for hook in self._hooks)
+
+    # -- the events of the loop
+
+    async def before_prompt(self, text: str) -> PromptVerdict:
+        await self._refresh()
+        contexts: list[str] = []
+        if not self._has_begun:
+            self._has_begun = True
+            contexts += [it.context for it in await self._answers("SessionStart", {"source": "startup"})]
+        answers = await self._answers("UserPromptSubmit", {"prompt": text})
+        stop = next((answer.reason for answer in answers if answer.blocks), "")
+        contexts += [answer.context for answer in answers]
+        return PromptVerdict(stop, "\n\n".join(filter(None, contexts)))
+
+    async def before_call(self, call: HookedCall) -> CallVerdict:
+        answers = await self._answers("PreToolUse", call_rows(call), tool_names(call))
+        for context in filter(None, (answer.context for answer in answers)):
+            self.notify(context)
+        return call_verdict(answers)
+
+    async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
+        event = "PostToolUseFailure" if is_error else "PostToolUse"
+        rows = {**call_rows(call), "tool_response": {"output": cut(output), "is_error": is_error}}
+        answers = await self._answers(event, rows, tool_names(call))
+        told = [answer.reason for answer in answers if answer.blocks]
+        told += [answer.context for answer in answers if answer.context]
+        return "\n".join(f"[A hook of the user's says: {text}]" for text in told)
+
+    async def before_stop(self, text: str, *, again: bool) -> str:
+        rows = {"stop_hook_active": again, "last_assistant_message": cut(text)}
+        answers = await self._answers("Stop", rows)
+        reasons = [answer.reason for answer in answers if answer.blocks]
+        return "A hook of the user's wants you to go on: " + "\n".join(reasons) if reasons else ""
+
+    # -- the events that hooks only hear of
+
+    def observe(self, encoded: bytes) -> None:
+        """Run the hooks of a recorded event next to the session. Must not raise."""
+        if not self._hooks:
+            return
+        kind = next((kind for mark, kind in _OBSERVED.items() if mark in encoded[:400]), "")
+        if not kind:
+            return
+        data = json.loads(encoded).get("data", {})
+        match kind:
+            case "approval_requested":
+                self._beside(lambda: self._permission(data))
+            case "question_asked":
+                self._tell("Notification", {"message": data.get("question", ""), "notification_type": kind})
+            case "subagent":
+                event = "SubagentStart" if data.get("status") == "running" else "SubagentStop"
+                self._tell(event, {"agent_id": data.get("agentId", ""), "task": data.get("task", "")})
+            case "compaction":
+                event = "PreCompact" if data.get("status") == "started" else "PostCompact"
+                self._tell(event, {"trigger": "manual" if data.get("trigger") == "request" else "auto"})
+            case _:
+                self._tell("SessionEnd", {"reason": data.get("reason", "")})
+
+    def _tell(self, event: str, rows: Mapping[str, Any]) -> None:
+        async def run() -> None:
+            await self._answers(event, rows)
+
+        if any(hook.event == event for hook in self._hooks or ()):
+            self._beside(run)
+
+    async def _permission(self, request: Mapping[str, Any]) -> None:
+        """A hook may refuse what a person is asked about. Whoever answers first decides."""
+        names = (str(request.get("tool", "")),)
+        rows = {
+            "tool_name": names[0],
+            "tool_input": request.get("effect", {}),
+            "message": request.get("reason", ""),
+        }
+        await self._answers(
+            "Notification", {"message": rows["message"], "notification_type": "permission_prompt"}
+        )
+        for answer in await self._answers("PermissionRequest", rows, names):
+            if answer.decision == "deny":
+                self._deny(str(request.get("requestId", "")), answer.reason)
+                return
+
+    # -- running them
+
+    async def _answers(
+        self, event: str, rows: Mapping[str, Any], names: Sequence[str] = ()
+    ) -> Sequence[HookAnswer]:
+        if self._hooks is None:
+            await self._refresh()
+        hooks = [hook for hook in self._hooks or () if hook.event == event]
+        return [await self._answer(hook, rows) for hook in hooks if not names or hook.matches(names)]
+
+    async def _answer(self, hook: Hook, rows: Mapping[str, Any]) -> HookAnswer:
+        text = payload(
+            hook.event,
+            session_id=self._session_id,
+            transcript=self._transcript,
+            folder=self._folder,
+            mode=self._mode(),
+            rows=rows,
+        )
+        answer = await self._ran(hook, redacted(text, self._secrets()))
+        if answer.problem:
+            self._report(f"The hook `{hook.command}` ({hook.event}) failed: {answer.problem}.")
+        if answer.message:
+            self.emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
+        return answer
+
+    async def _ran(self, hook: Hook, text: str) -> HookAnswer:
+        given = await anyio.to_thread.run_sync(_kept, text)
+        variables = {"AGENT_LS_PROJECT_DIR": self._folder, "CLAUDE_PROJECT_DIR": self._folder}
+        options = CommandOptions(
+            timeout_ms=hook.timeout_s * 1000, working_dir=self._folder, env_vars=variables, inherit="minimal"
+        )
+        try:
+            done = await self._run(hook.command, options, given)
+        except EnvError as error:
+            return HookAnswer(problem=f"it could not be started: {error}")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(os.unlink, given)
+        logger.info(
+            "hook %s of %s ended with %s after %d ms", hook.event, hook.path, done.exit_code, done.duration_ms
+        )
+        if done.timed_out:
+            return HookAnswer(problem=f"it took longer than {hook.timeout_s} seconds")
+        known = self._secrets()
+        return parse_answer(done.exit_code, redacted(done.stdout, known), redacted(cut(done.stderr), known))
+
+    async def _refresh(self) -> None:
+        found, waiting = await anyio.to_thread.run_sync(self._load)
+        self._hooks = found.hooks
+        for problem in found.problems:
+            self._report(f"A hook is left out: {problem}")
+        if waiting:
+            noun = "hook" if waiting == 1 else "hooks"
+            self._report(
+                f"This project has {waiting} {noun} that you have not confirmed, left out until you do: "
+                "`agent-ls hooks` in its folder shows them."
+            )
+
+    def _load(self) -> tuple[FoundHooks, int]:
+        """The hooks that may run, and how many of the project wait to be confirmed. Blocks."""
+        workspace = self._folder if self._is_trusted() else None
+        found = load_hooks(self._settings(), str(self._state), workspace)
+        confirmed = read_confirmed(self._state)
+        active = [hook for hook in found.hooks if is_confirmed(hook, self._folder, confirmed)]
+        return FoundHooks(active, found.problems), len(found.hooks) - len(active)
+
+    def _report(self, message: str) -> None:
+        if message not in self._reported:
+            self._reported.add(message)
+            self.emit(Warning(message, "hook"))
+
+
+def _kept(text: str) -> str:
+    """Write what a hook reads to a private file, and return its path. Blocks."""
+    descriptor, path = tempfile.mkstemp(prefix="agent-ls-hook-")
+    with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+    return path

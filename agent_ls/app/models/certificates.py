@@ -1,0 +1,54 @@
+"""Check files of certificate authorities: whether they are usable, and when they expire. Blocks."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+SOON_DAYS = 30
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """Result for one file.
+
+    `problem` "": all certificates are usable and do not expire soon. `is_useless`: none is usable.
+    """
+
+    text: str
+    problem: str = ""
+    is_useless: bool = False
+
+
+def look_at(file: Path, now_s: float) -> Authorities:
+    """Check a file. `now_s` is Unix time. Does not raise for an unusable file."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cafile=file)
+    except FileNotFoundError:
+        return Authorities(str(file), "it is not there", is_useless=True)
+    except (
+        OSError,
+        ssl.SSLError,
+    ) as error:  # SSLError is an OSError, but its text does not help the user
+        words = "it holds no certificate in PEM format" if isinstance(error, ssl.SSLError) else error.strerror
+        return Authorities(str(file), words or str(error), is_useless=True)
+    ends = sorted(ssl.cert_time_to_seconds(str(found["notAfter"])) for found in context.get_ca_certs())
+    text = f"{file}, {context.cert_store_stats()['x509']} certificates"
+    if not ends:
+        return Authorities(
+            text, "none of them is a certificate authority's: servers with just these are trusted"
+        )
+    gone = [end for end in ends if end < now_s]
+    if gone:
+        return Authorities(text, f"{len(gone)} of them have expired", is_useless=len(gone) == len(ends))
+    if ends[0] < now_s + SOON_DAYS * _DAY_S:
+        return Authorities(text, f"the first expires on {_day(ends[0])}")
+    return Authorities(f"{text}, valid until {_day(ends[0])} or longer")
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -1,0 +1,55 @@
+"""The provider and model that the user chose with `agent-ls models --use`, remembered between starts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.settings.state_folder import state_folder, write_private
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A remembered model.
+
+    `context_tokens` is the size that the server reported, or 0. Both names "": no choice.
+    """
+
+    provider: str = ""
+    model: str = ""
+    context_tokens: int = 0
+
+
+def remembered(folder: Path | None = None) -> Choice:
+    """Return the stored choice; an empty one if there is none. `folder` None: the user's state folder."""
+    try:
+        found = json.loads(_path(folder).read_text(encoding="utf-8"))
+        return Choice(str(found["provider"]), str(found["model"]), int(found["context_tokens"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Choice()
+
+
+def remember(choice: Choice, folder: Path | None = None) -> None:
+    """Store the choice.
+
+    Raises:
+        AppError: it cannot be written.
+    """
+    try:
+        write_private(_path(folder), json.dumps(asdict(choice)) + "\n")
+    except OSError as error:
+        raise AppError(
+            f"the choice cannot be kept: {error.strerror or error}",
+            f"make {_path(folder).parent} writable, or name the model in the settings",
+        ) from error
+
+
+def forget(folder: Path | None = None) -> None:
+    """Delete the stored choice."""
+    _path(folder).unlink(missing_ok=True)
+
+
+def _path(folder: Path | None) -> Path:
+    return (folder or state_folder()) / "choice.json"

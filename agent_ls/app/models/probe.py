@@ -1,0 +1,123 @@
+"""Find the models that can be used now, by asking each configured provider for its list.
+
+Local servers are searched on their usual ports only here, at the user's request: one GET without a key,
+with a timeout of 300 ms. They are listed with their address and used only if the user chooses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+
+from agent_ls.llm.client import probe_adapter, provider_adapter, supported_providers
+from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
+from agent_ls.llm.endpoint import ConnectionSettings
+from agent_ls.llm.errors import LlmError
+from agent_ls.llm.http_adapter import HttpAdapter
+from agent_ls.llm.providers.base import ListedModel
+
+LOCAL = tuple(name for name in KEYLESS if name != "compatible")
+ASK_S = 10.0
+SIZE_S = 1.0
+"""Seconds that a new session waits for a server to say how large its context is."""
+
+_BY_OWNER = {
+    "llamacpp": "llama.cpp",
+    "vllm": "vLLM",
+    "library": "Ollama",
+    "organization_owner": "LM Studio",
+    "sglang": "SGLang",
+}
+"""Servers by the `owned_by` of their models, with which they name themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """One provider. `problem` "": it answered, and `models` is its list. `address` "": it was not asked.
+
+    `is_guessed`: nobody set this server up; something answers at its usual port.
+    """
+
+    provider: str
+    address: str = ""
+    models: Sequence[ListedModel] = ()
+    problem: str = ""
+    hint: str = ""
+    is_guessed: bool = False
+
+    @property
+    def says(self) -> str:
+        """Return the name that the server gives itself in its list of models; "" if it gives none."""
+        return next((_BY_OWNER[model.owner] for model in self.models if model.owner in _BY_OWNER), "")
+
+
+async def reach_all(
+    credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
+) -> tuple[Reached, ...]:
+    """Ask all providers at the same time; return them in their usual order. Never raises for one that fails."""
+    told = settings or {}
+    found: dict[str, Reached] = {}
+
+    async def one(name: str) -> None:
+        found[name] = await _reach(name, credentials, told)
+
+    async with anyio.create_task_group() as group:
+        for name in supported_providers():
+            group.start_soon(one, name)
+    return tuple(found[name] for name in supported_providers())
+
+
+async def look_around(
+    credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
+) -> tuple[Reached, ...]:
+    """Return servers without a key that answer, at the configured address, else at their usual ports."""
+    told = settings or {}
+    found: dict[str, Reached] = {}
+
+    async def one(name: str) -> None:
+        reached = await _reach(name, credentials, told)
+        if not reached.problem:
+            found[name] = reached
+
+    async with anyio.create_task_group() as group:
+        for name in KEYLESS:
+            group.start_soon(one, name)
+    return tuple(found[name] for name in KEYLESS if name in found)
+
+
+async def ask_server(
+    name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
+) -> Sequence[ListedModel]:
+    """Return the models of a server without a key, with their sizes; empty if it does not answer at once."""
+    found = Reached(name)
+    with anyio.move_on_after(SIZE_S):
+        found = await _reach(name, credentials, settings)
+    return found.models
+
+
+async def _reach(name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]) -> Reached:
+    is_set_up = name in settings or bool(credentials.base_url(name) or credentials.secret(name))
+    if credentials.secret(name) or (name in KEYLESS and is_set_up):
+        return await _ask(provider_adapter(name, credentials, settings))
+    if name in LOCAL:
+        return replace(await _ask(probe_adapter(name)), is_guessed=True)
+    if name in KEYLESS:
+        return Reached(name, problem="no address", hint="set COMPATIBLE_BASE_URL")
+    return Reached(name, problem="no key", hint=f"`agent-ls keys set {name}`, or set {key_variable(name)}")
+
+
+async def _ask(adapter: HttpAdapter) -> Reached:
+    try:
+        with anyio.fail_after(ASK_S):
+            models = await adapter.list_models()
+    except LlmError as error:
+        return Reached(adapter.name, adapter.base_url, problem=str(error), hint=error.hint)
+    except TimeoutError:
+        return Reached(adapter.name, adapter.base_url, problem=f"no answer within {ASK_S:g} s")
+    finally:
+        await adapter.close()
+    if not models:
+        return Reached(adapter.name, adapter.base_url, problem="it answered without a list of models")
+    return Reached(adapter.name, adapter.base_url, models)

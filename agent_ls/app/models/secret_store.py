@@ -1,0 +1,150 @@
+"""Store secrets by name between starts: in the system's keyring, or else in a file of mode 0600.
+
+The file lists all names; it contains the secrets themselves only if there is no keyring.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.settings.state_folder import write_private
+
+SERVICE = "agent-ls"
+
+
+class Ring(Protocol):
+    """The functions of the system's keyring that are used here, named as in the `keyring` package."""
+
+    def get_password(self, service: str, name: str) -> str | None: ...
+    def set_password(self, service: str, name: str, secret: str) -> None: ...
+    def delete_password(self, service: str, name: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """Where the key of a provider is stored, as a phrase; never the key."""
+
+    provider: str
+    place: str
+
+
+class SecretStore:
+    """`ring` None: there is no keyring. `about` is the first line of the file, `hint` the advice if it is not
+    writable.
+    """
+
+    def __init__(self, path: Path, ring: Ring | None, about: str, hint: str) -> None:
+        self._path = path
+        self._ring = ring
+        self._about = about
+        self._hint = hint
+
+    def secrets(self) -> Mapping[str, str]:
+        """Return all stored secrets. A file or keyring that cannot be read counts as empty."""
+        kept = self._read()
+        found = dict(kept["keys"])
+        for name in kept["keyring"]:
+            secret = self._from_ring(name)
+            if secret:
+                found[name] = secret
+        return found
+
+    def secret(self, name: str) -> str:
+        """Return the secret with this name, or ""."""
+        kept = self._read()
+        if name in kept["keyring"]:
+            return self._from_ring(name) or ""
+        return str(kept["keys"].get(name, ""))
+
+    def kept(self) -> tuple[KeptKey, ...]:
+        kept = self._read()
+        ringed = [KeptKey(name, "the system's keyring") for name in kept["keyring"]]
+        filed = [KeptKey(name, f"{self._path} (clear text, mode 0600)") for name in kept["keys"]]
+        return (*ringed, *filed)
+
+    def put(self, name: str, secret: str) -> KeptKey:
+        """Store a secret, replacing an older one, and return where.
+
+        Raises: AppError: it cannot be stored.
+        """
+        self.remove(name)
+        kept = self._read()
+        if self._to_ring(name, secret):
+            kept["keyring"] = sorted({*kept["keyring"], name})
+        else:
+            kept["keys"][name] = secret
+        self._write(kept)
+        return next(key for key in self.kept() if key.provider == name)
+
+    def remove(self, name: str) -> bool:
+        """Delete a secret. Returns whether there was one.
+
+        Raises: AppError: the file cannot be written.
+        """
+        kept = self._read()
+        if name not in kept["keys"] and name not in kept["keyring"]:
+            return False
+        if name in kept["keyring"] and self._ring is not None:
+            try:
+                self._ring.delete_password(SERVICE, name)
+            except Exception:  # each backend has its own exceptions; a missing secret needs no deletion
+                pass
+        kept["keyring"] = [it for it in kept["keyring"] if it != name]
+        kept["keys"].pop(name, None)
+        self._write(kept)
+        return True
+
+    def _from_ring(self, name: str) -> str | None:
+        ring = self._ring or open_ring()
+        try:
+            return ring.get_password(SERVICE, name) if ring else None
+        # the keyring is locked or unavailable: treat it as empty; the first model call reports the missing
+        # key
+        except Exception:
+            return None
+
+    def _to_ring(self, name: str, secret: str) -> bool:
+        if self._ring is None:
+            return False
+        try:
+            self._ring.set_password(SERVICE, name, secret)
+        except Exception:  # without a desktop session, the keyring may refuse
+            return False
+        return True
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            found = {}
+        found = found if isinstance(found, dict) else {}
+        keys, ring = found.get("keys"), found.get("keyring")
+        return {
+            "keys": {k: v for k, v in keys.items() if isinstance(v, str)} if isinstance(keys, dict) else {},
+            "keyring": [name for name in ring if isinstance(name, str)] if isinstance(ring, list) else [],
+        }
+
+    def _write(self, kept: dict[str, Any]) -> None:
+        try:
+            write_private(self._path, json.dumps({"about": self._about, **kept}, indent=2) + "\n")
+        except OSError as error:
+            raise AppError(
+                f"the key cannot be stored: {error.strerror or error}",
+                f"make {self._path.parent} writable{self._hint}",
+            ) from error
+
+
+def open_ring() -> Ring | None:
+    """Return the system's keyring (optional package `keyring`); None without the package or a working backend."""
+    try:
+        import keyring
+        from keyring.backends import fail, null
+    except Exception:  # the package is missing or broken
+        return None
+    backend: Any = keyring.get_keyring()
+    return None if isinstance(backend, fail.Keyring | null.Keyring) else backend

@@ -1,0 +1,426 @@
+"""The models of this process: list them, choose one, and create its profile from the catalogue."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.models.default_model import Choice, remember, remembered
+from agent_ls.app.settings.model import ProviderSettings, Settings
+from agent_ls.environments.local.environ import without_secrets
+from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.catalog import cost_usd, default_model, find_entry, known_models
+from agent_ls.llm.client import build_client, reconnect, supported_providers
+from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
+from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.base import ListedModel
+from agent_ls.llm.providers.options import string_list
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.create import (
+    PROFILES,
+    ModelNeededError,
+    UnknownProviderError,
+    create_profile,
+    with_optional_tools,
+)
+from agent_ls.profiles.options import DEFAULT_OPTIONS, ModelFacts, ProfileOptions
+from agent_ls.tools.base import Tool
+
+if TYPE_CHECKING:
+    from agent_ls.app.models.probe import Reached
+
+OwnProfile: TypeAlias = ProviderProfile | Callable[[str], ProviderProfile]
+"""A host's own profile, or a function that creates one for the name of a model ("": the default model)."""
+
+WALKTHROUGH = "walkthrough"
+BETAS = "beta_headers"
+
+_PROVIDER_NAMES = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "gemini": "Google Gemini",
+    "openrouter": "OpenRouter",
+    "deepseek": "DeepSeek",
+    "groq": "Groq",
+    "mistral": "Mistral",
+    "xai": "xAI",
+    "together": "Together",
+    "moonshot": "Moonshot",
+    "zai": "Z.ai",
+    "cerebras": "Cerebras",
+    "ollama": "Ollama (this machine)",
+    "lmstudio": "LM Studio (this machine)",
+    "llamacpp": "llama.cpp (this machine)",
+    "vllm": "vLLM (this machine)",
+    "compatible": "Another server that speaks Chat Completions",
+    WALKTHROUGH: "Walkthrough (built in, no AI)",
+}
+
+
+def provider_title(provider: str) -> str:
+    """Return the display name of a provider."""
+    return _PROVIDER_NAMES.get(provider, provider)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """A provider that a session may use. `problem` "": it can be used now, with or without a key.
+
+    `key_variable` "": it takes no key.
+    """
+
+    id: str
+    name: str
+    has_key: bool
+    key_variable: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model of the catalogue. Prices are US dollars per million tokens; None is "not known".
+
+    `is_default`: a session gets it if only its provider is chosen. `address` is the local server that listed
+    the model, "" for other models.
+    """
+
+    provider: str
+    id: str
+    name: str
+    efforts: tuple[str, ...]
+    is_default: bool
+    images: bool
+    context_tokens: int | None = None
+    max_output_tokens: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    address: str = ""
+
+
+class Models:
+    """The models and providers of this process.
+
+    `adapters` are the host's own providers, by name, and `profiles` the profiles of their models; an adapter
+    without a profile gets the one for Chat Completions servers. `options` apply to every profile, together with
+    the settings. `child_environ` is the environment of commands: the process's own, without variables that
+    contain a key.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        credentials: Credentials,
+        adapters: Mapping[str, ProviderAdapter],
+        state_dir: Path | None = None,
+        tools: Sequence[Tool[Any]] = (),
+        options: ProfileOptions = DEFAULT_OPTIONS,
+        profiles: Mapping[str, OwnProfile] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._options = options
+        self._own_profiles = profiles or {}
+        self._credentials = credentials
+        self._own = adapters
+        self._tools = tools
+        self._endpoints: dict[str, EndpointSettings] = {}
+        self._take(settings.providers)
+        self._state_dir = state_dir
+        self._chosen = remembered(state_dir)
+        self._told: dict[tuple[str, str], int] = {}
+        self.client = build_client(credentials, self._endpoints, adapters)
+        self.child_environ = without_secrets(os.environ, credentials.known_secrets())
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The tools that the host removed from every profile, by our names."""
+        return self._options.without
+
+    def change(self, settings: Settings) -> None:
+        """Apply changed settings from the next model call on. Running calls are not affected."""
+        before, self.settings = self.settings.providers, settings
+        now = settings.providers
+        self._take(now)
+        for name in supported_providers():
+            if before.get(name) != now.get(name) and name not in self._own:
+                reconnect(self.client, name, self._credentials, self._endpoints)
+
+    def _take(self, providers: Mapping[str, ProviderSettings]) -> None:
+        # Changed in place, because the client reads this mapping for servers that need no key.
+        self._endpoints.clear()
+        self._endpoints |= {name: entry.endpoint() for name, entry in providers.items()}
+        self._provider_options = {name: entry.options for name, entry in providers.items()}
+        self._sizes = {name: entry.context_tokens for name, entry in providers.items()}
+
+    def choose(self, provider: str | None, model: str | None) -> tuple[str, str]:
+        """Return the provider and model of a session.
+
+        In this order: the given names, the settings, the model that the user chose earlier, the first provider
+        with a key. A key of an unsupported provider does not count.
+        """
+        settings = self.settings
+        named = provider or settings.provider
+        if named:
+            usual = self._chosen.model if named == self._chosen.provider else ""
+            return named, model or (settings.model if named == settings.provider else "") or usual
+        if self._chosen.provider:
+            return self._chosen.provider, model or settings.model or self._chosen.model
+        # Without any key the session is still created; its first input then says what to do.
+        own = next((name for name in self._own if name != WALKTHROUGH), "anthropic")
+        return self.client.default or own, model or settings.model
+
+    async def choose_profile(self, provider: str | None, model: str | None) -> ProviderProfile:
+        """Choose the model of a new session and create its profile, with the context size that its server reports.
+
+        Raises:
+            BadChoiceError
+        """
+        chosen = self.choose(provider, model)
+        await self.learn_size(*chosen)
+        return self.profile(*chosen)
+
+    def profile(self, provider: str, model: str) -> ProviderProfile:
+        """Create a profile, with the context size from the settings or from the server of the chosen model.
+
+        Raises:
+            BadChoiceError
+        """
+        options, settings = self._options, self.settings
+        options = replace(
+            options,
+            native_names=options.native_names or settings.native_tool_names,
+            think=options.think or settings.think_tool,
+            submit=options.submit or settings.submit_tool,
+        )
+        profile, chosen = self._made(provider, model, options), self._chosen
+        for tool in self._tools:
+            profile.registry.register(tool)
+        profile = _with_options(profile, self._provider_options.get(provider, {}))
+        known = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
+        size = self._sizes.get(provider) or self._told.get((provider, model)) or known
+        return replace(profile, context_window_tokens=size) if size else profile
+
+    def _made(self, provider: str, model: str, options: ProfileOptions) -> ProviderProfile:
+        if own := self._own_profiles.get(provider):
+            if provider not in (*self.client.providers, *supported_providers()):
+                raise BadChoiceError(
+                    f"there is a profile but no adapter for {provider!r}",
+                    f"give adapters={{{provider!r}: ...}}",
+                )
+            return _own_profile(provider, own, model, options)
+        if provider in self._own and provider not in PROFILES:
+            return chat_profile(provider, model or provider, options)
+        return make_profile(provider, model, options)
+
+    def set_credential(self, provider: str, secret: str | None) -> None:
+        """Set a key in memory, used from the next model call on; None or blank removes it.
+
+        Raises:
+            BadChoiceError: no such provider, or not a valid key. The message never contains it.
+        """
+        if provider not in supported_providers():
+            known = ", ".join(supported_providers())
+            raise BadChoiceError(f"no provider named {provider!r} takes a key", f"choose one of {known}")
+        key = (secret or "").strip()
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise BadChoiceError(
+                "this is not an API key: it contains spaces or characters that no key has",
+                "copy the key again, without quotes or spaces around it",
+            )
+        self._credentials.set(provider, key)
+        # Sessions share this mapping, so that their next command does not get the key either.
+        for name in self.child_environ.keys() - without_secrets(self.child_environ, {key} - {""}).keys():
+            del self.child_environ[name]
+        if provider not in self._own:
+            reconnect(self.client, provider, self._credentials, self._endpoints)
+
+    def providers(self) -> tuple[ProviderChoice, ...]:
+        """Return all providers that a session may use, including those without a key."""
+        return tuple(map(self._provider, dict.fromkeys((*supported_providers(), *self._own))))
+
+    def _provider(self, provider: str) -> ProviderChoice:
+        name = _PROVIDER_NAMES.get(provider, provider)
+        if provider in self._own:
+            return ProviderChoice(provider, name, has_key=True, key_variable="")
+        variable = key_variable(provider)
+        has_key = bool(self._credentials.secret(provider))
+        problem = (
+            ""
+            if has_key or provider in KEYLESS
+            else f"there is no key: enter one, or set {variable} and start agent-ls again"
+        )
+        return ProviderChoice(provider, name, has_key, variable, problem)
+
+    def has_model(self, provider: str, model: str) -> bool:
+        """Return whether a model of a provider is known here."""
+        return any((choice.provider, choice.id) == (provider, model) for choice in self.models())
+
+    def models(self) -> tuple[ModelChoice, ...]:
+        """Return the models of the catalogue, newest first for each provider. A provider may have more."""
+        choices = []
+        for provider in (choice.id for choice in self.providers() if choice.id != WALKTHROUGH):
+            default = self._default(provider)
+            known = [info.id for info in known_models(provider)]
+            unlisted = [default] if default and default not in known else []
+            choices += [_choice(provider, model, default) for model in (*unlisted, *known)]
+        if WALKTHROUGH in self._own:
+            choices.append(
+                ModelChoice(WALKTHROUGH, WALKTHROUGH, _PROVIDER_NAMES[WALKTHROUGH], (), True, False)
+            )
+        return tuple(choices)
+
+    async def look(self) -> tuple[ModelChoice, ...]:
+        """Return the models of servers without a key that answer now, on this machine or at a configured address.
+
+        Servers are only searched by this call, and used only if the user chooses one. Never raises.
+        """
+        from agent_ls.app.models.probe import look_around  # an editor calls this when its model picker opens
+
+        found = await look_around(self._credentials, self._endpoints)
+        for reached in found:
+            self._note_sizes(reached.provider, reached.models)
+        return tuple(
+            replace(
+                _choice(reached.provider, model.id, self._default(reached.provider)),
+                name=f"{model.display_name or model.id}{_other_server(reached)}",
+                context_tokens=model.context_window_tokens,
+                max_output_tokens=model.max_output_tokens,
+                address=reached.address,
+            )
+            for reached in found
+            for model in reached.models
+        )
+
+    async def learn_size(self, provider: str, model: str) -> None:
+        """Ask a server without a key for the size of its contexts, if nothing says that of `model`. Never raises.
+
+        A server that does not answer within a second is asked again by the next session.
+        """
+        is_known = self._sizes.get(provider) or (provider, model) in self._told
+        if is_known or provider not in KEYLESS or provider in self._own:
+            return
+        from agent_ls.app.models.probe import ask_server  # only for a server of the user's own
+
+        self._note_sizes(provider, await ask_server(provider, self._credentials, self._endpoints))
+
+    def _note_sizes(self, provider: str, models: Sequence[ListedModel]) -> None:
+        self._told |= {(provider, model.id): model.context_window_tokens or 0 for model in models}
+
+    def remember(self, provider: str, model: str) -> None:
+        """Store this model as the default of new sessions, also after a restart. Blocks.
+
+        Raises:
+            AppError: it cannot be written.
+        """
+        choice = Choice(provider, model, self._told.get((provider, model), 0))
+        remember(choice, self._state_dir)
+        self._chosen = choice
+
+    def _default(self, provider: str) -> str:
+        return self.choose(provider, None)[1] or default_model(provider)
+
+
+def server_title(reached: Reached) -> str:
+    """Return what a server that answered is displayed as: by its own words, not by its port."""
+    title = provider_title(reached.provider)
+    if reached.says:
+        return title if title.startswith(reached.says) else f"{reached.says}, at the address of {title}"
+    return f"a server that does not say which, at the port of {title}" if reached.is_guessed else title
+
+
+def _other_server(reached: Reached) -> str:
+    """Return " (vLLM)" for a server that names itself otherwise than the owner of its port."""
+    title = provider_title(reached.provider)
+    return f" ({reached.says})" if reached.says and not title.startswith(reached.says) else ""
+
+
+def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions) -> ProviderProfile:
+    """Return a copy of a host's profile under this name, with its own tool registry and the optional parts."""
+    profile = replace(own, model=model or own.model) if isinstance(own, ProviderProfile) else own(model)
+    profile = replace(
+        profile,
+        id=name,
+        registry=profile.registry.copy(),
+        base_prompt=options.base_prompt or profile.base_prompt,
+    )
+    # Its tools are the host's choice; a setting can only add tools that are off by default.
+    added = replace(options, plan=False, ask_user=False, subagents=False)
+    return with_optional_tools(profile, added)
+
+
+def chat_profile(provider: str, model: str, options: ProfileOptions) -> ProviderProfile:
+    """Return the profile for a provider that agent-ls does not know: that of Chat Completions servers."""
+    profile = create_profile("compatible", model, facts=_facts(provider, model), options=options)
+    return replace(profile, id=provider)
+
+
+def _facts(provider: str, model: str) -> ModelFacts:
+    info = find_entry(provider, model)
+    return ModelFacts(
+        info.display_name,
+        info.context_window_tokens,
+        info.knowledge_cutoff,
+        supports_reasoning=info.reasons,
+        supports_streaming=info.streams,
+        supports_parallel_tool_calls=info.calls_in_parallel,
+        supports_images="images" in info.abilities or not info.has_known_family,
+        supports_custom_tools="custom_tools" in info.abilities,
+    )
+
+
+def _with_options(profile: ProviderProfile, options: JsonObject) -> ProviderProfile:
+    """Add the user's provider options. Beta headers are appended; other options replace the profile's."""
+    if not options:
+        return profile
+    known = profile.provider_options.get(profile.id, {})
+    added = (
+        {BETAS: [*string_list(known.get(BETAS)), *string_list(options[BETAS])]} if BETAS in options else {}
+    )
+    return replace(
+        profile, provider_options={**profile.provider_options, profile.id: {**known, **options, **added}}
+    )
+
+
+def _choice(provider: str, model: str, default: str) -> ModelChoice:
+    info = find_entry(provider, model)
+    return ModelChoice(
+        provider=provider,
+        id=model,
+        name=info.display_name,
+        efforts=info.efforts,
+        is_default=model == default,
+        images="images" in info.abilities,
+        context_tokens=info.context_window_tokens,
+        max_output_tokens=info.max_output_tokens,
+        input_price=info.price.input if info.price else None,
+        output_price=info.price.output if info.price else None,
+    )
+
+
+def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OPTIONS) -> ProviderProfile:
+    """Create a profile. `model` "" is the provider's default.
+
+    Raises:
+        BadChoiceError: no such provider, or it has no default model and none was given.
+    """
+    try:
+        if provider == WALKTHROUGH:
+            return create_profile(provider, options=options)
+        name = model or default_model(provider)
+        profile = create_profile(provider, name, facts=_facts(provider, name), options=options)
+    except UnknownProviderError as error:
+        raise BadChoiceError(str(error), "choose one of those named") from None
+    except ModelNeededError as error:
+        raise BadChoiceError(str(error), "name one; `agent-ls models` lists the available ones") from None
+    return replace(profile, cost_usd=partial(cost_usd, provider, name))
+
+
+def profile_settings(settings: Settings) -> tuple[object, ...]:
+    """Return the settings that determine a model's tools and requests."""
+    names = (settings.native_tool_names, settings.think_tool, settings.submit_tool)
+    return (*names, settings.web_fetch, settings.web_search, settings.providers)

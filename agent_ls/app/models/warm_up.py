@@ -1,0 +1,24 @@
+"""Prepare in threads what the first input of a process would otherwise wait for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from anyio import to_thread
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.models.service import make_profile
+from agent_ls.llm.client import Client
+from agent_ls.loop.events import codec as event_codec
+
+
+async def warm_up(client: Client, provider: str, model: str) -> None:
+    """Prepare for a first session with this model. Never raises; may be cancelled at any time."""
+    await client.prepare(provider)
+    await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
+    await to_thread.run_sync(event_codec.build, abandon_on_cancel=True)
+
+
+def _tools(provider: str, model: str) -> None:
+    with suppress(BadChoiceError):  # the first session reports it
+        make_profile(provider, model).registry.definitions()

@@ -1,0 +1,248 @@
+"""Implements the interface Approver: applies the policy, and asks the user if the policy says so."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import anyio.to_thread
+
+from agent_ls.app.permissions.paths import Look, PathBounds, look
+from agent_ls.app.permissions.session_rules import SessionRules
+from agent_ls.environments.effects import CallEffect, CommandEffect, WriteEffect
+from agent_ls.loop.calls.approval import (
+    Allowed,
+    Answer,
+    ApprovalQuestion,
+    ApprovalScope,
+    Decision,
+    Denied,
+    PendingApprovals,
+    UnknownApprovalError,
+    Verdict,
+)
+from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
+from agent_ls.loop.restored import Suspended
+from agent_ls.policy.decide import judge
+from agent_ls.policy.situation import (
+    Allow,
+    Ask,
+    Confining,
+    Judgement,
+    Mode,
+    Refuse,
+    ReviewSetting,
+    Situation,
+    UnconfinedSetting,
+)
+from agent_ls.store.fold import Fold
+from agent_ls.system import SPARE_FOR_CALLS, describe_out_of_files, is_out_of_files, require_spare_files
+
+_WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project": 3, "user": 4}
+MAX_LOOKS = 5  # how often a call is judged again because files or links changed while the user was asked
+
+
+class PolicyApprover:
+    """Judges effects by mode and rules, and asks the user. `mode` and `review` may change while a session runs.
+
+    Each allowed effect is registered with `bounds`, which then limits the call to it. `is_trusted` (run in a
+    thread) returns whether the user trusts the workspace. `has_sandbox` returns whether a configured sandbox is
+    active. `can_confine` returns whether this machine can confine a read-only command; `unconfined` says what
+    happens if not.
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: PathBounds,
+        mode: Mode,
+        approvals: PendingApprovals,
+        grants: SessionRules,
+        review: ReviewSetting = "after",
+        is_trusted: Callable[[], bool] = lambda: True,
+        has_sandbox: Callable[[], bool] = lambda: True,
+        can_confine: Callable[[], Awaitable[bool]] | None = None,
+        unconfined: Callable[[], UnconfinedSetting] = lambda: "ask",
+    ) -> None:
+        self.mode = mode
+        self.review = review
+        self.grants = grants
+        self._reviewed_first: set[str] = set()
+        self.approvals = approvals
+        self._bounds = bounds
+        self._is_trusted = is_trusted
+        self._has_sandbox = has_sandbox
+        self._can_confine = can_confine
+        self._unconfined = unconfined
+
+    async def decide(self, question: ApprovalQuestion) -> Decision:
+        """Judge an effect by policy, and ask the user if the policy says so."""
+        try:
+            return await self._looked_at(question)
+        except OSError as error:
+            if is_out_of_files(error):
+                return Denied("; ".join(describe_out_of_files()))
+            raise
+
+    async def _looked_at(self, question: ApprovalQuestion) -> Decision:
+        # A call keeps the review setting it was judged by: with `before` its hunks are approved, not the
+        # call.
+        review = "before" if question.call_id in self._reviewed_first else self.review
+        for _ in range(MAX_LOOKS):
+            seen, judgement = await self._judged(question, review)
+            decision = await self._decided(judgement, question)
+            if isinstance(decision, Denied):
+                return decision
+            was_asked = not isinstance(judgement, Allow) and not decision.command
+            if was_asked and not await self._still_holds(question, judgement, review):
+                continue  # while the user decided, a link, a file or the mode changed
+            self._register(question, judgement, seen)
+            if review == "before" and isinstance(question.effect, WriteEffect):
+                self._reviewed_first.add(question.call_id)
+            return decision
+        return Denied(
+            "The files or links that this call leads to changed each time it was about to be approved. Nothing "
+            "was done. Look at them again before you repeat the call."
+        )
+
+    async def _judged(self, question: ApprovalQuestion, review: ReviewSetting) -> tuple[Look, Judgement]:
+        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._look, question)
+        situation = Situation(
+            mode=self.mode,
+            places=self._bounds.places,
+            grants=self.grants.ids(question.turn_id, stored),
+            resolved=seen.resolved,
+            leads=seen.leads,
+            doubt=seen.doubt,
+            review=review,
+            is_trusted=is_trusted,
+            is_walled=self._has_sandbox(),
+            category=question.category,
+            confinement=await self._confinement(question),
+            unconfined=self._unconfined(),
+        )
+        judgement = judge(question.effect, situation)
+        if question.must_ask and isinstance(judgement, Allow):
+            judgement = Ask(question.must_ask, is_never_silent=True)
+        return seen, judgement
+
+    async def _confinement(self, question: ApprovalQuestion) -> Confining:
+        if question.failed_confined:
+            return "failed"
+        if not self._can_confine or not isinstance(question.effect, CommandEffect | CallEffect):
+            return "unavailable"
+        return "available" if await self._can_confine() else "unavailable"
+
+    def _look(self, question: ApprovalQuestion) -> tuple[Look, frozenset[str], bool]:
+        # without spare file descriptors the checks below could not read anything
+        require_spare_files(SPARE_FOR_CALLS)
+        return (
+            look(question.effect, self._bounds.places, self._bounds.disk),
+            self.grants.stored(),
+            self._is_trusted(),
+        )
+
+    async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:
+        """Return whether the same question would be asked now, or none at all."""
+        _, now = await self._judged(question, review)
+        return isinstance(now, Allow) or now == asked
+
+    def is_reviewed_first(self, call_id: str) -> bool:
+        """Return whether the changes of this call are displayed before they are written."""
+        return call_id in self._reviewed_first
+
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        """Wait for the answer to a restored approval."""
+        return await self.approvals.wait(request.request_id)
+
+    def restore(self, stored: Fold, suspended: Suspended | None) -> None:
+        """Restore the session's rules, and the approvals that a suspended turn waits for."""
+        turn_id = suspended.turn_id if suspended else ""
+        self.grants.restore([*stored.session_grants], [*stored.turn_grants] if suspended else [], turn_id)
+        if suspended:
+            self._reviewed_first.update(suspended.proposed.values())
+            for request in suspended.asked:
+                self.approvals.restore(request, turn_id)
+
+    def pending(self) -> tuple[ApprovalRequested, ...]:
+        """Return the pending approvals, oldest first."""
+        return self.approvals.pending()
+
+    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
+        """Answer a pending approval. A rule that comes with the answer "allow" applies from now on.
+
+        Raises:
+            UnknownApprovalError: no such request, or the rule was not offered, or not for this
+            scope.
+        """
+        turn_id = self.approvals.turn_of(request_id)
+        request = next((event for event in self.approvals.pending() if event.request_id == request_id), None)
+        if request is None:  # already answered: the first answer is valid, and is returned
+            return self.approvals.answer(request_id, answer)
+        _demand_offered(request, answer)
+        if not answer.rule_id:
+            answer = replace(answer, scope="once")  # anything longer than once is a rule
+        resolved = self.approvals.answer(request_id, answer)
+        if resolved.decision == "allow" and resolved.rule_id:
+            offer = next(rule for rule in request.rules if rule.id == resolved.rule_id)
+            self.grants.add(offer, answer.scope, turn_id)
+            self._settle_alike(resolved)
+        return resolved
+
+    def _settle_alike(self, resolved: ApprovalResolved) -> None:
+        """Allow other pending edits that the new rule covers."""
+        for request in self.approvals.pending():
+            is_edit = request.effect.get("type") == WriteEffect.__name__
+            if is_edit and any(rule.id == resolved.rule_id for rule in request.rules):
+                self.approvals.answer(request.request_id, Answer("allow", decided_by=resolved.decided_by))
+
+    async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
+        """Allow a read-only effect if the policy does so without asking the user."""
+        try:
+            seen, judgement = await self._judged(question, self.review)
+        except OSError:  # the call's regular start reports it
+            return None
+        if not isinstance(judgement, Allow):
+            return None
+        self._register(question, judgement, seen)
+        return Allowed(is_confined=judgement.is_confined)
+
+    def _register(self, question: ApprovalQuestion, judgement: Judgement, seen: Look) -> None:
+        """Register an allowed effect with the rules that allowed it and with the bounds of the call."""
+        if isinstance(judgement, Allow):
+            self.grants.used(judgement.rules)
+        call_id, turn_id = question.call_id, question.turn_id
+        self._bounds.allowed(question.effect, seen.resolved, call_id=call_id, turn_id=turn_id)
+
+    async def _decided(self, judgement: Judgement, question: ApprovalQuestion) -> Decision:
+        match judgement:
+            case Allow():
+                return Allowed(is_confined=judgement.is_confined)
+            case Refuse(reason):
+                return Denied(reason)
+            case Ask() if question.is_users_own and _is_command(question):
+                # The user, when asked, wrote exactly this command and chose to run it.
+                return Allowed(asked=True)
+            case Ask(reason, rules):
+                offers = tuple(
+                    RuleOffer(rule.id, rule.label, rule.scope, rule.allows, rule.still_asked)
+                    for rule in rules
+                )
+                asks = (question.effect.digest, reason, offers)
+                # Compare the whole question: a changed target or another reason is asked about again.
+                if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
+                    return Allowed()
+                return await self.approvals.ask(question, Verdict("ask", reason, offers))
+
+
+def _is_command(question: ApprovalQuestion) -> bool:
+    return isinstance(question.effect, CommandEffect)
+
+
+def _demand_offered(request: ApprovalRequested, answer: Answer) -> None:
+    """Check that the answer's rule was offered for this scope or a wider one. Raises UnknownApprovalError."""
+    widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
+    if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):
+        raise UnknownApprovalError(
+            f"Rule {answer.rule_id} was not offered for this {answer.scope} by request {request.request_id}."
+        )

@@ -1,0 +1,170 @@
+"""The disk that the path policy looks at: this machine's, or that of another place.
+
+All methods block, and follow links: call them in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.places import folded
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+    from agent_ls.environments.far.facts import Facts
+    from agent_ls.environments.far.host import FarHost
+
+FileId = tuple[int, int]
+
+
+class Disk(Protocol):
+    """Interface to the facts about paths."""
+
+    def real_path(self, path: str) -> str:
+        """Return the path with links resolved."""
+        ...
+
+    def exists(self, real: str) -> bool:
+        """Return whether there is something at a resolved path, also a link that leads nowhere."""
+        ...
+
+    def has_other_names(self, path: str) -> bool:
+        """Return whether a file has several names (hard links), which may be outside."""
+        ...
+
+    def stat(self, path: str) -> os.stat_result:
+        """Return the facts of a file. Raises OSError."""
+        ...
+
+
+class LocalDisk:
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def exists(self, real: str) -> bool:
+        return os.path.lexists(real)
+
+    def has_other_names(self, path: str) -> bool:
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return False
+        return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+
+    def stat(self, path: str) -> os.stat_result:
+        return os.stat(path)
+
+
+LOCAL_DISK = LocalDisk()
+
+
+class FarDisk:
+    """The disk of a far place. Each look also renews the text of the ignore files, in the same request.
+
+    `to_far` and `to_near` convert paths where this machine shows folders of that place under other names.
+    """
+
+    def __init__(
+        self,
+        host: FarHost,
+        roots: Sequence[str],
+        to_far: Callable[[str], str] = str,
+        to_near: Callable[[str], str] = str,
+    ) -> None:
+        self._host = host
+        self._roots = roots
+        self._to_far = to_far
+        self._to_near = to_near
+        self._seen = threading.local()
+        self._ignored: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec | None]] = {}
+
+    @contextmanager
+    def at_once(self, paths: Sequence[str]) -> Iterator[None]:
+        """Look at these paths, and at what they lead to, with two requests. In this thread, until the end of the
+        context, no other request is made for them.
+        """
+        wanted = [self._to_far(path) for path in paths]
+        found = dict(zip(wanted, self.look(paths), strict=True))
+        reals = [facts.real for facts in found.values()]
+        found.update(zip(reals, self.look([self._to_near(real) for real in reals]), strict=True))
+        self._seen.facts = found
+        try:
+            yield
+        finally:
+            self._seen.facts = {}
+
+    def look(self, paths: Sequence[str]) -> Sequence[Facts]:
+        seen: Mapping[str, Facts] = getattr(self._seen, "facts", {})
+        if seen and all(self._to_far(path) in seen for path in paths):
+            return [seen[self._to_far(path)] for path in paths]
+        places = [f"{root}/{IGNORE_FILE}" for root in self._roots]
+        wanted = [self._to_far(path) for path in paths]
+        found = self._host.look([*wanted, *places])
+        for root, place in zip(self._roots, places, strict=True):
+            self._renew(root, place, found[place])
+        return [found[path] for path in wanted]
+
+    def _renew(self, root: str, place: str, facts: Facts) -> None:
+        if not facts.is_link_there:
+            self._ignored[root] = (None, None)
+        elif root not in self._ignored or not facts.times or self._ignored[root][0] != facts.times:
+            from pathspec import GitIgnoreSpec
+
+            lines = self._host.text(place).splitlines()
+            # As in ignore_file.py: on a case-insensitive disk, `Private` is also `private`.
+            forms = [form for line in lines for form in dict.fromkeys((line, folded(line)))]
+            self._ignored[root] = (facts.times, GitIgnoreSpec.from_lines(forms))
+
+    def is_ignored(self, path: str) -> bool:
+        """Return whether an ignore file there names the path, as it was at the last look."""
+        far = self._to_far(path)
+        for root, (_, spec) in self._ignored.items():
+            inside = far.removeprefix(root.rstrip("/") + "/")
+            if inside != far and spec is not None:
+                names = (inside, f"{inside}/", folded(inside), f"{folded(inside)}/")
+                if any(map(spec.match_file, names)):
+                    return True
+        return False
+
+    def real_path(self, path: str) -> str:
+        return self._to_near(self.look([path])[0].real)
+
+    def exists(self, real: str) -> bool:
+        facts = self.look([real])[0]
+        return facts.is_link_there
+
+    def has_other_names(self, path: str) -> bool:
+        return self.look([path])[0].has_other_names
+
+    def stat(self, path: str) -> os.stat_result:
+        facts = self.look([path])[0]
+        if not facts.exists:
+            raise FileNotFoundError(2, "no such file", path)
+        return facts.result()
+
+    def stamps(
+        self, paths: Sequence[str], documents: Mapping[str, int]
+    ) -> Mapping[str, tuple[tuple[int, int, int, int] | None, int | None]]:
+        """As app/changes/stamps.py has them of this machine's disk, with one request for all."""
+        return {
+            path: (_stamp(facts), documents.get(path))
+            for path, facts in zip(paths, self.look(paths), strict=True)
+        }
+
+    def linked(self, places: Sequence[str]) -> frozenset[FileId]:
+        """Return the files of credentials there that have several names."""
+        return self._host.linked(places)
+
+
+def _stamp(facts: Facts) -> tuple[int, int, int, int] | None:
+    if not facts.exists or facts.times is None:
+        return None
+    found = facts.result()
+    return found.st_size, *facts.times, found.st_ino

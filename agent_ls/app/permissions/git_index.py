@@ -1,0 +1,144 @@
+"""The files that git tracks, read from the repository's index without running git (index format 2 to 4). Blocks."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+MAX_BYTES = 64 * 1024 * 1024
+_HEADER = struct.Struct(">4sII")
+_STAT = struct.Struct(">10I")
+_EXTENDED = 0x4000
+_KIND, _REPOSITORY = 0o170000, 0o160000
+_SHARED = "sharedindex."
+"""Prefix of the files that contain a part of a split index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A tracked file: its absolute path, blob id (hex), and size and modification time recorded by git.
+
+    `is_repository`: it is the folder of another repository, such as a submodule.
+    """
+
+    path: str
+    object_id: str
+    size: int
+    mtime: int
+    is_repository: bool = False
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path)
+
+    def is_below(self, place: str) -> bool:
+        """Return whether the file is `place`, or in that folder."""
+        return self.path == place or self.path.startswith(place.rstrip(os.sep) + os.sep)
+
+
+def tracked_files(folder: str) -> Sequence[Tracked]:
+    """Return the files of the repository that contains `folder`.
+
+    Returns none if there is no repository or it cannot be read.
+    """
+    place = os.path.realpath(folder)
+    while True:
+        if index := _index_of(os.path.join(place, ".git")):
+            break
+        parent = os.path.dirname(place)
+        if parent == place:
+            return ()
+        place = parent
+    return [it for path in (index, *_shared(index)) for it in _tracked(path, place)]
+
+
+def _tracked(index: str, root: str) -> Sequence[Tracked]:
+    try:
+        facts = os.stat(index)
+        return _parsed(index, root, facts.st_mtime_ns, facts.st_size) if facts.st_size <= MAX_BYTES else ()
+    except (OSError, ValueError, struct.error, IndexError):
+        return ()
+
+
+def _shared(index: str) -> Iterator[str]:
+    folder = os.path.dirname(index)
+    try:
+        yield from (os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(_SHARED))
+    except OSError:
+        return
+
+
+def _index_of(git: str) -> str:
+    """Return the index of a repository whose `.git` is a folder, or a file that names one; "" if neither exists."""
+    if os.path.isdir(git):
+        return os.path.join(git, "index")
+    try:
+        with open(git, encoding="utf-8", errors="surrogateescape") as file:
+            line = file.readline(4096)
+    except OSError:
+        return ""
+    target = line.removeprefix("gitdir:").strip()
+    return os.path.join(os.path.dirname(git), target, "index") if line.startswith("gitdir:") else ""
+
+
+@lru_cache(maxsize=4)
+def _parsed(index: str, root: str, mtime_ns: int, size: int) -> Sequence[Tracked]:
+    with open(index, "rb") as file:
+        data = file.read()
+    return tuple(_entries(data, root))
+
+
+def _entries(data: bytes, root: str) -> Iterator[Tracked]:
+    magic, version, count = _HEADER.unpack_from(data)
+    if magic != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("unknown index format")
+    # The index does not say how long ids are: 20 bytes, or 32 in a repository with SHA-256.
+    width = 20 if _fits(data, 20, version) else 32
+    at, previous = _HEADER.size, b""
+    for _ in range(count):
+        start, numbers = at, _STAT.unpack_from(data, at)
+        at += _STAT.size
+        object_id = data[at : at + width].hex()
+        at += width
+        (flags,) = struct.unpack_from(">H", data, at)
+        at += 4 if flags & _EXTENDED else 2
+        if version == 4:
+            at, dropped = _number(data, at)
+            end = data.index(b"\0", at)
+            name = previous[: len(previous) - dropped] + data[at:end]
+            at, previous = end + 1, name
+        else:
+            end = data.index(b"\0", at)
+            name = data[at:end]
+            at = start + (end - start + 8) // 8 * 8
+        yield Tracked(
+            os.path.join(root, os.fsdecode(name)),
+            object_id,
+            numbers[9],
+            numbers[2],
+            numbers[6] & _KIND == _REPOSITORY,
+        )
+
+
+def _fits(data: bytes, width: int, version: int) -> bool:
+    """Return whether a plausible name follows the first entry's id, if ids have `width` bytes."""
+    at = _HEADER.size + _STAT.size + width
+    (flags,) = struct.unpack_from(">H", data, at) if len(data) >= at + 2 else (0,)
+    start = at + (4 if flags & _EXTENDED else 2) + (1 if version == 4 else 0)
+    length = flags & 0xFFF
+    return bool(length == 0xFFF or data[start : start + length + 1].find(b"\0") == length)
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Decode the variable-width number at `at`. Return the position after it and its value."""
+    byte = data[at]
+    value = byte & 0x7F
+    at += 1
+    while byte & 0x80:
+        byte = data[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+        at += 1
+    return at, value

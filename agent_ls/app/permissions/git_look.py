@@ -1,0 +1,206 @@
+"""Check whether a read-only git command may run programs, by a repository's settings and hooks on disk.
+
+`git status` and `git diff` run programs named by `core.fsmonitor`, a filter, a `textconv` or the hook
+`post-index-change`. The user's own settings are trusted; a repository's settings may have come with it, for
+example in an archive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_ls.app.permissions.git_index import tracked_files
+from agent_ls.policy.places import Places
+
+MAX_CONFIG_CHARS = 200_000
+MAX_NESTED = 50
+"""Maximum number of nested repositories that are checked."""
+
+_SECTION = re.compile(r"""\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]""")
+_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
+_RUNS = re.compile(
+    r"core\.(fsmonitor|pager|alternaterefscommand)|pager\..*|diff\.(.*\.)?(external|command|textconv)|"
+    r"filter\..*\.(clean|smudge|process)|gpg\.(.*\.)?program|include(if)?\.(.*\.)?path|log\.showsignature|"
+    r"merge\..*\.driver|log\.diffmerges|hook\..*\.command"
+)
+_HARMLESS_VALUE = re.compile(r"(true|false|yes|no|on|off|0|1|cat|less)?|\"?git-lfs [\w -]+(%f)?\"?")
+_READS = frozenset(
+    ("core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile")
+)
+_IS_PARTIAL = re.compile(r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)")
+"""Settings of a partial clone, which lacks some objects: any git command may fetch one."""
+_FETCHES_BY = re.compile(
+    r"core\.(sshcommand|gitproxy|askpass)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|vcs|url)|url\..*\.insteadof"
+)
+_USUAL_URL = re.compile(r"(https|ssh|git)://[\w.@:/~+%-]+|[\w.-]+@[\w.-]+:[\w./~+-]+")
+_HOOK = "post-index-change"
+_HEAD = re.compile(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
+
+
+def git_doubt(folder: str, places: Places) -> str:
+    """Return why git in this folder may run programs or read another repository; "" for no reason. Blocks."""
+    for place in _upwards(os.path.realpath(folder)):
+        entry = os.path.join(place, ".git")
+        if os.path.basename(place) != ".git" and _may_be_repository(place) and not os.path.lexists(entry):
+            return f"{place} is a git repository of its own, whose settings may run programs."
+        found = _git_folder(entry)
+        if not found:
+            continue
+        is_inside = places.is_inside(os.path.realpath(found))
+        if not is_inside and places.is_inside(entry) and not _points_back(found, entry):
+            return f"{entry} leads to {found}, a git repository outside the workspace."
+        if is_inside and (away := _leads_away(found, places)):
+            return f"{away} leads out of the workspace."
+        if why := _Check(places).repository(found, place):
+            return why
+        if _is_repository(found):
+            break  # else git does not recognise it as a repository, and looks in the parent folder
+    return ""
+
+
+class _Check:
+    """Checks a repository and the repositories inside it."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._checked: set[str] = set()
+
+    def repository(self, git_folder: str, work_tree: str) -> str:
+        """Return why git may run programs there; "" for no reason."""
+        if git_folder in self._checked:
+            return ""
+        if len(self._checked) > MAX_NESTED:
+            return f"{work_tree} has more than {MAX_NESTED} git repositories inside of it."
+        self._checked.add(git_folder)
+        if why := self._settings(git_folder, work_tree):
+            return why
+        for it in tracked_files(work_tree):
+            if it.is_repository and (inner := _git_folder(os.path.join(it.path, ".git"))):
+                if why := self.repository(inner, it.path):
+                    return why
+        return ""
+
+    def _settings(self, git_folder: str, work_tree: str) -> str:
+        common = _common(git_folder)
+        hooks = os.path.join(common, "hooks")
+        known: list[tuple[str, str]] = []
+        for path in dict.fromkeys(
+            (os.path.join(common, "config"), os.path.join(git_folder, "config.worktree"))
+        ):
+            text = _text(path)
+            if len(text) > MAX_CONFIG_CHARS:
+                return f"{path} is too large to be checked."
+            for name, value in _settings(text):
+                known.append((name, value))
+                place = os.path.join(work_tree, os.path.expanduser(value.strip('"')))
+                if _RUNS.fullmatch(name) and not _HARMLESS_VALUE.fullmatch(value):
+                    return f"{path} sets {name}, which makes git run a program."
+                if "%G" in value:
+                    return f"{path} sets {name}, which makes git run a program to check signatures."
+                if name in _READS and not self._places.is_inside(os.path.realpath(place)):
+                    return f"{path} sets {name}, which makes git read a file outside the workspace."
+                if name == "core.worktree" and not _is_same(os.path.join(git_folder, value), work_tree):
+                    return f"{path} sets {name}, which makes git read another folder."
+                if name == "core.hookspath":
+                    hooks = place
+        if name := _fetching_program(known):
+            return f"{os.path.join(common, 'config')} sets {name}, and git may fetch what the repository lacks by it."
+        if os.path.lexists(os.path.join(hooks, _HOOK)):
+            return f"{os.path.join(hooks, _HOOK)} is run by git when it refreshes its index."
+        return ""
+
+
+def _fetching_program(settings: Sequence[tuple[str, str]]) -> str:
+    """Return the setting that makes a partial clone fetch objects with a program; "" for none."""
+    if not any(_IS_PARTIAL.fullmatch(name) for name, _ in settings):
+        return ""
+    return next(
+        (
+            name
+            for name, value in settings
+            if _FETCHES_BY.fullmatch(name) and not (name.endswith(".url") and _USUAL_URL.fullmatch(value))
+        ),
+        "",
+    )
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    """Yield settings with full lower-case names. A line that git would join to the next one counts as both."""
+    section = ""
+    for line in text.split("\n"):  # git treats other line separators as text
+        rest = line.strip()
+        while found := _SECTION.match(rest):
+            section = ".".join(part for part in (found[1], found[2] or "") if part).lower()
+            rest = rest[found.end() :].strip()
+        if setting := _SETTING.match(rest):
+            yield f"{section}.{setting[1].lower()}", (setting[2] or "").strip()
+
+
+def _git_folder(entry: str) -> str:
+    """Return the folder `.git`, or the folder that a file of this name refers to; "" for none."""
+    if os.path.isdir(entry):
+        return entry
+    text = _text(entry)
+    if not text.startswith("gitdir:"):
+        return ""
+    return os.path.normpath(os.path.join(os.path.dirname(entry), text.removeprefix("gitdir:").strip()))
+
+
+def _common(git_folder: str) -> str:
+    """Return the folder of settings and objects, which several work trees may share."""
+    return os.path.join(git_folder, _text(os.path.join(git_folder, "commondir")).strip())
+
+
+def _leads_away(git_folder: str, places: Places) -> str:
+    common = _common(git_folder)
+    parts = (common, os.path.join(common, "objects"), os.path.join(common, "refs"))
+    return next((part for part in parts if not places.is_inside(os.path.realpath(part))), "")
+
+
+def _points_back(git_folder: str, entry: str) -> bool:
+    """Return whether a repository elsewhere lists this folder as one of its work trees."""
+    known = _text(os.path.join(git_folder, "gitdir")).strip()
+    if known and _is_same(os.path.join(git_folder, known), entry):
+        return True
+    settings = dict(_settings(_text(os.path.join(git_folder, "config"))))
+    tree = settings.get("core.worktree", "")
+    return bool(tree) and _is_same(os.path.join(git_folder, tree), os.path.dirname(entry))
+
+
+def _is_same(path: str, other: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _may_be_repository(folder: str) -> bool:
+    """Return whether git may treat the folder as a repository, also if a repository's own files created it."""
+
+    def has(name: str) -> bool:
+        return os.path.lexists(os.path.join(folder, name))
+
+    return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
+
+
+def _is_repository(git_folder: str) -> bool:
+    """Return whether git certainly treats the folder as a repository."""
+    common = _common(git_folder)
+    return bool(_HEAD.fullmatch(_text(os.path.join(git_folder, "HEAD")))) and all(
+        os.path.isdir(place) and os.access(place, os.X_OK)
+        for place in (os.path.join(common, "objects"), os.path.join(common, "refs"))
+    )
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    yield folder
+    while folder != (parent := os.path.dirname(folder)):
+        folder = parent
+        yield folder
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+            return file.read(MAX_CONFIG_CHARS + 1)
+    except OSError:
+        return ""

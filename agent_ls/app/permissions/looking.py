@@ -1,0 +1,48 @@
+"""Confinement of read-only commands: finds once, when first needed, what this machine supports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from agent_ls.environments.walls import Sandbox
+
+
+class LookingSandbox:
+    """Finds a sandbox for read-only commands. Looks again if the machine was too slow for a trial.
+
+    `state` is the folder in which the sandbox program's filter files may be stored. `use` is the preferred
+    program.
+    """
+
+    def __init__(self, state: Path, use: str = "auto") -> None:
+        self._use = use
+        self._filters = str(state / "confinement")
+        self._lock = anyio.Lock()
+        self._is_known = False
+        self._sandbox: Sandbox | None = None
+        self.why = ""
+        """Reason why there is no sandbox, once known."""
+
+    async def find(self) -> Sandbox | None:
+        """Return the sandbox, or None. Never raises."""
+        async with self._lock:
+            if not self._is_known:
+                from agent_ls.environments.local.sandbox import (
+                    TOO_SLOW,
+                    find_sandbox,
+                )  # with the first command
+                from agent_ls.environments.walls import Walls
+
+                self._sandbox, self.why = await find_sandbox(
+                    Walls((), only_looks=True), self._filters, self._use
+                )
+                self._is_known = TOO_SLOW not in self.why
+        return self._sandbox
+
+    @property
+    def found(self) -> Sandbox | None:
+        return self._sandbox

@@ -1,0 +1,350 @@
+"""Implements the interface Bounds: which paths a session's tools may access now, with symbolic links resolved.
+
+Inside the workspace folders everything except credentials may be read; outside, only what the user allowed.
+A write may only change the real path that was judged: if a folder became a link since, or a name refers to
+another file, the write is refused.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, FarDisk
+from agent_ls.app.permissions.git_look import git_doubt
+from agent_ls.app.permissions.ignore_file import IgnoreFile
+from agent_ls.app.permissions.shown_secrets import (
+    TooManyFilesError,
+    compared_folder,
+    linked_credentials,
+    read_folders,
+    shown_secrets,
+    unusual_name,
+)
+from agent_ls.app.settings.model import PathSettings
+from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, ReadEffect, WriteEffect
+from agent_ls.environments.errors import (
+    AccessDeniedError,
+    EnvError,
+    OutsideBoundsError,
+    PathNotFoundError,
+    SecretFileError,
+)
+from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.places import Places
+
+if TYPE_CHECKING:
+    from agent_ls.policy.shell.understand import Understanding
+
+
+DEFAULT_PATHS = PathSettings()
+
+
+class PathBounds:
+    """The path policy of a session.
+
+    `allowed` is called before each effect takes place. Only real paths are stored. `places` may be replaced
+    between two inputs, when folders are opened or closed.
+    """
+
+    def __init__(self, places: Places, disk: Disk = LOCAL_DISK) -> None:
+        self.places = places
+        self.disk = disk
+        self._readable: set[str] = set()
+        self._turn_id = ""
+        self._landings: dict[str, Mapping[str, str]] = {}
+
+    def allowed(self, effect: Effect, resolved: Mapping[str, str], *, call_id: str, turn_id: str) -> None:
+        """Register an allowed effect.
+
+        `resolved` maps each path of the effect to its real path when it was judged.
+        """
+        if turn_id != self._turn_id:
+            self._turn_id, self._landings = turn_id, {}
+        # A path to be written too: before the write, the change is computed again from the file's content.
+        self._readable.update(
+            real
+            for path, real in resolved.items()
+            if not self.places.is_inside(real) or self.places.is_secret(path) or self.places.is_secret(real)
+        )
+        if isinstance(effect, WriteEffect):
+            self._landings[call_id] = resolved
+
+    def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        """Implement Bounds.at_once."""
+        return self.disk.at_once(paths) if isinstance(self.disk, FarDisk) else nullcontext()
+
+    def real_path(self, path: str) -> str:
+        """Implement Bounds.real_path."""
+        return self.disk.real_path(path)
+
+    def stat(self, path: str) -> os.stat_result:
+        """Implement Bounds.stat."""
+        return self.disk.stat(path)
+
+    def demand_readable(self, path: str) -> str:
+        """Implement Bounds.demand_readable."""
+        real = self.disk.real_path(path)
+        if self.places.is_own_state(path) or self.places.is_own_state(real):
+            raise AccessDeniedError(
+                path, "agent-ls keeps keys, rules and sessions there; its tools never read it"
+            )
+        if self.places.is_denied(path) or self.places.is_denied(real):
+            raise AccessDeniedError(path, "it holds credentials; agent-ls never reads it")
+        if self.places.is_ignored(path) or self.places.is_ignored(real):
+            raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
+        if real in self._readable:
+            return real
+        if self.places.is_inside(real):
+            if self.places.is_secret(path) or self.places.is_secret(real):
+                raise SecretFileError(path, real)
+            return real
+        if not self.disk.exists(real):
+            raise PathNotFoundError(path)  # reveals nothing, and a new file may still be asked about
+        raise OutsideBoundsError(path, real)
+
+    def demand_opened(self, path: str, real: str, facts: os.stat_result) -> None:
+        """Implement Bounds.demand_opened."""
+        if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
+            raise AccessDeniedError(path, "it is another name of a file that holds credentials")
+        try:
+            self.demand_readable(real or path)
+        except EnvError as error:
+            raise AccessDeniedError(
+                path,
+                f"the path resolved to another file when it was opened (a symbolic link changed): {error}",
+            ) from error
+
+    def demand_landing(self, real: str, call_id: str) -> None:
+        """Implement Bounds.demand_landing."""
+        judged = self._landings.get(call_id, {}).values()
+        if real in judged or any(real == os.path.dirname(place) for place in judged):
+            return
+        # A deleted path may be a link; its target was judged as well.
+        if not self.places.is_inside(real) or self.places.is_denied(real) or self.places.is_ignored(real):
+            raise AccessDeniedError(
+                real, "the path resolved to another file when the change was made (a symbolic link changed)"
+            )
+
+    def demand_writable(self, path: str, call_id: str) -> None:
+        """Implement Bounds.demand_writable."""
+        judged = self._landings.get(call_id, {}).get(path)
+        if judged is None:
+            raise AccessDeniedError(path, "this change was not approved")
+        real = self.disk.real_path(path)
+        if real != judged:
+            raise AccessDeniedError(path, f"it resolves to {real} now, but {judged} was approved")
+
+
+def places_of(*folders: str, settings: PathSettings = DEFAULT_PATHS, state: str = "") -> Places:
+    """Return the places of a session that works in these folders. Blocks, because it follows links.
+
+    `settings` adds folders and denied places. `state` is the state folder, "" for that of this process.
+    """
+    added = [*filter(os.path.isabs, map(os.path.expanduser, settings.roots)), *temporary_folder(settings)]
+    given = map(os.path.abspath, (*folders, *added))
+    # Models write paths below the folder as it was opened, which may be a symbolic link: keep both names.
+    roots = _both_names(given)
+    denied = [os.path.expanduser(place) for place in settings.denied if place]
+    return Places(
+        roots,
+        os.path.realpath(os.path.expanduser("~")),
+        IgnoreFile(roots),
+        state=os.path.realpath(state or state_folder()),
+        denied=_both_names(os.path.normpath(os.path.join(root, place)) for place in denied for root in roots),
+    )
+
+
+def far_places(
+    folder: str, disk: FarDisk, home: str, state: str, settings: PathSettings, own_state: str
+) -> Places:
+    """Return the places of a session that works in a folder of another machine. Blocks.
+
+    `home` and `state` are those of the user there. Credentials are denied by that home; the settings' `roots` and
+    folder for temporary files name folders of this machine, and do not count there.
+    """
+    roots = tuple(dict.fromkeys((disk.real_path(folder), folder)))
+    denied = [
+        os.path.join(home, place[2:])
+        if place.startswith("~/")
+        else os.path.normpath(os.path.join(root, place))
+        for place in settings.denied
+        for root in roots
+        if place
+    ]
+    return Places(
+        roots,
+        home,
+        disk.is_ignored,
+        state=state,
+        denied=tuple(dict.fromkeys((*denied, own_state or state_folder().as_posix()))),
+    )
+
+
+def temporary_folder(settings: PathSettings) -> Iterator[str]:
+    """Yield the folder for temporary files, which counts as inside the workspace; create it if necessary.
+
+    Yields nothing if other users may write there.
+    """
+    if settings.temporary == "off":
+        return
+    uid = os.getuid() if hasattr(os, "getuid") else 0
+    usual = os.path.join(tempfile.gettempdir(), f"agent-ls-{uid}")
+    folder = usual if settings.temporary == "auto" else os.path.expanduser(settings.temporary)
+    if not os.path.isabs(folder):
+        return
+    with suppress(OSError):
+        if settings.temporary == "auto":
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+            found = os.lstat(folder)
+            is_private = os.name == "nt" or (found.st_uid == uid and not found.st_mode & 0o077)
+            if not (stat.S_ISDIR(found.st_mode) and is_private):
+                return
+        yield folder
+
+
+def _both_names(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return each path as resolved and as given, without duplicates."""
+    return tuple(dict.fromkeys(name for path in paths for name in (os.path.realpath(path), path)))
+
+
+def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
+    """Return whether the file is a hard link to a file of credentials."""
+    linked = disk.linked(places.denied_places()) if isinstance(disk, FarDisk) else linked_credentials(places)
+    return (facts.st_dev, facts.st_ino) in linked
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Facts from the disk about an effect; the fields correspond to those of Situation."""
+
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    leads: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
+    """Resolve each path of an effect. Blocks, because it follows links."""
+    command = effect.runs if isinstance(effect, CallEffect) else effect
+    if isinstance(command, CommandEffect):
+        if isinstance(disk, FarDisk):
+            return _look_at_far_command(command, places, disk)
+        return _look_at_command(command, places)
+    resolved = {path: disk.real_path(path) for path in _paths(effect)}
+    linked = next(
+        (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
+    )
+    return Look(resolved, doubt=f"{linked} has other hard links, which change with it" if linked else "")
+
+
+def _look_at_command(effect: CommandEffect, places: Places) -> Look:
+    from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
+
+    found = understood(effect, places.home)
+    resolved = {
+        path: os.path.realpath(path) for path in (effect.working_dir, *found.paths) if not _is_pattern(path)
+    }
+    matches: list[str] = []
+    for pattern in filter(_is_pattern, found.paths):
+        if not all(places.is_inside(os.path.normpath(folder)) for folder in _fixed_part(pattern)):
+            continue  # asked about in any case, and there may be very many matches
+        matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
+    if len(matches) > MAX_MATCHES:
+        return Look(resolved, doubt="its patterns match too many files to check")
+    # A pattern without matches is passed to the program unchanged, so its folder counts as well.
+    leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
+    leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
+    linked = linked_credentials(places)
+    try:
+        leads += shown_secrets(effect.command, found, effect.working_dir, linked)
+    except TooManyFilesError as error:
+        return Look(resolved, tuple(leads), f"{error} has too many files to check them for secrets")
+    for path in (*resolved.values(), *leads) if linked else ():
+        with suppress(OSError):
+            facts = os.stat(path)
+            if (facts.st_dev, facts.st_ino) in linked:
+                return Look(
+                    resolved, tuple(leads), f"{path} is another name of a file that holds credentials"
+                )
+    if hidden := _looks_through(effect, found, places):
+        return Look(
+            resolved, tuple(leads), f"it looks through a folder with {hidden}, which {IGNORE_FILE} names"
+        )
+    doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
+    if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
+        doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
+    doubt = doubt or next(filter(None, (_config_doubt(*it, places) for it in found.configs)), "")
+    doubt = doubt or compared_folder(found) or unusual_name(effect.command, found, effect.working_dir)
+    return Look(resolved, tuple(dict.fromkeys(leads)), doubt)
+
+
+def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
+    """Resolve the paths that the command names. What only its disk would show is a doubt, and so is asked about."""
+    from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
+    from agent_ls.policy.shell.recursive import reads_folders
+
+    found = understood(effect, places.home)
+    named = [effect.working_dir, *(path for path in found.paths if not _is_pattern(path))]
+    resolved = {path: disk.real_path(path) for path in named}
+    doubt = ""
+    if any(map(_is_pattern, found.paths)):
+        doubt = "its patterns stand for files of another machine, which were not looked at"
+    elif found.git_folders or found.configs:
+        doubt = "files of the project on another machine may decide what it runs"
+    elif found.needs_plain_names or reads_folders(effect.command, found.commands):
+        doubt = "it reads folders of another machine, whose files were not checked for secrets"
+    return Look(resolved, doubt=doubt)
+
+
+def _looks_through(effect: CommandEffect, found: Understanding, places: Places) -> str:
+    """Return an ignored path in the folders whose content the command displays or copies; "" for none."""
+    if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
+        return ""
+    from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
+
+    if not reads_folders(effect.command, found.commands):
+        return ""
+    folders = read_folders(effect.command, found, effect.working_dir)
+    return next(filter(None, map(places.is_ignored.below, folders)), "")
+
+
+MAX_MATCHES = 2_000  # matches of all patterns of one command; beyond it the user is asked
+
+
+def _is_pattern(path: str) -> bool:
+    return any(char in path for char in "*?[")
+
+
+def _fixed_part(path: str) -> Iterator[str]:
+    if _is_pattern(path):
+        head = path[: min(path.index(char) for char in "*?[" if char in path)]
+        yield os.path.dirname(head) or os.sep
+
+
+def _config_doubt(folder: str, name: str, places: Places) -> str:
+    """Return why a file of the project may decide which program runs; "" for no reason."""
+    for place in dict.fromkeys((folder, os.path.realpath(folder))):
+        while places.is_inside(place):
+            if os.path.lexists(os.path.join(place, name)):
+                return f"{os.path.join(place, name)} may determine which program runs."
+            place = os.path.dirname(place)
+    return ""
+
+
+def _paths(effect: Effect) -> Sequence[str]:
+    match effect:
+        case ReadEffect(paths):
+            return paths
+        case WriteEffect(files):
+            return [file.path for file in files]
+        case _:
+            return []

@@ -1,0 +1,247 @@
+"""The sandbox of a session's commands: starting it, its limits, and running a command again without it.
+
+Read-only commands are confined even without a sandbox. If a sandbox is configured but not available, every
+command needs approval instead.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
+
+import anyio.to_thread
+
+from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.settings.model import SandboxSettings
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.environments.local.denials import is_denied_anyway
+from agent_ls.environments.local.sandbox import find_sandbox
+from agent_ls.environments.walls import REPLACED, Sandbox, Walls, within
+from agent_ls.environments.wrappers.sandbox import Inside
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
+from agent_ls.loop.events.types import RecordedEvent, Warning
+from agent_ls.policy.named_places import GUARDED_NAMES
+from agent_ls.policy.places import Places
+
+
+@dataclass(slots=True)
+class SessionSandbox:
+    """Implements the interface Confinement: the configured sandbox, and the confinement of read-only commands.
+
+    `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the session's
+    places. `replaced` is described at the class Walls.
+    """
+
+    settings: SandboxSettings
+    places: Callable[[], Places]
+    state: str
+    emit: Callable[[RecordedEvent], object]
+    looking: LookingSandbox
+    sandbox: Sandbox | None = None
+    replaced: tuple[str, ...] = REPLACED
+    _temporary: str = field(default="")
+
+    @property
+    def is_raised(self) -> bool:
+        """Whether the configured sandbox is active; True if none is configured."""
+        return self.sandbox is not None or not self.settings.enabled
+
+    async def raise_up(self) -> str:
+        """Start the sandbox. Return what it enforces, or why it is unavailable; "" if none is configured."""
+        if not self.settings.enabled:
+            return ""
+        limits = await anyio.to_thread.run_sync(self._limits)
+        filters = os.path.join(self.state, "confinement")
+        self.sandbox, why = await find_sandbox(limits, filters, self.settings.use)
+        line = told(self.sandbox, limits) if self.sandbox else why
+        self.emit(Warning(line if self.sandbox else missing(why), "sandbox"))
+        return line
+
+    async def can_look_confined(self) -> bool:
+        """Return whether a read-only command can be confined."""
+        if self.settings.enabled:
+            return self.sandbox is not None
+        return await self.looking.find() is not None
+
+    def within(
+        self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
+    ) -> Inside | None:
+        sandbox = self.sandbox if self.settings.enabled or not only_looks else self.looking.found
+        if sandbox is None:
+            if only_looks:
+                raise ProcessStartError(
+                    "The command may run only if it is confined to reading, which this machine cannot do now."
+                )
+            return None
+        limits = self._looking_limits() if only_looks else self._limits()
+        command, options = within(command, options, sandbox, limits, os.path.realpath(folder))
+        return Inside(command, options, sandbox, only_looks, limits.absent)
+
+    def is_denied_anyway(self, output: str, folder: str) -> bool:
+        return is_denied_anyway(output, folder)
+
+    def settle(self, inside: Inside) -> str:
+        made = [name for place in inside.absent if (name := _set_aside(place))]
+        return SET_ASIDE.format(names=", ".join(made)) if made else ""
+
+    def take_down(self) -> None:
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary, self.sandbox = "", None
+
+    def _limits(self) -> Walls:
+        """Return the current limits, because places to hide may have been created since."""
+        if not self._temporary:
+            self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="agent-ls-tmp-"))
+        limits = limits_of(self.settings, self.places(), self.state, self._temporary)
+        return replace(limits, replaced=self.replaced)
+
+    def _looking_limits(self) -> Walls:
+        """Return the limits of a read-only command.
+
+        In a sandbox it can read the temporary folder of other commands.
+        """
+        hidden = _hidden(self.places(), self.state)
+        temporary = self._temporary if self.settings.enabled else ""
+        return Walls((), temporary, **hidden, replaced=self.replaced, only_looks=True)
+
+
+SET_ASIDE = (
+    "The sandbox renamed files that the command created, because they configure tools that run by themselves: {names}. "
+    "The user may rename them back."
+)
+
+
+def _set_aside(place: str) -> str:
+    """Rename a path that a command created, so that no tool uses it.
+
+    Return its new path; "" if there is none.
+    """
+    if not os.path.lexists(place):
+        return ""
+    aside = next(
+        name
+        for number in itertools.count()
+        if not os.path.lexists(name := f"{place}.made-in-sandbox{number or ''}")
+    )
+    try:
+        os.rename(place, aside)
+    except OSError:
+        return f"{place} (which could not be renamed)"
+    return aside
+
+
+def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: str) -> Walls:
+    """Return the limits for commands. Follows links, so it blocks."""
+    wanted = (*places.roots, *map(os.path.expanduser, settings.writable))
+    writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
+    guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
+    there = tuple(place for place in _there(guarded) if any(_below(place, root) for root in writable))
+    return Walls(
+        writable=writable,
+        temporary=temporary,
+        guarded=there,
+        pinned=tuple(dict.fromkeys(_between(writable, there))),
+        absent=tuple(place for place in guarded if not os.path.lexists(place)),
+        **_hidden(places, state, writable),
+        network=settings.network,
+    )
+
+
+_GIT_REDIRECTS = (".git/commondir", ".git/config.worktree")
+"""Files that make git take hooks and settings from another place."""
+
+
+def _between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
+    """Yield the folders between a root and each place, outermost first."""
+    for place in places:
+        inner = [os.path.dirname(place)]
+        while inner[-1] not in roots and any(_below(inner[-1], root) for root in roots):
+            inner.append(os.path.dirname(inner[-1]))
+        yield from reversed(inner[:-1])
+
+
+class _Hidden(TypedDict):
+    hidden: tuple[str, ...]
+    hidden_files: tuple[str, ...]
+
+
+def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
+    """Return the existing files and folders to hide: credentials and the state folder.
+
+    A place that contains one of `roots` is not hidden.
+    """
+    found = [
+        place
+        for place in _there((*places.denied_places(), state))
+        if not any(_below(root, place) for root in roots)
+    ]
+    return {
+        "hidden": tuple(place for place in found if os.path.isdir(place)),
+        "hidden_files": tuple(place for place in found if os.path.isfile(place)),
+    }
+
+
+def told(sandbox: Sandbox, limits: Walls) -> str:
+    network = "the network is open" if limits.network else "no network"
+    guarded = "" if sandbox.guards else _LANDLOCK_GAPS
+    return (
+        f"Commands run in a sandbox ({sandbox.kind}): they write below {', '.join(limits.writable)} and to a temporary "
+        f"folder of their own only, {network}, credentials and the state of agent-ls are hidden."
+        f"{guarded}"
+    )
+
+
+_LANDLOCK_GAPS = (
+    " Landlock cannot keep them from writing hooks and settings of tools in the workspace and shared memory, nor from "
+    "changing modes and times of your files."
+)
+
+
+def missing(why: str) -> str:
+    return (
+        f"The sandbox is enabled in the settings, but not available: {why}. Every command needs your approval "
+        "instead."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Asks whether a command may run again without the limits at which it failed. `folder` is its base folder.
+
+    Leaving the sandbox needs approval in every mode. Leaving the confinement to reading is judged by the policy
+    again, like a command that may change something.
+    """
+
+    approver: Approver
+    folder: str
+
+    async def __call__(self, command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+        added = tuple(sorted((options.env_vars or {}).items()))
+        effect = CommandEffect(command, self._place(options), added, outside_sandbox=not only_looks)
+        where = "confined to reading" if only_looks else "in the sandbox"
+        summary = f"{command} (again, because it failed {where}: {at})"
+        question = ApprovalQuestion(
+            "", options.attribution.turn_id, "shell", summary, effect, failed_confined=only_looks
+        )
+        decision = await self.approver.decide(question)
+        # If the user replaced the command, it is a new call, which has not failed yet.
+        return isinstance(decision, Allowed) and not decision.command
+
+    def _place(self, options: CommandOptions) -> str:
+        return os.path.normpath(os.path.join(self.folder, options.working_dir))
+
+
+def _there(places: Sequence[str]) -> Iterator[str]:
+    yield from dict.fromkeys(os.path.realpath(place) for place in places if os.path.lexists(place))
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

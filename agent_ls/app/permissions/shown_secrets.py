@@ -1,0 +1,352 @@
+"""Find files with secrets that a command would output without naming them: in folders, or from git.
+
+`grep -r`, `rg`, `find -exec`, `tar` and `cp -r` read whole folders; `git show`, `git diff` and `git grep`
+read tracked files. Nothing is run. All functions read the disk, so they block.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from agent_ls.app.permissions.git_index import Tracked, tracked_files
+from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
+from agent_ls.policy.places import Places, is_secret_name
+
+if TYPE_CHECKING:
+    from agent_ls.policy.shell.understand import Understanding
+
+MAX_ENTRIES = 20_000  # entries in the folders that one command reads; beyond it the command needs approval
+MAX_CREDENTIALS = 500  # number of files in one folder of credentials that are compared
+MAX_SHOWN = 5
+
+_SEARCHES_LIKE_RG = frozenset(("rg", "ag"))
+_GIT_CONTENT = frozenset(
+    ("show", "diff", "grep", "archive", "whatchanged", "format-patch", "range-diff", "diff-tree")
+)
+_GIT_WITH_PATCH = frozenset(("log", "stash", "reflog", "diff-index", "diff-files"))
+_NO_CONTENT = re.compile(
+    r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
+)
+_PATCH = re.compile(r"-[pu]|--patch.*|-[GSL].*|--cc|-c|--unified.*|-U\d+")
+
+
+FileId: TypeAlias = tuple[int, int]
+"""Device and inode."""
+
+
+class TooManyFilesError(Exception):
+    """The folders contain too many files to search while a command waits."""
+
+
+def shown_secrets(
+    command: str, found: Understanding, working_dir: str, linked: Collection[FileId] = ()
+) -> Sequence[str]:
+    """Return files with secrets that the command would output or copy; at most MAX_SHOWN paths.
+
+    `linked` are credentials with several names, from linked_credentials().
+
+    Raises:
+        TooManyFilesError
+    """
+    return [*dict.fromkeys(islice(_shown(command, found, working_dir, linked), MAX_SHOWN))]
+
+
+def _shown(command: str, found: Understanding, working_dir: str, linked: Collection[FileId]) -> Iterator[str]:
+    from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
+
+    for argv, folders in found.runs:
+        if argv[0] == "git":
+            yield from _named_in_revisions(argv[1:], folders)
+            yield from _shown_by_git(argv, folders)
+    if any(argv[0] != "git" for argv in found.commands) and reads_folders(command, found.commands):
+        wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
+        for folder in read_folders(command, found, working_dir):
+            yield from wanted.below(folder)
+
+
+def read_folders(command: str, found: Understanding, working_dir: str) -> Sequence[str]:
+    """Return the existing folders that searches, copies and their like in a command line may read."""
+    from agent_ls.policy.shell.read_only import lists_names
+    from agent_ls.policy.shell.recursive import places_read, reads_folders
+
+    folders: list[str] = []
+    for argv, places in found.runs:
+        is_listing = "xargs" in command and lists_names(argv)
+        if not (is_listing or reads_folders("", (argv,))):
+            continue
+        words = places_read(argv)
+        if words is None:
+            folders += (*places, *found.paths)
+        else:
+            folders += (it for place in places for word in words or ("",) for it in _named_by(word, place))
+    return [it for it in dict.fromkeys(folders or (working_dir, *found.paths)) if os.path.isdir(it)]
+
+
+def _named_by(word: str, folder: str) -> Iterator[str]:
+    """Yield the path that a word names, and the files that it matches if it is a pattern."""
+    path = os.path.normpath(os.path.join(folder, os.path.expanduser(word)))
+    yield path
+    yield from glob.iglob(path, include_hidden=True)
+
+
+def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
+    """Return why a list of names may be read as other words; "" for no reason."""
+    if not found.needs_plain_names:
+        return ""
+    seen = 0
+    for folder in read_folders(command, found, working_dir):
+        for place, folders, names in os.walk(folder):
+            seen += len(folders) + len(names)
+            if seen > MAX_ENTRIES:
+                return f"{folder} has too many files to check their names."
+            if name := next(filter(_UNUSUAL.search, (*folders, *names)), ""):
+                return f"xargs makes other words of the name {os.path.join(place, name)!r}."
+    return ""
+
+
+_UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
+
+
+def compared_folder(found: Understanding) -> str:
+    """Return why a comparison shows files that it does not name; "" for no reason."""
+    for argv, folders in found.runs:
+        is_git = argv[:1] == ("git",) and "diff" in argv and not any(map(_is_in_repository, folders))
+        if argv[0] != "diff" and not is_git:
+            continue
+        for place in folders:
+            paths = [it for word in argv[1:] for it in _named_by(word, place)]
+            if folder := next(filter(os.path.isdir, paths), ""):
+                return f"diff shows each file of {folder}, also those that links lead to."
+    return ""
+
+
+def _is_in_repository(folder: str) -> bool:
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == (folder := os.path.dirname(folder)):
+            return False
+    return True
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """Implements search.Tree: yields folders, ignore files and files with secrets; `seen` counts all entries.
+
+    `hidden` and `ignored`: whether the command reads hidden and ignored files. `globs`: name patterns to which
+    it is restricted. `linked`: files that have one of the `inodes`.
+    """
+
+    hidden: bool
+    ignored: bool
+    globs: tuple[str, ...]
+    inodes: Collection[int]
+    seen: int = 0
+    linked: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, commands: Sequence[tuple[str, ...]], inodes: Collection[int]) -> _Wanted:
+        searches = [argv for argv in commands if argv[0] in _SEARCHES_LIKE_RG]
+        others = [argv for argv in commands if argv[0] not in (*_SEARCHES_LIKE_RG, "git")]
+        is_grep = all(argv[0].endswith("grep") for argv in others)
+        if searches and not any(_is_recursive_reader(argv) for argv in others):
+            words = [word for argv in searches for word in argv[1:]]
+            every = any(re.fullmatch(r"-[a-zA-Z.]*u[a-zA-Z.]*|--unrestricted|-a", word) for word in words)
+            # ripgrep also searches hidden files that a pattern of the command names.
+            hidden = every or any(map(_NAMES_HIDDEN.match, words))
+            ignored = every or any(word.startswith("--no-ignore") for word in words)
+            return cls(hidden, ignored, tuple(_globs(words, "-g", "--glob")), inodes)
+        words = [word for argv in others for word in argv[1:]] if is_grep else []
+        return cls(True, True, tuple(_globs(words, "", "--include")), inodes)
+
+    def below(self, folder: str) -> Iterator[str]:
+        self.hidden = self.hidden or any(_UNHIDES.search(self.text(it)) for it in _ignore_files(folder))
+        for path in walk(self, folder, folder):
+            name = os.path.basename(path)
+            if (is_secret_name(name) or path in self.linked) and (
+                not self.globs or any(fnmatch(name, glob) for glob in self.globs)
+            ):
+                yield path
+
+    def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
+        found: list[tuple[str, bool]] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    self.seen += 1
+                    if self.seen > MAX_ENTRIES:
+                        raise TooManyFilesError(folder)
+                    name, is_read = entry.name, self.hidden or not entry.name.startswith(".")
+                    if is_read and entry.is_dir(follow_symlinks=False):
+                        found.append((name, True))
+                    elif is_read and self.inodes and entry.inode() in self.inodes:
+                        self.linked.add(entry.path)
+                        found.append((name, False))
+                    elif name in IGNORE_FILES or (is_read and is_secret_name(name)):
+                        found.append((name, False))
+        except OSError:
+            return found
+        return found
+
+    def text(self, path: str) -> str:
+        if self.ignored:
+            return ""
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read(SEARCH_LIMIT_BYTES)
+        except OSError:
+            return ""
+
+
+_NAMES_HIDDEN = re.compile(r"--hidden|--i?glob|-[a-zA-Z.]*[.g]")
+_UNHIDES = re.compile(r"^!(.*/)?[.*?\[{\\]", re.MULTILINE)
+"""A line of an ignore file that may include hidden files again, which ripgrep then searches."""
+
+
+def _ignore_files(folder: str) -> Iterator[str]:
+    """Yield the paths of ignore files that apply to a folder: in it and above, up to the repository's root."""
+    while True:
+        yield from (os.path.join(folder, name) for name in IGNORE_FILES)
+        if os.path.lexists(os.path.join(folder, ".git")) or folder == (folder := os.path.dirname(folder)):
+            return
+
+
+def _is_recursive_reader(argv: tuple[str, ...]) -> bool:
+    from agent_ls.policy.shell.recursive import reads_folders
+
+    return reads_folders("", (argv,))
+
+
+def _globs(words: Sequence[str], short: str, long: str) -> Sequence[str]:
+    """Return the name patterns to include, () for all names. Exclusions do not restrict."""
+    found: list[str] = []
+    for index, word in enumerate(words):
+        value = ""
+        if word.startswith(f"{long}="):
+            value = word.partition("=")[2]
+        elif word in (short, long) and word:
+            value = words[index + 1] if index + 1 < len(words) else ""
+        elif short and word.startswith(short) and not word.startswith("--"):
+            value = word.removeprefix(short)
+        elif short and (word.startswith("--iglob") or re.match(r"-[a-zA-Z.]*g", word)):
+            return ()
+        if value and not value.startswith("!"):
+            found.append(value.rpartition("/")[2])
+    # A pattern of another syntax than fnmatch has may match more names.
+    return found if all(re.fullmatch(r"[\w.*?-]+", it) for it in found) else ()
+
+
+def _named_in_revisions(words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """Yield the secret file that an argument such as `HEAD:.env` or `:(glob)**/.env` names."""
+    for word in words:
+        for match in re.finditer(":", word):
+            path = word[match.end() :]
+            if is_secret_name(os.path.basename(path)):
+                yield from (os.path.normpath(os.path.join(folder, path)) for folder in folders)
+
+
+def _shown_by_git(argv: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """Yield files with secrets that a git command in one of `folders` would output."""
+    words = argv[1:]
+    secrets = [it for folder in folders for it in tracked_files(folder) if is_secret_name(it.name)]
+    for it in secrets:
+        if any(re.fullmatch(r"[0-9a-f]{4,64}", word) and it.object_id.startswith(word) for word in words):
+            yield it.path
+    if not _shows_content(words):
+        return
+    known = _pathspecs(argv, folders)
+    if "--untracked" in words:
+        wanted = _Wanted(True, False, (), ())
+        for folder in known[0] if known and known[0] else folders:
+            yield from wanted.below(folder)
+    for it in secrets:
+        if known and known[0] and not any(map(it.is_below, known[0])):
+            continue
+        # Without revisions, git diff outputs only what differs from the index.
+        is_plain_diff = (
+            known and "diff" in words and not known[1] and not {"--cached", "--staged"} & set(words)
+        )
+        if not (is_plain_diff and is_unchanged(it)):
+            yield it.path
+
+
+def _pathspecs(argv: Sequence[str], folders: Sequence[str]) -> tuple[Sequence[str], bool] | None:
+    """Return the paths to which a git command is limited, and whether it names revisions.
+
+    Returns None if that is not certain: an option is unknown, or a word is a pattern for paths.
+    """
+    from agent_ls.policy.shell.read_only import words_of_git
+
+    found = words_of_git(argv)
+    if found is None:
+        return None
+    verb, words = found
+    before, after = [argv[at] for at in words.operands], [argv[at] for at in words.after]
+    if verb == "grep" and not words.patterns:
+        before = before[1:]
+    roots = list(map(os.path.realpath, folders))  # as in the paths of tracked files
+    paths = {word: [os.path.normpath(os.path.join(root, word)) for root in roots] for word in before + after}
+    existing = {word for word, places in paths.items() if any(map(os.path.lexists, places))}
+    named = after if "--" in argv else [word for word in before if word in existing]
+    if not existing.issuperset(after) or not all(re.fullmatch(r"[\w./^~@{}-]+", word) for word in paths):
+        return None
+    return [place for word in named for place in paths[word]], len(before) > (
+        0 if "--" in argv else len(named)
+    )
+
+
+def _shows_content(words: Sequence[str]) -> bool:
+    plain = [word for word in words if not word.startswith("-")]
+    if "status" in plain and any(re.match(r"--verb|-[a-z]*v", word) for word in words):
+        return True
+    verb = next((word for word in plain if word in _GIT_CONTENT | _GIT_WITH_PATCH), "")
+    options = words[words.index(verb) + 1 :] if verb else []
+    operands = [word for word in options if not word.startswith("-")]
+    if not verb or (verb == "show" and operands and all(":" in word for word in operands)):
+        return False  # REV:path names the only file whose content is output
+    if verb in _GIT_WITH_PATCH:
+        return any(map(_PATCH.fullmatch, options))
+    if any(map(_NO_CONTENT.fullmatch, options)) and not any(map(_PATCH.fullmatch, options)):
+        return False
+    return verb != "grep" or not any(
+        word in ("-l", "--files-with-matches", "-c", "--count", "-q") for word in options
+    )
+
+
+def is_unchanged(it: Tracked) -> bool:
+    """Return whether size and time of the file are those recorded by git."""
+    try:
+        facts = os.lstat(it.path)
+    except OSError:
+        return False
+    return facts.st_size == it.size and int(facts.st_mtime) == it.mtime
+
+
+def linked_credentials(places: Places) -> frozenset[FileId]:
+    """Return credentials that have several names (hard links); usually none."""
+    found = set()
+    own = [
+        os.path.join(places.state, name) for name in ("keys.json", "rules.json", "trust.json") if places.state
+    ]
+    for place in (*places.denied_places(), *own):
+        for path in islice(_files_of(place), MAX_CREDENTIALS):
+            try:
+                facts = os.stat(path)
+            except OSError:
+                continue
+            if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode):
+                found.add((facts.st_dev, facts.st_ino))
+    return frozenset(found)
+
+
+def _files_of(place: str) -> Iterator[str]:
+    if os.path.isfile(place):
+        yield place
+    for folder, _, names in os.walk(place):
+        yield from (os.path.join(folder, name) for name in names)

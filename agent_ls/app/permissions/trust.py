@@ -1,0 +1,172 @@
+"""Workspace trust: whether the user trusts the files of a folder.
+
+Until the user decides so, nothing is changed or run, the folder's instructions are treated as data, and
+none of its settings, tools, skills or servers are loaded. The decision is stored in the user's folder, so
+the workspace cannot change it. The user can revoke it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import anyio.to_thread
+
+from agent_ls.app.errors import AppError
+from agent_ls.environments.effects import TrustEffect
+from agent_ls.loop.calls.approval import Allowed, Answer, ApprovalQuestion, PendingApprovals, Verdict
+from agent_ls.loop.events.types import RecordedEvent, Warning
+from agent_ls.loop.seams import Clock
+from agent_ls.store.layout import canonical
+from agent_ls.store.trust import Trust, TrustedFolder, TrustStore, owner_of
+
+TRUST_VARIABLE = "AGENT_LS_TRUSTED_FOLDERS"
+"""Variable with folders that are trusted including subfolders, separated as in PATH; for containers."""
+
+Standing: TypeAlias = Literal["trusted", "restricted", "unknown"]
+Trusting: TypeAlias = Literal["asked", "kept", "trusted", "restricted"]
+"""`asked`: ask the user about undecided folders. `kept`: nobody can be asked, so undecided is restricted.
+
+`trusted` and `restricted` apply to all folders, whatever was decided.
+"""
+
+NOT_PERSONS = frozenset(("headless", "program", "interrupt", "timeout", "replay", ""))
+"""Answers from these sources are not stored; they are valid while the process lives."""
+
+REASON = (
+    "Trust it when you know where its files come from. Until then the agent only reads and answers, "
+    "and what the folder says to agents (AGENTS.md) is shown to it as data."
+)
+RESTRICTED = (
+    "This folder is not trusted: nothing is changed or run, and its instructions are shown as data. "
+    "`agent-ls trust add` in it trusts it."
+)
+
+
+class WorkspaceTrust:
+    """Trust decisions for all sessions of a process. `of_editor` returns the folders that the editor trusts."""
+
+    def __init__(self, store: TrustStore, clock: Clock, trusting: Trusting = "asked") -> None:
+        self.trusting = trusting
+        self.of_editor: Callable[[], Sequence[str]] = tuple
+        self.on_change: Callable[[], object] = lambda: None
+        """Called after each decision."""
+        self._store = store
+        self._clock = clock
+        self._here: dict[str, Trust] = {}
+        self._asking: list[tuple[str, PendingApprovals]] = []
+
+    def standing(self, folder: str) -> Standing:
+        """Return the trust of a folder. Blocks: run in a thread."""
+        if self.trusting in ("trusted", "restricted"):
+            return "trusted" if self.trusting == "trusted" else "restricted"
+        path = canonical(folder)
+        if here := self._here.get(path):
+            return here
+        if any(_is_below(path, place) for place in (*self.of_editor(), *trusted_by_variable())):
+            return "trusted"
+        return self._store.decided(folder) or ("restricted" if self.trusting == "kept" else "unknown")
+
+    def folders(self) -> Sequence[TrustedFolder]:
+        """Return the stored decisions. Blocks: run in a thread."""
+        return self._store.folders()
+
+    async def decide(self, folder: str, trust: Trust | None, by: str) -> Standing:
+        """Decide about a folder, and answer pending questions about it. None: forget the decision.
+
+        Raises:
+            AppError: the decision cannot be stored.
+        """
+        path, owner = await anyio.to_thread.run_sync(_identity, folder)
+        self._here.pop(path, None)
+        # A folder that is not on this disk belongs to the host's own environment.
+        if trust and (by in NOT_PERSONS or owner is None):
+            self._here[path] = trust
+        else:
+            await anyio.to_thread.run_sync(self._keep, folder, trust)
+        if trust:
+            self._answer_others(path, trust, by)
+        self.on_change()
+        return await anyio.to_thread.run_sync(self.standing, folder)
+
+    async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:
+        """Ask the user about a folder and store the decision, unless the turn was stopped."""
+        path, owner = await anyio.to_thread.run_sync(_identity, folder)
+        effect = TrustEffect(path, owner or "")
+        question = ApprovalQuestion("", turn_id, "trust", f"trust {path}", effect)
+        asking = (path, approvals)
+        self._asking.append(asking)
+        try:
+            decision = await approvals.ask(question, Verdict("ask", f"{_foreign(effect.owner)}{REASON}"))
+        finally:
+            self._asking.remove(asking)
+        if await anyio.to_thread.run_sync(self.standing, folder) == "unknown":
+            trust: Trust = "trusted" if isinstance(decision, Allowed) else "restricted"
+            await self.decide(folder, trust, decision.by)
+
+    def _keep(self, folder: str, trust: Trust | None) -> None:
+        try:
+            if trust:
+                self._store.keep(folder, trust, self._clock.now())
+            else:
+                self._store.forget(folder)
+        except OSError as error:
+            words = f"your decision about {folder} cannot be stored: {error.strerror or error}"
+            raise AppError(words, "`agent-ls doctor` shows which folder has to be writable") from error
+
+    def _answer_others(self, path: str, trust: Trust, by: str) -> None:
+        decision: Literal["allow", "deny"] = "allow" if trust == "trusted" else "deny"
+        for _, approvals in [asking for asking in self._asking if asking[0] == path]:
+            for request in approvals.pending():
+                if request.effect.get("type") == TrustEffect.__name__:
+                    approvals.answer(request.request_id, Answer(decision, decided_by=by))
+
+
+@dataclass(slots=True)
+class TrustGate:
+    """Trust of one session's workspace. `emit` and `turn_id` are the session's."""
+
+    trust: WorkspaceTrust
+    folder: str
+    approvals: PendingApprovals
+    emit: Callable[[RecordedEvent], object]
+    turn_id: Callable[[], str]
+    _has_told: bool = False
+
+    def is_trusted(self) -> bool:
+        """Return whether the folder is trusted, without asking. Blocks: run in a thread."""
+        return self.trust.standing(self.folder) == "trusted"
+
+    async def settled(self) -> bool:
+        """Return whether the folder is trusted; ask the user if it is undecided. Warn once if it is not."""
+        standing = await anyio.to_thread.run_sync(self.trust.standing, self.folder)
+        if standing == "unknown":
+            try:
+                await self.trust.ask(self.folder, self.turn_id(), self.approvals)
+            except AppError as error:
+                self.emit(Warning(str(error), "trust_not_kept"))
+            standing = await anyio.to_thread.run_sync(self.trust.standing, self.folder)
+        if standing != "trusted" and not self._has_told:
+            self._has_told = True
+            self.emit(Warning(RESTRICTED, "restricted", "manageTrust"))
+        return standing == "trusted"
+
+
+def _identity(folder: str) -> tuple[str, str | None]:
+    return canonical(folder), owner_of(folder)
+
+
+def trusted_by_variable() -> Sequence[str]:
+    return [place for place in os.environ.get(TRUST_VARIABLE, "").split(os.pathsep) if os.path.isabs(place)]
+
+
+def _is_below(path: str, place: str) -> bool:
+    top = canonical(place)
+    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def _foreign(owner: str) -> str:
+    is_foreign = owner and hasattr(os, "getuid") and owner != str(os.getuid())
+    return f"It belongs to another user ({owner}). " if is_foreign else ""

@@ -1,0 +1,1 @@
+"""The review of a session's changes: hunks, proposals, decisions, and restoring them."""

@@ -1,0 +1,41 @@
+"""Interface Journal: called before each write, so that a crash loses no hunk.
+
+Implemented in app/sessions/session_log.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from agent_ls.environments.base import Attribution, FileState, FileWrite
+
+
+class Journal(Protocol):
+    """Methods documented as "must not raise" may raise OwnershipLostError (store.errors); then nothing is written."""
+
+    def demand_ours(self) -> None:
+        """Check that this process still owns the session.
+
+        Raises:
+            OwnershipLostError: another process has the session; the call is not carried out.
+        """
+        ...
+
+    async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
+        """Record writes before they happen, so that a crash between write and event loses no hunk.
+
+        Must not raise.
+        """
+        ...
+
+    async def propose(self, writes: Sequence[FileWrite], attribution: Attribution) -> None:
+        """Record a proposal before it is displayed, so that it is pending again after a crash.
+
+        Must not raise.
+        """
+        ...
+
+    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
+        """Record the completed writes (none if they failed), before the first await. Must not raise."""
+        ...

@@ -1,0 +1,261 @@
+"""Carry out decisions about proposed hunks.
+
+Kept hunks are written at once like any other edit: announced in the log, subject to the session's path
+policy, and complete when the text contains them. Hunks of one call that are kept together are written
+together, all or nothing. Linked hunks (both ends of a move) are always written together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace as with_fields
+
+from agent_ls.app.review.change_events import action, proposal_shown
+from agent_ls.app.review.decision_request import DecisionRequest
+from agent_ls.app.review.proposal_notes import Judged, orphan_notice
+from agent_ls.app.review.proposals import Proposals
+from agent_ls.app.review.reviewed_file import Call, Landing, Proposal, ReviewedFile, text_of
+from agent_ls.app.review.state import Audience, ReviewState
+from agent_ls.environments.base import FileWrite
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.loop.events.types import FileChange, Hunk
+from agent_ls.review.decisions import replacement_lines
+from agent_ls.review.proposals import ProposalSheet, split_proposal, text_with_proposals, with_new_lines
+from agent_ls.text import NotEncodableError, encode
+
+TRIES = 3  # a file may change between read and write; then both are repeated
+
+ASKED_FIRST = "you are asked first whether it may be changed: answer that, then keep it"
+CLOSED_SESSION = "its session is closed; open it again to decide about its changes"
+DOES_NOT_FIT = (
+    "its lines were changed since: undo it, which informs the agent, or restore the lines, then keep it"
+)
+NOT_YET = "its session was just opened and has other requests pending: answer those first, or try again"
+LINKED = "it belongs to the move of a file, which is kept or undone as a whole"
+KEEPS_CHANGING = "something else keeps changing the file; try again when it is done"
+
+
+@dataclass(slots=True)
+class Task:
+    """A decision about hunks of one call: the `wanted` ids, and the result."""
+
+    call: Call
+    wanted: frozenset[str]
+    asked: DecisionRequest
+    refused: dict[str, str] = field(default_factory=dict)
+    judged: list[Judged] = field(default_factory=list)
+    changed: list[Hunk] = field(default_factory=list)
+
+    @property
+    def open_ids(self) -> frozenset[str]:
+        return self.wanted - self.refused.keys()
+
+
+class ProposalDecisions:
+    def __init__(self, state: ReviewState, proposals: Proposals) -> None:
+        self._state = state
+        self._proposals = proposals
+
+    async def carry_out(self, ids: Collection[str], asked: DecisionRequest) -> list[Task]:
+        """Carry out the decision for each call that proposed one of these hunks or a hunk linked to them."""
+        tasks = [Task(call, wanted, asked) for call, wanted in self._by_call(ids).items()]
+        for task in tasks:
+            audience = self._state.audience(task.call[0])
+            if audience is None:
+                task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
+                continue
+            if asked.verdict == "keep" and (reason := await self._why_not_yet(task.call, audience)):
+                task.refused = dict.fromkeys(task.wanted, reason)
+                continue
+            async with AsyncExitStack() as locks:
+                for file, _ in sorted(self._concerned(task), key=lambda it: it[0].path):
+                    await locks.enter_async_context(file.deciding)
+                # The session may have been closed during another decision.
+                if self._state.audience(task.call[0]) is not audience:
+                    task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
+                    continue
+                try:
+                    await (self._keep if asked.verdict == "keep" else self._undo)(task, audience)
+                except (EnvError, NotEncodableError) as error:
+                    task.refused |= dict.fromkeys(task.open_ids, str(error))
+            if task.judged and not self._proposals.is_waiting(task.call):
+                audience.notice(orphan_notice(task.judged, audience.files.working_directory()))
+        return tasks
+
+    async def _why_not_yet(self, call: Call, audience: Audience) -> str:
+        """Return why no hunk of this call may be written now, or ""."""
+        if audience.is_asked(call[1]):
+            return ASKED_FIRST
+        if await self._proposals.is_admitted(call):
+            return ""
+        return ASKED_FIRST if audience.is_asked(call[1]) else NOT_YET
+
+    async def _undo(self, task: Task, audience: Audience) -> None:
+        for file, proposal in self._concerned(task):
+            sheets, ids = self._divided(proposal, task)
+            proposal.sheets = sheets
+            hunks = [hunk for hunk in proposal.waiting if hunk.id in ids]
+            judged = [
+                Judged(file.path, proposal_shown(file.ledger, hunk), "undone", comment=task.asked.comment)
+                for hunk in hunks
+            ]
+            self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
+            self._note(file, proposal, judged, task)
+
+    async def _keep(self, task: Task, audience: Audience) -> None:
+        """Write the kept hunks.
+
+        Raises:
+            EnvError: a file cannot be read or written; then no file was changed.
+        """
+        for _ in range(TRIES):
+            contents = {
+                file.path: await self._state.catch_up(file, audience.files)
+                for file, _ in self._concerned(task)
+            }
+            self._refuse_unfit(task, contents)
+            landings = [it for it in self._landings(task) if it[1].ids]
+            if not landings:
+                return
+            try:
+                await self._write(landings, contents, task, audience)
+            except StaleFileError:
+                continue
+            for file, landing in landings:
+                self._note(file, landing.proposal, self._kept(file, landing, task), task)
+                self._proposals.tidy(file)
+            self._proposals.end_if_decided(task.call)
+            return
+        task.refused |= dict.fromkeys(task.open_ids, KEEPS_CHANGING)
+
+    def _refuse_unfit(self, task: Task, contents: Mapping[str, bytes | None]) -> None:
+        wanted = [
+            (hunk, hunk.state == "stale" or (it.is_opaque and contents[file.path] != it.write.base))
+            for file, it in self._concerned(task)
+            for hunk in it.waiting
+            if hunk.id in task.wanted
+        ]
+        unfit = {hunk.link for hunk, is_unfit in wanted if is_unfit and hunk.link}
+        for hunk, is_unfit in wanted:
+            if is_unfit or hunk.link in unfit:
+                task.refused[hunk.id] = DOES_NOT_FIT
+
+    def _landings(self, task: Task) -> list[tuple[ReviewedFile, Landing]]:
+        """Return the pending writes, one per file."""
+        landings = []
+        for file, proposal in self._concerned(task):
+            sheets, ids = self._divided(proposal, task)
+            lines = {}
+            if task.asked.replacement is not None:
+                hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in ids]
+                text = file.ledger.current or ()
+                lines = {
+                    hunk.id: replacement_lines(
+                        task.asked.replacement, hunk.agent_lines or hunk.base_lines, text or hunk.agent_lines
+                    )
+                    for hunk in hunks
+                }
+            landings.append((file, Landing(task.call, proposal, sheets, ids, lines, task.asked.comment)))
+        return landings
+
+    def _divided(self, proposal: Proposal, task: Task) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
+        """Return the proposal's sheets and the decided hunk ids.
+
+        If only some lines are decided, the hunk is split first.
+        """
+        ids = task.open_ids & {hunk.id for hunk in proposal.waiting}
+        if task.asked.lines is None or not ids:
+            return proposal.sheets, ids
+        (id_,) = ids
+        sheets = list(proposal.sheets)
+        at, hunk = next((k, hunk) for k, it in enumerate(sheets) for hunk in it.hunks if hunk.id == id_)
+        try:
+            if hunk.link:
+                raise ValueError(LINKED)
+            sheets[at], chosen = split_proposal(sheets[at], id_, *task.asked.lines)
+        except ValueError as error:
+            task.refused[id_] = str(error)
+            return proposal.sheets, frozenset()
+        return tuple(sheets), frozenset((chosen,))
+
+    async def _write(
+        self,
+        landings: list[tuple[ReviewedFile, Landing]],
+        contents: Mapping[str, bytes | None],
+        task: Task,
+        audience: Audience,
+    ) -> None:
+        """Write the files.
+
+        Raises:
+            StaleFileError: a file has changed since `contents` were read. EnvError: a file cannot
+            be written.
+        """
+        writes = [_write_of(file, landing, contents[file.path]) for file, landing in landings]
+        who = landings[0][1].proposal.attribution
+        for file, landing in landings:
+            file.landing = landing
+        try:
+            is_running = self._proposals.is_waiting(task.call)
+            states = await audience.apply(writes, who, is_running=is_running)
+            for (file, landing), state in zip(landings, states, strict=True):
+                if not landing.is_done:
+                    self._proposals.land(file, landing, text_of(state.before), text_of(state.after))
+                    file.is_saved_by_us = True
+                if landing.is_opaque:
+                    what = action(state.before, state.after)
+                    audience.emit(FileChange(who.call_id, file.path, what, 0, 0, ""))
+        finally:
+            for file, _ in landings:
+                file.landing = None
+
+    def _kept(self, file: ReviewedFile, landing: Landing, task: Task) -> list[Judged]:
+        hunks = [hunk for sheet in landing.sheets for hunk in sheet.hunks if hunk.id in landing.ids]
+        asked = task.asked
+        return [
+            Judged(file.path, proposal_shown(file.ledger, hunk), "kept", asked.replacement, asked.comment)
+            for hunk in hunks
+        ]
+
+    def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: Task) -> None:
+        ids = {it.hunk.id for it in judged}
+        task.judged += judged
+        told = ids | (task.open_ids if ids else frozenset())  # if the hunk was split, the rest of it too
+        task.changed += [proposal_shown(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
+        for it in judged:
+            self._proposals.judge(proposal, it)
+
+    def _by_call(self, ids: Collection[str]) -> dict[Call, frozenset[str]]:
+        """Return the pending hunks with these ids, and hunks linked to them, by call."""
+        proposals = [it for file in self._state.files.values() for it in file.proposals]
+        found: dict[Call, frozenset[str]] = {}
+        for call in dict.fromkeys(proposal.call for proposal in proposals):
+            hunks = [hunk for it in proposals if it.call == call for hunk in it.waiting]
+            links = {hunk.link for hunk in hunks if hunk.id in ids and hunk.link}
+            if own := frozenset(hunk.id for hunk in hunks if hunk.id in ids or hunk.link in links):
+                found[call] = own
+        return found
+
+    def _concerned(self, task: Task) -> list[tuple[ReviewedFile, Proposal]]:
+        found = self._proposals.of_call(task.call)
+        return [it for it in found if task.wanted & {hunk.id for hunk in it[1].waiting}]
+
+
+def _write_of(file: ReviewedFile, landing: Landing, data: bytes | None) -> FileWrite:
+    """Return the write that puts the kept hunks into a file that holds `data`."""
+    write = landing.proposal.write
+    if landing.is_opaque:
+        if data != write.base:
+            raise StaleFileError(file.path)
+        return write
+    sheets = [with_new_lines(sheet, landing.lines) for sheet in landing.sheets]
+    hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in landing.ids]
+    text = text_with_proposals(file.ledger.current_text, hunks)
+    if text is None:
+        return FileWrite(file.path, None, data)
+    # The tool's own content keeps the encoding that the tool chose; combined text uses the encoding of the
+    # file.
+    as_meant = write.content is not None and text == text_of(write.content)
+    content = write.content if as_meant else encode(with_fields(file.written_as, text=text))
+    return FileWrite(file.path, content, data, write.mode_from)

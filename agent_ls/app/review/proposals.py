@@ -1,0 +1,318 @@
+"""Proposals: changes that are displayed before they are written, and the calls that wait for decisions about them.
+
+With review `before`, a call proposes its writes and waits until each hunk is decided
+(proposal_decisions.py). If the process ends in between, the proposals stay in the log; a resume restores
+them, and the call goes on waiting. If the user stops the call, its proposals are dropped. Decisions about
+proposals of a call that no longer waits are sent to the model as a notice.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace as with_fields
+from typing import Literal
+
+import anyio
+
+from agent_ls.app.review.change_events import file_change, proposal_shown
+from agent_ls.app.review.hunk_events import By
+from agent_ls.app.review.proposal_notes import Judged, note_of_file, stopped_notice
+from agent_ls.app.review.reviewed_file import (
+    Call,
+    Landing,
+    Proposal,
+    ReviewedFile,
+    is_text,
+    maybe_bytes,
+    text_of,
+)
+from agent_ls.app.review.state import Audience, ReviewState
+from agent_ls.environments.base import Attribution, FileState, FileWrite
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.loop.events.types import HunkStateChanged
+from agent_ls.review.hunks import LedgerHunk
+from agent_ls.review.ledger import LedgerChange
+from agent_ls.review.proposals import (
+    ProposalSheet,
+    mark_decided,
+    mark_written,
+    propose,
+    propose_bytes,
+    rebase_sheet,
+    with_new_lines,
+)
+from agent_ls.review.user_edits import apply_user_edit
+
+ADMISSION_S = 5
+"""How many seconds a decision waits for the policy check of its call after a resume."""
+
+
+@dataclass(slots=True)
+class Wait:
+    """A call that waits until each of its hunks is decided.
+
+    `is_admitted` is set when the policy allows the call; after a resume the policy is checked again.
+    """
+
+    attribution: Attribution
+    writes: Sequence[FileWrite]
+    judged: list[Judged] = field(default_factory=list)
+    is_over: anyio.Event = field(default_factory=anyio.Event)
+    is_admitted: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Proposals:
+    """The proposals of all calls. They follow their file's text by themselves."""
+
+    def __init__(self, state: ReviewState) -> None:
+        self._state = state
+        state.follow_texts(self.follow)
+        self._waits: dict[Call, Wait] = {}
+
+    # -- calls
+
+    async def review_first(
+        self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
+    ) -> list[FileState]:
+        """Propose these writes (absolute paths), wait for the decisions, and return the resulting files.
+
+        Raises:
+            StaleFileError: the change does not fit the current file. EnvError: a file cannot be
+            read.
+        """
+        links = links_of(writes)
+        proposals = [
+            Proposal(attribution, write, (with_fields(sheet, hunks=_linked(sheet, links)),))
+            for write in writes
+            if (sheet := await self._sheet(write, attribution, audience))
+        ]
+        self.wait_again(Wait(attribution, writes), proposals, "agent")
+        return await self.wait_for_decisions(attribution, audience)
+
+    def wait_again(self, wait: Wait, proposals: Sequence[Proposal], by: By) -> None:
+        """Add proposals to their files and register their call as waiting.
+
+        The caller then waits for the decisions.
+        """
+        self._waits[call_of(wait.attribution)] = wait
+        for proposal in proposals:
+            self.stand(proposal, by)
+        for proposal in proposals:
+            self.follow(self._state.files[proposal.write.path])
+
+    async def wait_for_decisions(self, attribution: Attribution, audience: Audience) -> list[FileState]:
+        """Wait until each hunk of the call is decided; return the resulting files."""
+        call = call_of(attribution)
+        wait = self._waits[call]
+        wait.is_admitted.set()
+        try:
+            self.end_if_decided(call)
+            await wait.is_over.wait()
+        except anyio.get_cancelled_exc_class():
+            if audience.is_stopped:  # else the process is ending, and the next one restores the proposals
+                self.drop(attribution, audience)
+            raise
+        finally:
+            self._waits.pop(call, None)
+        return [await self._outcome(write, wait, audience) for write in wait.writes]
+
+    def writes_of(self, call: Call) -> Sequence[FileWrite]:
+        """Return the writes that a waiting call proposed."""
+        return self._waits[call].writes
+
+    async def _sheet(
+        self, write: FileWrite, attribution: Attribution, audience: Audience
+    ) -> ProposalSheet | None:
+        """Return the proposal for one write, based on the current file; None if it changes nothing."""
+        if write.content == write.base:
+            return None
+        data = await maybe_bytes(audience.files, write.path)
+        if not (is_text(write.base) and is_text(write.content)):
+            if data != write.base:
+                raise StaleFileError(write.path)
+            self._state.begin(write.path, text_of(data))
+            return propose_bytes(write.path, what_of(write), attribution)
+        before, now = text_of(write.base), text_of(data)
+        sheet = rebase_sheet(propose(write.path, before, text_of(write.content), attribution), now)
+        if any(hunk.state == "stale" for hunk in sheet.hunks):
+            raise StaleFileError(write.path, "its lines were changed after it was proposed")
+        self._state.begin(write.path, now)
+        return sheet
+
+    async def is_admitted(self, call: Call) -> bool:
+        """Return whether the kept hunks of this call may be applied.
+
+        After a resume, waits briefly for the policy check.
+        """
+        if wait := self._waits.get(call):
+            with anyio.move_on_after(ADMISSION_S):
+                await wait.is_admitted.wait()
+            return wait.is_admitted.is_set()
+        return True
+
+    def drop(self, attribution: Attribution, audience: Audience) -> None:
+        """Drop the proposals of a waiting call."""
+        wait = self._waits.pop(call_of(attribution))
+        wait.is_admitted.set()
+        for file, proposal in list(self.of_call(call_of(attribution))):
+            proposal.is_dropped = True
+            self.close(file, proposal, {hunk.id for hunk in proposal.waiting}, "gone", "agent")
+        if any(judged.outcome == "kept" for judged in wait.judged):
+            audience.notice(stopped_notice(wait.judged, audience.files.working_directory()))
+
+    async def _outcome(self, write: FileWrite, wait: Wait, audience: Audience) -> FileState:
+        try:
+            after = await maybe_bytes(audience.files, write.path)
+        except EnvError:
+            after = write.base
+        judged = [it for it in wait.judged if it.path == write.path]
+        folder = audience.files.working_directory()
+        return FileState(write.path, write.base, after, note_of_file(folder, write, after, judged))
+
+    def is_waiting(self, call: Call) -> bool:
+        return call in self._waits
+
+    def judge(self, proposal: Proposal, judged: Judged) -> None:
+        """Record the decision about a hunk. The last decision of a call ends its wait."""
+        if wait := self._waits.get(proposal.call):
+            wait.judged.append(judged)
+            self.end_if_decided(proposal.call)
+
+    def end_if_decided(self, call: Call) -> None:
+        if (wait := self._waits.get(call)) and not any(True for _ in self.of_call(call)):
+            wait.is_over.set()
+
+    # -- changes of files
+
+    def follow(self, file: ReviewedFile) -> None:
+        """Move the proposals of a file after its text has changed."""
+        text = file.ledger.current_text
+        for proposal in list(file.proposals):
+            if file.landing and file.landing.proposal is proposal:
+                continue
+            proposal.sheets = tuple(rebase_sheet(sheet, text) for sheet in proposal.sheets)
+            for hunk in self._tell_news(file, proposal, "editor"):
+                if hunk.state == "kept":
+                    self.judge(proposal, Judged(file.path, proposal_shown(file.ledger, hunk), "made"))
+        self.tidy(file)
+
+    def is_landing(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
+        """If this edit applies a decision about proposals of its call, record it here and return True."""
+        call = call_of(attribution)
+        files = [file for file in self._state.files.values() if file.landing and file.landing.call == call]
+        # The editor may have opened the file by another name, through a symbolic link.
+        real = os.path.realpath(path)
+        file = next((it for it in files if path == it.path or os.path.realpath(it.path) == real), None)
+        if file is None or file.landing is None:
+            return False
+        if file.landing.is_done:
+            self._take_back(file, file.landing, before, after)
+        else:
+            self.land(file, file.landing, before, after)
+        return True
+
+    def land(self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None) -> None:
+        """Record that the kept hunks are in the file, whose text was `before` when they were written."""
+        proposal = landing.proposal
+        self._state.user_edit(file.path, before)
+        beside = (rebase_sheet(sheet, before) for sheet in landing.sheets)
+        self._state.replace_ledger(file, apply_user_edit(file.ledger, after), "user")
+        landing.is_done, landing.sheets_before = True, proposal.sheets
+        proposal.sheets = tuple(
+            part
+            for sheet in beside
+            for part in mark_written(with_new_lines(sheet, landing.lines), landing.ids, after)
+        )
+        # dropped while these hunks were being written; the other hunks are not proposed again
+        if proposal.is_dropped:
+            rest = {hunk.id for hunk in proposal.waiting}
+            proposal.sheets = tuple(mark_decided(sheet, rest, "gone") for sheet in proposal.sheets)
+        self._tell_change(file, landing, before, after)
+        self._tell_news(file, proposal, "user", landing.comment)
+
+    def _take_back(self, file: ReviewedFile, landing: Landing, before: str, after: str) -> None:
+        """Return hunks to the proposal because another file of the same decision could not be written."""
+        self._state.user_edit(file.path, after)
+        landing.is_done = False
+        landing.proposal.sheets = tuple(rebase_sheet(sheet, after) for sheet in landing.sheets_before)
+        self._tell_change(file, landing, before, after)
+        self._tell_news(file, landing.proposal, "agent")
+
+    def close(
+        self,
+        file: ReviewedFile,
+        proposal: Proposal,
+        ids: Collection[str],
+        state: Literal["undone", "gone"],
+        by: By,
+        comment: str = "",
+    ) -> None:
+        """Give these hunks their final state without a change of the file."""
+        proposal.sheets = tuple(mark_decided(sheet, ids, state) for sheet in proposal.sheets)
+        self._tell_news(file, proposal, by, comment)
+        self.tidy(file)
+
+    def stand(self, proposal: Proposal, by: By) -> None:
+        """Add a proposal to its file, and publish hunks that have not been published yet."""
+        file = self._state.files[proposal.write.path]
+        file.proposals.append(proposal)
+        self._tell_news(file, proposal, by)
+        self.tidy(file)
+
+    def tidy(self, file: ReviewedFile) -> None:
+        """Remove proposals without pending hunks; remember the final states of their hunks."""
+        for proposal in file.proposals:
+            file.decided.update({hunk.id: hunk.state for hunk in proposal.hunks})
+        landing = file.landing.proposal if file.landing else None  # a write in progress may still be reverted
+        file.proposals = [it for it in file.proposals if it.waiting or it is landing]
+        self._state.texts_changed(file.path)
+
+    def of_call(self, call: Call) -> Iterator[tuple[ReviewedFile, Proposal]]:
+        """Yield the call's proposals that have pending hunks."""
+        for file in list(self._state.files.values()):
+            for proposal in list(file.proposals):
+                if proposal.call == call and proposal.waiting:
+                    yield file, proposal
+
+    def _tell_change(
+        self, file: ReviewedFile, landing: Landing, before: str | None, after: str | None
+    ) -> None:
+        if before != after and (audience := self._state.audience(landing.call[0])):
+            folder = audience.files.working_directory()
+            change = LedgerChange(file.ledger, ())
+            audience.emit(file_change(before, after, change, call_id=landing.call[1], folder=folder))
+
+    def _tell_news(
+        self, file: ReviewedFile, proposal: Proposal, by: By, comment: str = ""
+    ) -> list[LedgerHunk]:
+        """Publish the hunks that changed since they were last published; return them."""
+        now = {hunk.id: (hunk.state, hunk.base_lines, hunk.agent_lines) for hunk in proposal.hunks}
+        news = [hunk for hunk in proposal.hunks if proposal.told.get(hunk.id) != now[hunk.id]]
+        proposal.told = now
+        if news:
+            shown = tuple(proposal_shown(file.ledger, hunk) for hunk in news)
+            self._state.publish(proposal.call[0], HunkStateChanged(file.path, shown, by, comment))
+        return news
+
+
+def call_of(attribution: Attribution) -> Call:
+    return (attribution.session_id, attribution.call_id)
+
+
+def what_of(write: FileWrite) -> Literal["create", "delete", "content"]:
+    return "create" if write.base is None else "delete" if write.content is None else "content"
+
+
+def links_of(writes: Sequence[FileWrite]) -> dict[str, str]:
+    """Return the name of each move's group, by the paths of both ends."""
+    deleted = {write.path for write in writes if write.content is None}
+    links: dict[str, str] = {}
+    for write in writes:
+        if write.mode_from in deleted:
+            links[write.path] = links[write.mode_from] = f"move:{write.mode_from}"
+    return links
+
+
+def _linked(sheet: ProposalSheet, links: dict[str, str]) -> tuple[LedgerHunk, ...]:
+    return tuple(with_fields(hunk, link=links.get(sheet.path, "")) for hunk in sheet.hunks)

@@ -1,0 +1,132 @@
+"""Rebuild the proposals of calls whose process ended from the log, relative to the current files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agent_ls.app.review.proposal_notes import Judged
+from agent_ls.app.review.proposals import what_of
+from agent_ls.app.review.reviewed_file import Proposal, is_text, text_of
+from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import Hunk, HunkStateChanged
+from agent_ls.review.hunks import LedgerHunk
+from agent_ls.review.proposals import (
+    PENDING_STATES,
+    ProposalSheet,
+    place_stored,
+    restore_proposals,
+    restore_whole_file,
+)
+from agent_ls.review.restore import StoredHunk
+from agent_ls.store.journal import Place, Review, text_fingerprint
+from agent_ls.store.sessions import OpenSession
+
+_HUNK_STATE = b'"kind":"hunk_state"'
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A call that has proposed `writes` and not ended, with the decisions so far."""
+
+    attribution: Attribution
+    writes: tuple[FileWrite, ...]
+    judged: tuple[Judged, ...] = ()
+
+
+def read_waiting(opened: OpenSession, session_id: str, reviews: Iterable[Review]) -> dict[str, Waiting]:
+    """Return the waiting calls whose file contents are all stored, by call id. Blocks."""
+    found: dict[str, Waiting] = {}
+    for review in reviews:
+        names = {name for file in review.files for name in (file.before, file.after) if name is not None}
+        blobs = {name: data for name in names if (data := opened.kept(name)) is not None}
+        if names == blobs.keys():
+            writes = tuple(
+                FileWrite(
+                    file.path,
+                    None if file.after is None else blobs[file.after],
+                    None if file.before is None else blobs[file.before],
+                    file.mode_from,
+                )
+                for file in review.files
+            )
+            who = Attribution(session_id, review.turn_id, review.call_id)
+            found[review.call_id] = Waiting(who, writes)
+    return found
+
+
+def judged_by(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[Judged]]:
+    """Return the recorded decisions about the proposals of these calls, by call id, from old to new."""
+    wanted = set(calls)
+    proposed: dict[str, Hunk] = {}
+    judged: dict[str, Judged] = {}
+    for encoded in events if wanted else ():
+        envelope = event_codec.decode(encoded) if _HUNK_STATE in encoded[:200] else None
+        if envelope is None or not isinstance(envelope.event, HunkStateChanged):
+            continue
+        told = envelope.event
+        for hunk in told.hunks:
+            if hunk.call_id not in wanted:
+                continue
+            if hunk.state in PENDING_STATES:  # also if it was kept, and then returned to the proposal
+                proposed[hunk.id] = hunk
+                judged.pop(hunk.id, None)
+            elif hunk.state == "undone":
+                judged[hunk.id] = Judged(told.path, hunk, "undone", None, told.comment)
+            elif hunk.state == "kept":
+                judged[hunk.id] = _kept(told, hunk, proposed.get(hunk.id, hunk))
+    found: dict[str, list[Judged]] = {}
+    for it in judged.values():
+        found.setdefault(it.hunk.call_id, []).append(it)
+    return found
+
+
+def _kept(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> Judged:
+    shown = replace(hunk, lines=proposed.lines)
+    if told.by != "user":
+        return Judged(told.path, shown, "made")
+    own = None if hunk.lines == proposed.lines else "".join(hunk.lines)
+    return Judged(told.path, shown, "kept", own, told.comment)
+
+
+def stands_again(
+    path: str,
+    stored: Sequence[StoredHunk],
+    waiting: Waiting,
+    now: bytes | None,
+    places: Mapping[str, Place],
+    text_of_places: str,
+) -> tuple[Proposal, tuple[LedgerHunk, ...]]:
+    """Return the proposal of a call for a file that holds `now`, and hunks that have no position any more.
+
+    `stored` are its pending hunks. `places` are their positions in the text with the fingerprint
+    `text_of_places`.
+    """
+    write = next((it for it in waiting.writes if it.path == path), None)
+    text = text_of(now)
+    hunks = [_at(item.hunk, places) for item in stored]
+    told = {it.hunk.id: (it.hunk.state, it.hunk.base_lines, it.hunk.agent_lines) for it in stored}
+    lost: tuple[LedgerHunk, ...] = ()
+    sheets: tuple[ProposalSheet, ...]
+    if write and not (is_text(write.base) and is_text(write.content)):
+        sheets = (ProposalSheet(path, None, None, tuple(hunks), is_opaque=True),)
+    elif write and what_of(write) != "content":
+        sheets = tuple(restore_whole_file(path, hunk, text) for hunk in hunks)
+    elif (
+        write
+        and text_fingerprint(text_of(write.base)) == text_of_places
+        and all(hunk.id in places for hunk in hunks)
+    ):
+        sheets = (place_stored(path, hunks, text_of(write.base), text),)
+    else:
+        placed = places if text_fingerprint(text) == text_of_places else {}
+        sheets, lost = restore_proposals(path, hunks, text, placed)
+    return Proposal(waiting.attribution, write or FileWrite(path, None, None), sheets, told), lost
+
+
+def _at(hunk: LedgerHunk, places: Mapping[str, Place]) -> LedgerHunk:
+    if hunk.id not in places:
+        return hunk
+    base_start, base_end, start, end = places[hunk.id]
+    return replace(hunk, base_start=base_start, base_end=base_end, start=start, end=end)

@@ -1,0 +1,50 @@
+"""Implements the interface Reviews: after a resume, check the policy for a waiting call again, then wait on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from anyio import get_cancelled_exc_class
+
+from agent_ls.app.review.proposals import Proposals, call_of
+from agent_ls.app.review.state import Audience
+from agent_ls.environments.base import Attribution, FileState
+from agent_ls.loop.calls.approval import ApprovalQuestion, Approver, Denied
+from agent_ls.tools.file_commits import effect_of_writes
+
+
+class ResumedReviews:
+    """Resumes calls that wait for decisions. `audience` finds the session, once it is live."""
+
+    def __init__(
+        self, proposals: Proposals, approver: Approver, audience: Callable[[], Audience | None]
+    ) -> None:
+        self._proposals = proposals
+        self._approver = approver
+        self._audience = audience
+
+    async def resume(
+        self, question: ApprovalQuestion, attribution: Attribution
+    ) -> Sequence[FileState] | Denied:
+        """Check the call again and wait for its decisions.
+
+        Paths may resolve to other files by now, and the mode may have changed: then the user is asked, or the
+        call is refused.
+        """
+        audience = self._audience()
+        if audience is None or not self._proposals.is_waiting(call_of(attribution)):
+            return Denied(
+                "What this call proposed is not known any more. Look at the files, then propose it again."
+            )
+        effect = effect_of_writes(self._proposals.writes_of(call_of(attribution)), audience.files)
+        try:
+            decision = await self._approver.decide(replace(question, effect=effect))
+        except get_cancelled_exc_class():
+            if audience.is_stopped:
+                self._proposals.drop(attribution, audience)
+            raise
+        if isinstance(decision, Denied):
+            self._proposals.drop(attribution, audience)
+            return decision
+        return await self._proposals.wait_for_decisions(attribution, audience)

@@ -1,0 +1,70 @@
+"""Pure: notices for the model about decisions on its changes, and about changes that are no longer in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from agent_ls.loop.events.types import Hunk
+from agent_ls.review.hunks import LedgerHunk
+
+MAX_HUNKS, MAX_CHARS = 5, 600  # enough for the model to know which; it can read the file
+
+
+def verdict_notice(path: str, hunks: Sequence[Hunk], verdict: Literal["keep", "undo"], comment: str) -> str:
+    """Return a short notice about a decision, with the text that was removed."""
+    because = f" The user says: {comment}" if comment else ""
+    if verdict == "keep":
+        return f"Review: the user kept {len(hunks)} of your changes in {path}.{because}"
+    parts = [
+        f"Review: the user undid {len(hunks)} of your changes in {path}.{because}",
+        "Do not make them again unless asked.",
+        *_no_longer_there(hunks),
+    ]
+    return "\n".join(parts)
+
+
+def replacement_notice(path: str, hunks: Sequence[Hunk], text: str, comment: str) -> str:
+    """Return the notice that the user kept a change with their own text in it."""
+    because = f" The user says: {comment}" if comment else ""
+    shown = text[:MAX_CHARS].rstrip("\n") or "(nothing)"
+    parts = [f"Review: the user kept one of your changes in {path}, with a text of their own.{because}"]
+    for hunk in hunks[:1]:
+        yours = "".join(hunk.lines)[:MAX_CHARS].rstrip("\n") or "(nothing)"
+        parts.append(f"Near line {hunk.start + 1} you wrote:\n{yours}\nNow it reads:\n{shown}")
+    return "\n".join(parts)
+
+
+def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
+    """Return the notice that changes have disappeared: closed without saving, or changed outside the editor."""
+    parts = [
+        (
+            f"Review: {len(hunks)} of your changes in {path} are not in the file any more: it was closed without "
+            "saving them, or changed outside of the editor. Read it again before you rely on its text."
+        ),
+        *_no_longer_there(hunks),
+    ]
+    return "\n".join(parts)
+
+
+def returned_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
+    """Return the notice that the user undid changes and then brought them back with the editor's own undo."""
+    return (
+        f"Review: the user brought back {len(hunks)} of your changes in {path} that they had undone. "
+        "Read it again before you rely on its text."
+    )
+
+
+def _no_longer_there(hunks: Sequence[Hunk] | Sequence[LedgerHunk]) -> Iterable[str]:
+    for hunk in hunks[:MAX_HUNKS]:
+        if hunk.what == "create":
+            yield "The file that you had made is gone."
+        elif hunk.what == "delete":
+            yield "The file that you had deleted is back."
+        else:
+            lines = hunk.lines if isinstance(hunk, Hunk) else hunk.agent_lines
+            gone = "".join(lines)[:MAX_CHARS].rstrip("\n")
+            there = f"No longer there (near line {hunk.start + 1}):\n{gone}"
+            yield there if gone else f"Put back near line {hunk.start + 1}: the lines you had removed."
+    if len(hunks) > MAX_HUNKS:
+        yield f"And {len(hunks) - MAX_HUNKS} more."

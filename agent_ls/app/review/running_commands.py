@@ -1,0 +1,41 @@
+"""The commands of all sessions of this process that may be changing files now.
+
+While a foreground command runs, changes on disk are not attributed; they are recorded when the command
+ends. Changes by background processes are recorded before any change is attributed to the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+
+class UnderWay:
+    def __init__(self) -> None:
+        self._waited_for = 0
+        self._background: list[Callable[[], Awaitable[None]]] = []
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Mark a foreground command as running, until its changes are recorded."""
+        self._waited_for += 1
+        try:
+            yield
+        finally:
+            self._waited_for -= 1
+
+    @property
+    def is_waited_for(self) -> bool:
+        return self._waited_for > 0
+
+    def began(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Register a background process; `look` records its changes so far."""
+        self._background.append(look)
+
+    def ended(self, look: Callable[[], Awaitable[None]]) -> None:
+        self._background.remove(look)
+
+    async def settle(self) -> None:
+        """Record the changes of background processes so far."""
+        for look in dict.fromkeys(self._background):
+            await look()

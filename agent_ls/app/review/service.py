@@ -1,0 +1,291 @@
+"""The review of all sessions of this process: one ledger per changed file, and its connection to the outside.
+
+The rules are in agent_ls/review, the state is in state.py; this module takes the reports of editors and
+environments and the requests of users. Sessions receive events, and the model receives a notice of the
+decisions with its next request (docs/editing.md). All methods except `review` are synchronous or short, and
+run on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace as with_fields
+from functools import partial
+
+from agent_ls.app.review.change_events import action, file_change
+from agent_ls.app.review.decision_request import DecisionRequest, Selection, Verdict
+from agent_ls.app.review.decisions import HunkDecisions
+from agent_ls.app.review.findings import Findings
+from agent_ls.app.review.hunk_events import Start
+from agent_ls.app.review.open_hunks import open_hunks, proposed_text
+from agent_ls.app.review.proposal_decisions import ProposalDecisions
+from agent_ls.app.review.proposals import Proposals
+from agent_ls.app.review.review_notices import gone_notice
+from agent_ls.app.review.reviewed_file import ReviewedFile, is_text, text_of, written_as
+from agent_ls.app.review.running_commands import UnderWay
+from agent_ls.app.review.saved_files import SavedFiles
+from agent_ls.app.review.state import Audience, ReviewState, all_hunks
+from agent_ls.app.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
+from agent_ls.environments.base import Attribution, FileState
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.events.types import FileChange, Hunk
+from agent_ls.loop.seams import Clock
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.review.agent_edits import apply_agent_edit, link_new_hunks
+from agent_ls.review.ledger import LedgerChange
+from agent_ls.review.user_edits import apply_user_edit
+
+
+class ReviewService:
+    """`audience` finds a live session by its id, or None. `save_undone` is given if there is an editor."""
+
+    def __init__(
+        self,
+        audience: Callable[[str], Audience | None],
+        clock: Clock,
+        start: Start,
+        save_undone: SaveUndone | None = None,
+    ) -> None:
+        self._start = start
+        self.state = ReviewState(audience, clock=clock, start=start)
+        self.proposals = Proposals(self.state)
+        self.undone_saves = UndoneSaves(self.state, save_undone or nothing_unsaved)
+        self._decisions = HunkDecisions(
+            self.state, ProposalDecisions(self.state, self.proposals), self.undone_saves
+        )
+        self._links: dict[str, str] = {}
+        self.saved = SavedFiles()
+        self.under_way = UnderWay()
+        self.findings = Findings()
+
+    # -- reports from editors
+
+    def document_opened(self, path: str, text: str) -> None:
+        if not self.state.is_writing(
+            path
+        ):  # else the editor displays a file that it moved there for an agent
+            self.user_edit(path, text)
+
+    def document_closed(self, path: str) -> None:
+        """Compare the file with the disk in a task. Hunks that were not saved become `gone`."""
+        if (file := self.state.files.get(path)) and (file.ledger.hunks or file.proposals):
+            self._start(partial(self._look_at_disk, file))
+
+    def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
+        """Note that the editor has written the file. `is_asked`: it did so because the server asked it to."""
+        self.saved.note(path, text)
+        if is_asked and (file := self.state.files.get(path)):
+            file.is_saved_by_us = True
+
+    def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
+        """Note that the editor has written a notebook that it reports as cells."""
+        self.saved.note_cells(path, cells)
+
+    def user_edit(self, path: str, text: str | None) -> None:
+        """Report the file's current text.
+
+        Everything that changed since the last report is an edit of the user's.
+        """
+        self.state.user_edit(path, text)
+
+    def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
+        """Report a call's change of a file. A second report of the same change is ignored."""
+        if self.proposals.is_landing(path, before or "", after or "", attribution):
+            return
+        file = self.state.files.get(path)
+        if file and self.knows_call(path, attribution) and file.ledger.current_text == after:
+            return
+        self.state.begin(path, before)
+        file = self.state.files[path]
+        self.state.hunk_events.flush(path)
+        file.recorded.add((attribution.session_id, attribution.call_id))
+        change = link_new_hunks(apply_agent_edit(file.ledger, after, attribution), self._links.get(path, ""))
+        self._announce_change(file, before, after, change, attribution)
+
+    def undo_applied(self, path: str, before: str, after: str) -> None:
+        """Report that the editor has applied an edit that a decision asked for."""
+        file = self.state.files.get(path)
+        if file is None:
+            return
+        self.user_edit(path, before)
+        if undoing := file.undoing:
+            file.undoing = None
+            self._decisions.land(file, undoing)
+        self.user_edit(path, after)
+
+    # -- reports from environments
+
+    @contextmanager
+    def writing(self, paths: Collection[str], links: Mapping[str, str] | None = None) -> Iterator[None]:
+        """Mark files as being written by an agent, so that the change is not taken for the user's.
+
+        `links` names, by path, the group that both ends of a move belong to.
+        """
+        self._links.update(links or {})
+        try:
+            with self.state.writing(paths):
+                yield
+        finally:
+            for path in links or ():
+                self._links.pop(path, None)
+
+    def committed(self, state: FileState, attribution: Attribution) -> None:
+        """Report a commit's change of a file, unless the editor has reported it already."""
+        if state.before == state.after or self.knows_call(state.path, attribution):
+            return
+        if is_text(state.before) and is_text(state.after):
+            self.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
+            file = self.state.files[state.path]
+            file.written_as, file.is_saved_by_us = written_as(state.before or state.after or b""), True
+        else:
+            self._changed_bytes(state, attribution)
+
+    def knows_call(self, path: str, attribution: Attribution) -> bool:
+        """Return whether the ledger already has this call's change of the file."""
+        file = self.state.files.get(path)
+        return file is not None and (attribution.session_id, attribution.call_id) in file.recorded
+
+    def current_texts(self) -> Mapping[str, object]:
+        """Return the text of each tracked file. The same object means that the text has not changed."""
+        return {path: file.ledger.current for path, file in self.state.files.items()}
+
+    def adopt(self, change: LedgerChange) -> None:
+        """Adopt a ledger of a resumed session, and publish `change.changed`: the hunks that differ from the log."""
+        path = change.ledger.path
+        file = self.state.files.setdefault(path, ReviewedFile(change.ledger))
+        file.is_saved_by_us = True  # as far as known: the file had the changes when the session was opened
+        self.state.replace_ledger(file, change, "editor")
+        self.state.hunk_events.flush(path)
+        self.state.notify(file, [hunk for hunk in change.changed if hunk.state == "gone"], gone_notice)
+
+    def paths(self, session_id: str) -> list[str]:
+        """Return the tracked files that a session has changed."""
+        return [
+            path
+            for path, file in self.state.files.items()
+            if any(hunk.session_id == session_id for hunk in all_hunks(file.ledger))
+        ]
+
+    def flush(self) -> None:
+        """Publish delayed hunk events now, because a turn or session is about to end."""
+        self.state.hunk_events.flush_all()
+
+    def watch_texts(self, changed: Callable[[str], None]) -> None:
+        """As ReviewState.watch_texts."""
+        self.state.watch_texts(changed)
+
+    def watch_positions(self, changed: Callable[[str], None]) -> None:
+        """As ReviewState.watch_positions."""
+        self.state.watch_positions(changed)
+
+    # -- requests of users
+
+    def open_hunks(
+        self, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
+    ) -> dict[str, list[Hunk]]:
+        """Return undecided hunks by absolute path, ordered by position."""
+        files = self.state.files.values()
+        return open_hunks(files, session_id=session_id, path=path, turn_id=turn_id)
+
+    def knows(self, path: str) -> bool:
+        """Return whether the file is tracked."""
+        return path in self.state.files
+
+    def base_text(self, path: str) -> str | None:
+        """Return the accepted text of a tracked file."""
+        file = self.state.files.get(path)
+        return file.ledger.base_text if file else None
+
+    def current_text(self, path: str) -> str | None:
+        """Return the text of a tracked file, as the ledger has it."""
+        file = self.state.files.get(path)
+        return file.ledger.current_text if file else None
+
+    def proposed_text(self, path: str) -> str | None:
+        """Return the text that a tracked file would have if all its proposed hunks were kept."""
+        file = self.state.files.get(path)
+        return proposed_text(file) if file else None
+
+    async def review(
+        self,
+        *,
+        verdict: Verdict,
+        hunk_ids: Sequence[str] | None = None,
+        path: str | None = None,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+        comment: str = "",
+        confirm: bool = False,
+        lines: tuple[int, int] | None = None,
+        replacement: str | None = None,
+    ) -> tuple[list[Hunk], list[tuple[str, str]]]:
+        """Carry out a decision. Return the changed hunks, and the refused hunk ids with reasons.
+
+        `lines` and `replacement` (agent_ls/review) select lines or new text of exactly one hunk, given by its
+        id.
+        """
+        return await self._decisions.carry_out(
+            Selection(hunk_ids, path, turn_id, session_id),
+            DecisionRequest(verdict, comment, confirm, lines, replacement, turn_id),
+        )
+
+    # -- internal: files
+
+    async def look_at_disk(self, path: str) -> None:
+        """Read the file, because something may have changed it: unknown changes count as the user's.
+
+        Does nothing while a foreground command runs: its changes are recorded when it ends.
+        """
+        await self.seen_on_disk(path)
+
+    async def seen_on_disk(self, path: str) -> bytes | None:
+        """Read the file as `look_at_disk` does. Return its content, or None if it was not read."""
+        await self.under_way.settle()
+        if (file := self.state.files.get(path)) and not self.under_way.is_waited_for:
+            return await self._seen_on_disk(file)
+        return None
+
+    async def _look_at_disk(self, file: ReviewedFile) -> None:
+        await self._seen_on_disk(file)
+
+    async def _seen_on_disk(self, file: ReviewedFile) -> bytes | None:
+        """Read the file, mark hunks that it does not contain as `gone`, and notify the model once."""
+        beside = [hunk for proposal in file.proposals for hunk in proposal.waiting]
+        owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
+        audience = next((found for owner in owners if (found := self.state.audience(owner))), None)
+        if audience is None:
+            return None
+        before = file.ledger.open_hunks
+        try:
+            data = await self.state.catch_up(file, audience.files)
+        except EnvError:
+            return None
+        lost = [hunk for hunk in before if (now := file.ledger.find(hunk.id)) and now.state == "gone"]
+        self.state.notify(file, lost, gone_notice)
+        return data
+
+    def _changed_bytes(self, state: FileState, attribution: Attribution) -> None:
+        """Record the change of a binary file. It has no hunks, so it cannot be undone."""
+        if file := self.state.files.get(state.path):
+            self.state.replace_ledger(file, apply_user_edit(file.ledger, None), "agent")
+            if not file.proposals:
+                del self.state.files[state.path]
+        event = FileChange(attribution.call_id, state.path, action(state.before, state.after), 0, 0, "")
+        self.state.publish(attribution.session_id, event)
+
+    def _announce_change(
+        self,
+        file: ReviewedFile,
+        before: str | None,
+        after: str | None,
+        change: LedgerChange,
+        attribution: Attribution,
+    ) -> None:
+        new = {hunk.id for hunk in change.new}
+        if audience := self.state.audience(attribution.session_id):
+            folder = audience.files.working_directory()
+            audience.emit(file_change(before, after, change, call_id=attribution.call_id, folder=folder))
+        others = tuple(hunk for hunk in change.changed if hunk.id not in new)
+        self.state.replace_ledger(file, with_fields(change, changed=others), "agent")
+        self.state.record_positions(file, attribution.session_id)

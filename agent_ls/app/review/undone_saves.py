@@ -1,0 +1,49 @@
+"""After an undo in the editor, save the files whose agent changes are on disk already, or warn that they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeAlias
+
+import anyio.lowlevel
+
+from agent_ls.app.review.change_events import relative_name
+from agent_ls.app.review.state import ReviewState
+from agent_ls.loop.events.types import Warning
+
+SaveUndone: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[str]]]
+"""Save documents after an undo, as EditorHost.save_undone does; return the paths whose files still differ."""
+
+UNSAVED = "undone_unsaved"
+"""Code of the warning that the file on disk still has changes that were undone in the editor."""
+
+
+async def nothing_unsaved(paths: Sequence[str]) -> Sequence[str]:
+    """Implement SaveUndone where no editor has unsaved text."""
+    await anyio.lowlevel.checkpoint()
+    return ()
+
+
+class UndoneSaves:
+    def __init__(self, state: ReviewState, save: SaveUndone) -> None:
+        self._state = state
+        self._save = save
+
+    async def save(self, paths: Collection[str], session_ids: Collection[str]) -> None:
+        """Make the editor save the files that agent-ls wrote or saved.
+
+        Files with other unsaved text of the user's are not saved; the sessions get a warning about them.
+        """
+        files = self._state.files
+        saved = [path for path in paths if (file := files.get(path)) and file.is_saved_by_us]
+        for path in await self._save(saved) if saved else ():
+            for session_id in session_ids:
+                self._state.publish(session_id, Warning(self._warning(path, session_id), UNSAVED))
+
+    def _warning(self, path: str, session_id: str) -> str:
+        audience = self._state.audience(session_id)
+        name = relative_name(path, audience.files.working_directory()) if audience else path
+        return (
+            f"The changes in {name} are undone in the editor. The file on disk still has them, because the editor has "
+            "other unsaved changes of it or did not save it: save it there."
+        )

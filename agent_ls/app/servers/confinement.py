@@ -1,0 +1,67 @@
+"""The sandboxes of a session's MCP servers: each server that asks for one has its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.sandbox import SessionSandbox
+from agent_ls.app.settings.model import SandboxSettings
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.environments.wrappers.sandbox import Inside
+from agent_ls.policy.places import Places
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.config import Confined
+
+
+@dataclass(slots=True)
+class ServerConfinement:
+    """`places` returns those of the session; `state` is the folder of keys, rules and sessions, which is hidden."""
+
+    places: Callable[[], Places]
+    state: Path
+    _raised: list[tuple[SessionSandbox, Inside]] = field(default_factory=list)
+
+    async def confine(
+        self, wanted: Confined, command: str, options: CommandOptions, folder: str
+    ) -> tuple[str, CommandOptions]:
+        """Return the command of a server for running it in a sandbox of its own.
+
+        Raises:
+            ProcessStartError: this machine has no sandbox. The server is not run without one.
+        """
+        settings = SandboxSettings(enabled=True, network=wanted.network, writable=list(wanted.writable))
+        looking = LookingSandbox(self.state)
+        sandbox = SessionSandbox(settings, self.places, str(self.state), lambda event: None, looking)
+        why = await sandbox.raise_up()
+
+        def within() -> Inside | None:
+            return sandbox.within(command, options, os.path.realpath(folder), only_looks=False)
+
+        inside = await anyio.to_thread.run_sync(within)
+        if inside is None:
+            await anyio.to_thread.run_sync(sandbox.take_down)
+            raise ProcessStartError(f"It is to run in a sandbox, and this machine has none: {why}.")
+        self._raised.append((sandbox, inside))
+        return inside.command, inside.options
+
+    async def close(self) -> None:
+        """Remove all sandboxes, once their servers have ended."""
+
+        def remove() -> None:
+            while self._raised:
+                sandbox, inside = self._raised.pop()
+                sandbox.settle(inside)
+                sandbox.take_down()
+
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(remove)

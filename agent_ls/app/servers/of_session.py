@@ -1,0 +1,199 @@
+"""The MCP servers of a session, connected with its approvals, its trust and its settings when first wanted."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.permissions.trust import NOT_PERSONS
+from agent_ls.app.settings.model import Settings
+from agent_ls.environments.effects import ServerEffect
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, Verdict
+from agent_ls.loop.calls.redaction import Known, redacted
+from agent_ls.loop.seams import Clock
+
+if TYPE_CHECKING:
+    from agent_ls.app.servers.confinement import ServerConfinement
+    from agent_ls.environments.base import CommandOptions
+    from agent_ls.mcp.config import Confined, ServerConfig
+    from agent_ls.mcp.server import Surroundings
+    from agent_ls.mcp.servers import SessionServers
+    from agent_ls.mcp.sources import Found
+    from agent_ls.policy.places import Places
+
+FILES = ("mcp.json",)
+PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
+
+REASON = (
+    "A server is a program of its own: what it does on this machine, agent-ls neither sees nor limits, and "
+    "`.agent-ls-ignore` does not bind it. Approve it when you know it."
+)
+HANDED_OVER = " Your editor hands it over with this session."
+FETCHED = " This command downloads the program that it runs, so it may be another one each time."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServersOfSession:
+    """`client` returns servers that the session's client handed over. `is_trusted` blocks. `warn` tells the user."""
+
+    folder: str
+    state: Path
+    settings: Callable[[], Settings]
+    environ: Mapping[str, str]
+    secrets: Known
+    hide: Callable[[Sequence[str]], None]
+    clock: Clock
+    approvals: PendingApprovals
+    turn_id: Callable[[], str]
+    is_trusted: Callable[[], bool]
+    roots: Callable[[], Sequence[str]]
+    start: Callable[[Callable[[], Awaitable[None]]], None]
+    warn: Callable[[str], None]
+    changed: Callable[[], None]
+    client: Callable[[], Mapping[str, Mapping[str, Any]]]
+    made: list[SessionServers]
+    places: Callable[[], Places]
+    boxes: list[ServerConfinement] = field(default_factory=list)
+
+    def are_configured(self) -> bool:
+        """Whether there may be any. Blocks for as long as some files take to be looked up."""
+        if self.made or self.client() or self.settings().mcp.servers:
+            return True
+        paths = [self.state / name for name in FILES]
+        if self.settings().mcp.project_files:
+            paths += [Path(self.folder, name) for name in PROJECT_FILES]
+        return any(map(os.path.exists, paths))
+
+    async def get(self) -> SessionServers:
+        """Those of this session. What they need is imported in a thread, because it takes a while."""
+        if not self.made:
+            made = await anyio.to_thread.run_sync(self._make)
+            if not self.made:
+                self.made.append(made)
+        return self.made[0]
+
+    async def close(self) -> None:
+        for servers in self.made:
+            await servers.close()
+        for box in self.boxes:
+            await box.close()
+
+    def _make(self) -> SessionServers:
+        from agent_ls.mcp.approvals import ApprovalStore
+        from agent_ls.mcp.cache import FactsCache
+        from agent_ls.mcp.servers import Host, Limits, SessionServers
+
+        def limits() -> Limits:
+            settings = self.settings().mcp
+            return Limits(settings.defer_at_percent, settings.call_timeout_ms, settings.first_wait_ms)
+
+        host = Host(
+            find=self._find,
+            approve=self._approve,
+            start=self.start,
+            warn=self.warn,
+            now=self.clock.now,
+            keep_folder=self.folder,
+            approvals=ApprovalStore(self.state),
+            cache=FactsCache(self.state),
+            limits=limits,
+            redact=lambda text: redacted(text, self.secrets()),
+            changed=self.changed,
+        )
+        return SessionServers(host, self._around)
+
+    def _find(self) -> Found:
+        from agent_ls.mcp.sources import Found, Given, find_servers
+
+        if not self.is_trusted():
+            return Found()
+        settings = self.settings().mcp
+        entries = {
+            name: entry.model_dump(by_alias=True, exclude_unset=True)
+            for name, entry in settings.servers.items()
+        }
+        folder = Path(self.folder) if settings.project_files else None
+        return find_servers(self.state, folder, Given(entries, self.client()))
+
+    def _around(self, changed: Callable[[], None]) -> Surroundings:
+        from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
+        from agent_ls.mcp.config import Values
+        from agent_ls.mcp.process import ServerProcesses
+        from agent_ls.mcp.server import Surroundings
+
+        secrets = server_secrets(self.state)
+        return Surroundings(
+            processes=ServerProcesses(self.environ, self.folder, self._confine),
+            values=Values(self.environ.get, partial(entered, secrets), self.folder),
+            sleep=self.clock.sleep,
+            start_timeout_s=self.settings().mcp.start_timeout_ms / 1000,
+            protect=self.hide,
+            roots=self.roots,
+            changed=changed,
+            authenticate=lambda config: authenticate(config, secrets, self.hide),
+            judge=why_not_asked,
+        )
+
+    async def _confine(
+        self, wanted: Confined, command: str, options: CommandOptions, folder: str
+    ) -> tuple[str, CommandOptions]:
+        from agent_ls.app.servers.confinement import ServerConfinement
+
+        if not self.boxes:
+            self.boxes.append(ServerConfinement(self.places, self.state))
+        return await self.boxes[0].confine(wanted, command, options, folder)
+
+    async def _approve(self, config: ServerConfig) -> bool | None:
+        """The user's decision; None when nobody decided."""
+        effect = effect_of(config)
+        question = ApprovalQuestion("", self.turn_id(), "mcp", f"start the MCP server {config.name}", effect)
+        reason = _limits(config) + (FETCHED if effect.is_fetched else "")
+        if config.source == "client":
+            reason = f"{reason}{HANDED_OVER}"
+        decision = await self.approvals.ask(question, Verdict("ask", reason))
+        if isinstance(decision, Allowed):
+            return True
+        if decision.by in NOT_PERSONS:
+            self.warn(
+                f"the MCP server {config.name} is not started, because nobody approved it: "
+                f"`agent-ls mcp test {config.name}` asks you"
+            )
+            return None
+        return False
+
+
+def _limits(config: ServerConfig) -> str:
+    sandbox = getattr(config.target, "sandbox", None)
+    if sandbox is None:
+        return REASON
+    network = "with the network" if sandbox.network else "without network"
+    writes = ", ".join(("the folder of the session", *sandbox.writable))
+    return f"It runs in a sandbox, {network}, and writes below {writes} only. Approve it when you know it."
+
+
+def effect_of(config: ServerConfig) -> ServerEffect:
+    """What an approval of a server displays."""
+    from agent_ls.mcp.config import StdioTarget, shown_variables
+    from agent_ls.mcp.visible import visible
+
+    target = config.target
+    is_program = isinstance(target, StdioTarget)
+    return ServerEffect(
+        name=visible(config.name),
+        config=config.digest,
+        file=config.file,
+        command=visible(shlex.join((target.command, *target.args)))
+        if isinstance(target, StdioTarget)
+        else "",
+        url="" if isinstance(target, StdioTarget) else visible(target.url),
+        variables=tuple(map(visible, shown_variables(config))),
+        is_fetched=is_program and config.is_fetched,
+    )

@@ -1,0 +1,102 @@
+"""Prompts of MCP servers as commands that a message may begin with: `/server:prompt arguments`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.servers.of_session import ServersOfSession
+from agent_ls.loop.calls.redaction import redacted
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.facts import ServerPrompt
+    from agent_ls.mcp.server import ManagedServer
+
+SEPARATOR = ":"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCommand:
+    """`name` is `server:prompt`. `argument_hint` names its arguments, optional ones in brackets."""
+
+    name: str
+    description: str
+    argument_hint: str
+
+
+def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]:
+    """Those of all servers of a session that are known now."""
+    return [
+        PromptCommand(
+            f"{server.name}{SEPARATOR}{prompt.name}",
+            _plain(prompt.description) or f"a prompt of the MCP server {server.name}",
+            " ".join(it.name if it.is_required else f"[{it.name}]" for it in prompt.arguments),
+        )
+        for server, prompt in _every(servers)
+    ]
+
+
+async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -> str:
+    """The words of a prompt for the model, after what the user typed and with whose they are.
+
+    Raises:
+        AppError: no server has such a prompt, an argument is missing, or the server does not answer.
+    """
+    found = next(
+        ((server, it) for server, it in _every(servers) if name == f"{server.name}{SEPARATOR}{it.name}"), None
+    )
+    if servers is None or found is None:
+        raise AppError(f"no MCP server of this session has the prompt {name}", "see the list of commands")
+    from agent_ls.mcp.results import fenced, text_of
+    from agent_ls.mcp.server import UnavailableError
+
+    server, prompt = found
+    timeout_ms = server.config.timeout_ms or servers.settings().mcp.call_timeout_ms
+    try:
+        blocks = await server.prompt(prompt.name, _arguments(prompt, typed), timeout_ms / 1000)
+    except UnavailableError as error:
+        raise AppError(str(error), "try again, or look at the list of servers") from None
+    text = redacted(text_of(blocks), servers.secrets())
+    return (
+        f"/{name} {typed}".rstrip()
+        + f"\n\nThe MCP server {server.name} words this prompt so:\n{fenced(text)}"
+    )
+
+
+def _every(servers: ServersOfSession | None) -> Sequence[tuple[ManagedServer, ServerPrompt]]:
+    if servers is None or not servers.made:
+        return []
+    running = [it for it in servers.made[0].servers if it.state in ("running", "starting", "restarting")]
+    return [(server, prompt) for server in running for prompt in server.facts.prompts]
+
+
+def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:
+    """What was typed, word by word; the last argument takes the rest.
+
+    Raises:
+        AppError: a required argument is missing.
+    """
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        words = typed.split()
+    given: dict[str, str] = {}
+    last = len(prompt.arguments) - 1
+    for number, argument in enumerate(prompt.arguments):
+        value = " ".join(words[number:]) if number == last else "".join(words[number : number + 1])
+        if value:
+            given[argument.name] = value
+        elif argument.is_required:
+            raise AppError(
+                f"the prompt needs {argument.name}", f"write it behind the name: {argument.description}"
+            )
+    return given
+
+
+def _plain(text: str) -> str:
+    from agent_ls.mcp.visible import visible
+
+    return visible(" ".join(text.split()))

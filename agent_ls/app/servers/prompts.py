@@ -1,0 +1,52 @@
+"""ADAPTER PromptSource: the session's prompt, with the tools of MCP servers put next to it at the start of each input.
+
+Whether there are servers is looked up here first, without importing anything of them: most sessions have none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import anyio.to_thread
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.seams import PromptSource
+from agent_ls.profiles.base import ProviderProfile
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.servers import SessionServers
+
+
+class ServersOfSession(Protocol):
+    """SEAM: the servers of one session, made when they are first wanted."""
+
+    def are_configured(self) -> bool:
+        """Whether there may be any. Blocks for as long as some files take to be looked up."""
+        ...
+
+    async def get(self) -> SessionServers: ...
+
+
+class PromptsWithServers:
+    """`inner` asks the user whether they trust the folder, so it is always asked first."""
+
+    def __init__(self, inner: PromptSource, servers: ServersOfSession) -> None:
+        self._inner = inner
+        self._servers = servers
+
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        documents = await self._inner.documents(profile, environment)
+        if not await anyio.to_thread.run_sync(self._servers.are_configured):
+            return documents
+        servers = await self._servers.get()
+        layer = await servers.offer(profile.registry, profile.context_window_tokens)
+        return "\n\n".join(filter(None, (documents, layer)))
+
+    async def build(
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
+    ) -> str:
+        return await self._inner.build(profile, environment, user_instructions, documents)

@@ -1,0 +1,74 @@
+"""Resources of MCP servers as mentions of a message: listed for completion, and read when the message is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.servers.of_session import ServersOfSession
+from agent_ls.loop.calls.redaction import redacted
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.server import ManagedServer
+
+MAX_CHARS = 64 * 1024
+"""Characters of a resource that a mention adds to a message; the model reads the rest with a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMention:
+    """`label` is `server:uri`."""
+
+    server: str
+    uri: str
+    description: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.server}:{self.uri}"
+
+
+def resource_mentions(servers: ServersOfSession | None) -> Sequence[ResourceMention]:
+    """Those of all running servers of a session."""
+    if servers is None or not servers.made:
+        return ()
+    from agent_ls.mcp.visible import visible
+
+    return [
+        ResourceMention(server.name, it.uri, visible(" ".join((it.name or it.description).split())))
+        for server in servers.made[0].servers
+        if server.state == "running"
+        for it in server.facts.resources
+    ]
+
+
+async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -> str:
+    """The content of a resource for the model, with whose it is.
+
+    Raises:
+        AppError: no such server is running, or it does not give the resource.
+    """
+    server = _running(servers, name)
+    if servers is None or server is None:
+        raise AppError(f"no MCP server {name} is running in this session", "look at the list of servers")
+    from agent_ls.mcp.results import text_of
+    from agent_ls.mcp.server import UnavailableError
+
+    timeout_ms = server.config.timeout_ms or servers.settings().mcp.call_timeout_ms
+    try:
+        blocks = await server.resource(uri, timeout_ms / 1000)
+    except UnavailableError as error:
+        raise AppError(str(error), "send the message without it, or look at the list of servers") from None
+    text = redacted(text_of(blocks), servers.secrets()) or "(it is empty)"
+    left_out = len(text) - MAX_CHARS
+    if left_out > 0:
+        text = f"{text[:MAX_CHARS]}\n[... {left_out} more characters, which read_resource gives ...]"
+    return f"Attached by the user, in the words of the MCP server {name}:\n{text}"
+
+
+def _running(servers: ServersOfSession | None, name: str) -> ManagedServer | None:
+    if servers is None or not servers.made:
+        return None
+    return servers.made[0].server(name)

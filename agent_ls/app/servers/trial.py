@@ -1,0 +1,138 @@
+"""One MCP server connected with outside of a session: for `agent-ls mcp test` and `agent-ls mcp login`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.errors import AppError
+from agent_ls.app.permissions.paths import places_of
+from agent_ls.app.servers.confinement import ServerConfinement
+from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
+from agent_ls.environments.errors import EnvError
+from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled
+from agent_ls.mcp.facts import Elicitation, ElicitationReply, ServerFacts
+from agent_ls.mcp.process import ServerProcesses
+
+START_S = 60
+
+
+def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> Values:
+    secrets = server_secrets(state)
+    return Values(environ.get, lambda server, name: entered(secrets, server, name), str(folder))
+
+
+async def try_server(
+    config: ServerConfig, state: Path, folder: Path, environ: Mapping[str, str]
+) -> ServerFacts:
+    """Connect once, and return what the server offers.
+
+    Raises:
+        AppError: it cannot be connected with.
+    """
+    return await _connect(config, state, folder, environ, None)
+
+
+async def log_in(
+    config: ServerConfig,
+    state: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+    show: Callable[[str], Awaitable[None]],
+) -> ServerFacts:
+    """Connect by a login in the user's browser; `show` displays the address. Tokens are kept.
+
+    Raises:
+        AppError: it cannot be connected with.
+    """
+    return await _connect(config, state, folder, environ, show)
+
+
+async def _connect(
+    config: ServerConfig,
+    state: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+    show: Callable[[str], Awaitable[None]] | None,
+) -> ServerFacts:
+    if _is_missing():
+        raise AppError("agent-ls is installed without MCP", "install it with `pip install 'agent-ls[mcp]'`")
+    from agent_ls.mcp import oauth, session
+    from agent_ls.mcp.server import LoginNeededError, login_needed
+
+    places = await anyio.to_thread.run_sync(places_of, str(folder))
+    confinement = ServerConfinement(lambda: places, state)
+    processes = ServerProcesses(environ, str(folder), confinement.confine)
+    callbacks = session.Callbacks(lambda kind: None, _decline, lambda: (str(folder),))
+    try:
+        ready = filled(config, values_for(state, folder, environ))
+        async with AsyncExitStack() as stack:
+            if isinstance(ready.target, HttpTarget):
+                auth = authenticate(ready, server_secrets(state), _hide_nothing)
+                if show:
+                    tokens = oauth.KeptTokens(ready.target.url, server_secrets(state), _hide_nothing)
+                    await tokens.forget()
+                    login = oauth.Login(ready.target.url, config.oauth_client_id, tokens, show)
+                    listener, port = await oauth.open_listener()
+                    group = await stack.enter_async_context(anyio.create_task_group())
+                    group.start_soon(login.serve, listener)
+                    stack.callback(group.cancel_scope.cancel)
+                    auth = await login.provider(port)
+                opened = session.by_http(
+                    ready.target.url,
+                    dict(ready.target.headers),
+                    callbacks,
+                    auth=auth,
+                    judge=why_not_asked,
+                    asks_nobody=show is None,
+                    is_legacy=False,
+                    timeout_s=oauth.LOGIN_S if show else START_S,
+                )
+            else:
+                process = await stack.enter_async_context(processes.running(ready.target))
+                opened = session.by_process(process, callbacks, is_legacy=False, timeout_s=START_S)
+            connection = await stack.enter_async_context(opened)
+            return await connection.facts(START_S)
+    except (ConfigError, EnvError) as error:
+        raise AppError(f"the server {config.name}: {error}") from error
+    except LoginNeededError as error:
+        raise AppError(
+            f"the server {config.name}: {error}", f"run `agent-ls mcp login {config.name}`"
+        ) from error
+    except Exception as error:
+        if login_needed(error):
+            raise AppError(
+                f"the server {config.name} asks for a login", f"run `agent-ls mcp login {config.name}`"
+            ) from error
+        if problem := session.problem_of(error):
+            raise AppError(f"the server {config.name}: {problem}") from error
+        raise
+    finally:
+        await processes.end_all()
+        await confinement.close()
+
+
+async def _decline(asked: Elicitation) -> ElicitationReply:
+    return ElicitationReply("decline")
+
+
+def _hide_nothing(values: Sequence[str]) -> None:
+    """A command prints no tokens."""
+
+
+def _is_missing() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("mcp") is None
+
+
+def environ_without_keys(secrets: Sequence[str]) -> Mapping[str, str]:
+    """This process's variables without those that hold a provider's key."""
+    from agent_ls.environments.local.environ import without_secrets
+
+    return without_secrets(os.environ, secrets)

@@ -1,0 +1,1 @@
+"""Sessions: create, list, own, follow, resume, roll back, export and delete them."""

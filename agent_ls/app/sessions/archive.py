@@ -1,0 +1,169 @@
+"""Read access to sessions that are open here or only stored: history, outputs, exports, drafts.
+
+All disk access runs in threads.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.recording.sharing import redaction_of_this_machine
+from agent_ls.app.review.restore import stored_hunks
+from agent_ls.app.sessions.clean_items import cleaned
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.store_errors import store_errors
+from agent_ls.loop.calls.redaction import without_known
+from agent_ls.store import pages
+from agent_ls.store.drafts import keep_draft, kept_draft
+from agent_ls.store.errors import BadSessionError
+from agent_ls.store.layout import log_path, summary
+from agent_ls.store.outputs import OutputPart, read_part
+from agent_ls.store.pages import Page
+from agent_ls.store.sessions import SessionStore
+
+ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html"]
+
+
+class Archive:
+    """Stored data of sessions. `live` finds a session that is open in this process."""
+
+    def __init__(self, store: SessionStore, live: Callable[[str], LiveSession | None]) -> None:
+        self._store = store
+        self._live = live
+        self._drafts: dict[str, Mapping[str, Any]] = {}
+        self._writing_drafts = anyio.Lock()
+
+    async def history(self, session_id: str, before: int | None, limit: int) -> Page:
+        """Return the newest items that began before event number `before` (None: the newest of all).
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            return await anyio.to_thread.run_sync(pages.read_page, path, before, limit)
+
+    async def keep_draft(self, session_id: str, draft: Mapping[str, Any]) -> None:
+        """Store a draft. Of several concurrent calls the last one wins; drafts that were replaced are not written.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        self._drafts[session_id] = draft
+        with store_errors(session_id):
+            async with self._writing_drafts:
+                newest = self._drafts.pop(session_id, None)
+                if newest is not None:
+                    folder = await self._folder(session_id)
+                    await anyio.to_thread.run_sync(keep_draft, folder, newest, self._store.secrets())
+
+    async def draft(self, session_id: str) -> dict[str, Any] | None:
+        """Return the stored draft, or None.
+
+        Raises:
+            UnknownSessionError.
+        """
+        with store_errors(session_id):
+            folder = await self._folder(session_id)
+            async with self._writing_drafts:
+                return await anyio.to_thread.run_sync(kept_draft, folder)
+
+    async def output(self, session_id: str, output_ref: str, offset: int, limit: int) -> OutputPart:
+        """Return `limit` characters of a stored output, from `offset` on.
+
+        Raises:
+            UnknownOutputError, UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            folder = await self._folder(session_id)
+            return await anyio.to_thread.run_sync(read_part, folder, output_ref, offset, limit)
+
+    async def export(self, session_id: str, format_: ExportFormat, redact: bool = False) -> str:
+        """Return the session as text. `redact`: without keys, mail addresses and names of this machine.
+
+        Raises:
+            BadChoiceError: the format cannot be redacted. UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            known = self._store.secrets()
+            return await anyio.to_thread.run_sync(session_text, path, format_, known, redact)
+
+    async def open_hunks(self, session_id: str) -> int:
+        """Count the undecided hunks in the log of a session that is not live.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            return await anyio.to_thread.run_sync(open_hunks, path)
+
+    async def _folder(self, session_id: str) -> Path:
+        if live := self._live(session_id):
+            return live.folder
+        return await anyio.to_thread.run_sync(self._store.folder, session_id)
+
+
+def session_text(path: Path, format_: ExportFormat, known: Collection[str], redact: bool = False) -> str:
+    """Return the session whose log is `path` as text, without the keys in `known`. Blocks.
+
+    Raises:
+        BadChoiceError: the format cannot be redacted. BadSessionError. OSError.
+    """
+    if format_ != "jsonl":
+        return _transcript(path, format_, known, redact)
+    if redact:
+        raise BadChoiceError("JSON lines cannot be redacted", "choose the format html or markdown")
+    return without_known(_jsonl(path), known)
+
+
+def _transcript(
+    path: Path, format_: Literal["markdown", "html"], known: Collection[str], redact: bool
+) -> str:
+    # imported here because they are rarely used
+    from agent_ls.app.sessions.export import markdown
+    from agent_ls.app.sessions.html_export import page
+    from agent_ls.loop.events.figures import figures_of
+
+    # Texts are cleaned before they are formatted: escaping and mark-up would hide a key from the search.
+    if redact:
+        clean = redaction_of_this_machine(known).text
+    else:
+        clean = functools.partial(without_known, known=known)
+    found = summary(path.parent)
+    if found is None:
+        raise BadSessionError(str(path), "it cannot be read")
+    header = found.header
+    facts = [
+        ("Session", header.session_id),
+        ("Folder", header.workspace_folder),
+        ("Model", f"{header.provider}/{header.model}"),
+        ("Begun", header.created),
+    ]
+    title, facts = clean(found.title), [(name, clean(value)) for name, value in facts]
+    items = [cleaned(item, clean) for item in pages.all_items(path)]
+    if format_ == "markdown":
+        return markdown(title, facts, items)
+    return page(title, facts, items, figures_of(pages.all_events(path)).rounds)
+
+
+def _jsonl(path: Path) -> str:
+    lines = pages.sound_between(path, 0)
+    return "".join(f"{line.decode('utf-8', 'replace')}\n" for line in lines)
+
+
+def open_hunks(path: Path) -> int:
+    """Count the undecided hunks in the log `path`. Blocks."""
+    try:
+        by_path = stored_hunks(pages.sound_between(path, 0))
+    except FileNotFoundError:  # a deletion was interrupted; the rest may be deleted without a question
+        return 0
+    return sum(item.awaits for items in by_path.values() for item in items)

@@ -1,0 +1,109 @@
+"""Pure: a transcript as Markdown.
+
+Text from the user, the model and tools is not trusted. It is put into quotes and code fences that it cannot
+close.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_ls.loop.events.items import (
+    AskedApproval,
+    Body,
+    ChangedFile,
+    Item,
+    Notice,
+    RetriedCall,
+    RollBack,
+    Said,
+    SteerMessage,
+    ToolUse,
+    TurnEnd,
+    UserMessage,
+)
+from agent_ls.text import to_display_line
+
+_TICKS = re.compile(r"`+")
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
+
+
+def markdown(title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item]) -> str:
+    """Return the transcript. `facts` are listed at the top; `items` are ordered from old to new."""
+    lines = [f"# {_words(title) or 'Session'}", ""]
+    lines += [f"- {name}: {code(value)}" for name, value in facts]
+    for item in items:
+        lines += ["", *_item(item.body, item.timestamp)]
+    return "\n".join(lines) + "\n"
+
+
+def fenced(text: str, info: str = "") -> Iterator[str]:
+    """Yield a code block whose fence is longer than any run of backticks inside."""
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    yield f"{fence}{info}"
+    yield from _lines(text)
+    yield fence
+
+
+def quoted(text: str) -> Iterator[str]:
+    """Return the lines as a block quote, which ends any fence, comment or list that begins inside."""
+    return (f"> {line}" if line else ">" for line in _lines(text))
+
+
+def code(text: str) -> str:
+    """Return one line as inline code, delimited by more backticks than any run inside."""
+    line = " ".join(text.split())
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def _item(body: Body, timestamp: str) -> Iterator[str]:
+    match body:
+        case UserMessage(text=text):
+            yield from (f"## You, {_words(timestamp)}", "", *quoted(text))
+        case SteerMessage(text=text, status=status):
+            yield from (f"### You, meanwhile ({status})", "", *quoted(text))
+        case Said(kind=kind, text=text, interrupted=interrupted):
+            name = "Agent" if kind == "text" else "Reasoning"
+            yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *quoted(text))
+        case ToolUse():
+            yield from _tool(body)
+        case ChangedFile(change=change):
+            yield f"### Changed: {code(change.path)} ({change.action}, +{change.added} -{change.removed})"
+            if change.diff:
+                yield from ("", *fenced(change.diff, "diff"))
+        case AskedApproval(request=request, status=status, reason=reason, command=command):
+            why = (
+                f": {_words(reason)}" if reason else f", and ran instead: {code(command)}" if command else ""
+            )
+            yield f"*Approval of* {code(request.summary)}: **{status}**{why}"
+        case RetriedCall(text=text, attempt=attempt):
+            yield f"*Tried again ({attempt}):* {_words(text)}"
+        case Notice(level=level, text=text, hint=hint):
+            yield f"**{level.capitalize()}:** {_words(text)}{f' ({_words(hint)})' if hint else ''}"
+        case RollBack(event=event):
+            yield f"*Rolled back: {len(event.turns)} turns, {len(event.files)} files*"
+        case TurnEnd(reason=reason, files=files):
+            yield f"*End of the turn: {reason}*"
+            if files:
+                yield ""
+            for file in files:
+                yield f"- {code(file.path)} ({file.action}, +{file.added} -{file.removed})"
+
+
+def _tool(body: ToolUse) -> Iterator[str]:
+    yield from (f"### Tool {code(body.name)}: {code(body.summary)} ({body.status})", "")
+    yield from fenced(body.arguments, "json")
+    if body.result and body.result.output:
+        yield from ("", *fenced(body.result.output))
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n")
+
+
+def _words(text: str) -> str:
+    """Return the text as one line with its Markdown characters escaped."""
+    return _MARKUP.sub(r"\\\1", to_display_line(text, max_chars=2_000))

@@ -1,0 +1,240 @@
+"""Folders on other machines and in containers that sessions of this process work in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.errors import AppError, BadChoiceError
+from agent_ls.app.models.service import Models
+from agent_ls.app.permissions.disk import FarDisk
+from agent_ls.app.permissions.paths import PathBounds, far_places
+from agent_ls.app.settings.model import Settings
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvError, EnvironmentLostError
+from agent_ls.environments.far.mapped import CanonicalPaths, MappedEnvironment, PathMap
+from agent_ls.environments.far.place import Place, PlaceNameError, check_place, is_place_name, parse_place
+from agent_ls.policy.places import Places
+
+if TYPE_CHECKING:
+    from agent_ls.environments.far.facts import EndConfig, Opened
+    from agent_ls.environments.far.host import FarHost
+
+HINT = "docs/remote.md has an example for each kind of place"
+MEBIBYTE = 1024 * 1024
+
+
+class PlaceError(AppError):
+    """A place cannot be used; nothing was started there."""
+
+    kind = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class FarSite:
+    """A folder at a place that was reached. `key` is its whole name, under which trust, rules and sessions are kept.
+
+    `root` is the folder as the session names it. With `names` that is a folder of this machine, which shows the one
+    there, and the key too.
+    """
+
+    key: str
+    place: Place
+    host: FarHost
+    facts: Opened
+    disk: FarDisk
+    places: Places
+    root: str
+    names: PathMap | None = None
+
+    def bounds(self, root: str) -> PathBounds:
+        """Return the path policy of a project there, which may begin above the folder. Blocks."""
+        to_far, to_near = (self.names.to_far, self.names.to_near) if self.names else (str, str)
+        disk = FarDisk(self.host, (to_far(root),), to_far, to_near)
+        places = replace(self.places, roots=(disk.real_path(root), root), is_ignored=disk.is_ignored)
+        return PathBounds(places, disk)
+
+
+class FarSites:
+    """With `has_editor`, folders of this machine are at the place of the settings too: `map` says where there.
+
+    `now` returns the settings; `models` has the variables of client programs, without keys; `state` is the folder for
+    agent-ls's own files.
+    """
+
+    def __init__(self, now: Callable[[], Settings], models: Models, state: Path, has_editor: bool) -> None:
+        self._now = now
+        self._models = models
+        self._state = str(state)
+        self._has_editor = has_editor
+        self._sites: dict[str, FarSite] = {}
+        self._hosts: list[tuple[Place, FarHost]] = []
+
+    def site(self, folder: str) -> FarSite | None:
+        """Return the site of a folder that was prepared; None for a folder of this machine."""
+        return self._sites.get(folder)
+
+    async def workspace(self, folder: str, *, must_exist: bool) -> str:
+        """Return the whole name of a new session's folder: an absolute path of this machine, or that of a place.
+
+        Raises:
+            BadChoiceError: no such folder or place. PlaceError: the place cannot be used.
+        """
+        if is_place_name(folder):
+            return await self.prepare(folder)
+        path = await anyio.Path(folder).absolute()
+        if must_exist and not await path.is_dir():
+            raise BadChoiceError(f"no such folder: {path}", "name the folder to work in")
+        return await self.prepare(str(path)) if must_exist else str(path)
+
+    def check_same(self, folder: str, stored: object) -> None:
+        """Check that a stored session goes on where it was: its files and commands are there.
+
+        Raises:
+            BadChoiceError: the settings name another place now.
+        """
+        site = self.site(folder)
+        now = site.place.machine if site else ""
+        if isinstance(stored, str) and stored != now:
+            raise BadChoiceError(
+                f"this session works at {stored or 'this machine'}, and the settings name {now or 'this machine'} now",
+                "set place in your settings file as it was, or begin a new session",
+            )
+
+    async def prepare(self, folder: str) -> str:
+        """Connect to the place that `folder` names. Returns its whole name; a folder of this machine as it is.
+
+        Raises:
+            BadChoiceError: it names no place. PlaceError: the place cannot be used.
+        """
+        if folder in self._sites and self._sites[folder].host.current():
+            return folder
+        names: PathMap | None = None
+        if is_place_name(folder):
+            place = chosen_place(folder, self._now())
+        elif self._has_editor and (setting := self._now().place):
+            place, names = _shown_place(setting.place(), folder)
+        else:
+            return folder
+        host = self._host(place)
+        from agent_ls.environments.far.environment import FarEnvironment
+
+        environment = FarEnvironment(host, lambda: self._config(place.path))
+        try:
+            await environment.initialize()
+            await environment.cleanup()
+            facts = environment.facts
+            assert facts is not None, "initialize sets them"
+            root = folder if names else facts.root
+            if names:
+                real = (await anyio.to_thread.run_sync(host.look, [facts.root]))[facts.root].real
+                names = PathMap((*names.pairs, (folder, real))) if real != facts.root else names
+            to_far, to_near = (names.to_far, names.to_near) if names else (str, str)
+            disk = FarDisk(host, (facts.root,), to_far, to_near)
+            places = await anyio.to_thread.run_sync(
+                far_places, root, disk, facts.home, facts.state, self._now().paths, self._state
+            )
+        except EnvironmentLostError as error:
+            await host.close()
+            raise PlaceError(error.sentence, error.hint) from error
+        except EnvError as error:
+            raise BadChoiceError(
+                f"{place.machine}: {error}", "name a folder that exists there, as the last part of the place"
+            ) from error
+        key = folder if names else place.key(facts.root)
+        self._sites[key] = self._sites[folder] = FarSite(key, place, host, facts, disk, places, root, names)
+        return key
+
+    def environment(
+        self, site: FarSite, demand_right: Callable[[], None] = lambda: None
+    ) -> ExecutionEnvironment:
+        """Return an environment of its own for a session; nothing is sent before it is used."""
+        from agent_ls.environments.far.environment import FarEnvironment
+
+        far = FarEnvironment(
+            site.host, lambda: self._config(site.facts.root), demand_right=demand_right, known=site.facts
+        )
+        return MappedEnvironment(far, site.root, site.names) if site.names else far
+
+    def with_near_names(self, files: ExecutionEnvironment, folder: str) -> ExecutionEnvironment:
+        """Wrap an editor's files, so that a path that is named as it is there is the file that the editor shows."""
+        site = self.site(folder)
+        if site is None or site.names is None or all(near == far for near, far in site.names.pairs):
+            return files
+        return CanonicalPaths(files, folder, site.names)
+
+    def notify(self, environment: ExecutionEnvironment, post: Callable[[str], None]) -> None:
+        """Send notices of an environment, such as lost processes, to `post`."""
+        from agent_ls.environments.far.environment import FarEnvironment
+
+        if isinstance(environment, MappedEnvironment):
+            environment = environment.inner
+        if isinstance(environment, FarEnvironment):
+            environment.notify = post
+
+    async def close(self) -> None:
+        """End the far ends, and with them all that was started there."""
+        hosts, self._hosts = self._hosts, []
+        self._sites.clear()
+        with anyio.CancelScope(shield=True):
+            for _, host in hosts:
+                await host.close()
+
+    def _host(self, place: Place) -> FarHost:
+        from agent_ls.environments.far.host import FarHost
+
+        machine = replace(place, path="", map={})
+        for known, host in self._hosts:
+            if known == machine:
+                return host
+        host = FarHost(machine, lambda: self._models.child_environ)
+        self._hosts.append((machine, host))
+        return host
+
+    def _config(self, folder: str) -> EndConfig:
+        from agent_ls.environments.far.facts import EndConfig
+
+        settings = self._now()
+        return EndConfig(
+            folder,
+            settings.command_environment.rules(),
+            settings.max_background_processes,
+            settings.max_read_mebibytes * MEBIBYTE,
+        )
+
+
+def chosen_place(name: str, settings: Settings) -> Place:
+    """Return the place with this name; what the settings say of the same machine is added.
+
+    Raises:
+        BadChoiceError: it is not the name of a place.
+    """
+    try:
+        place = parse_place(name)
+        if settings.place and (known := settings.place.place()).machine == place.machine:
+            place = replace(known, path=place.path)
+            check_place(place)
+    except PlaceNameError as error:
+        raise BadChoiceError(str(error), HINT) from error
+    return place
+
+
+def _shown_place(place: Place, folder: str) -> tuple[Place, PathMap]:
+    """Return the place with the folder there that `folder` shows, and the map of the paths.
+
+    The setting's map counts; without one `folder` shows the setting's path, or a folder of the same name.
+    """
+    pairs = tuple((near.rstrip("/"), far.rstrip("/")) for near, far in place.map.items())
+    names = PathMap(pairs or ((folder, place.path or folder),))
+    there = names.to_far(folder)
+    if pairs and there == folder and not any(folder == far for _, far in pairs):
+        raise BadChoiceError(
+            f"the setting place.map does not say which folder of {place.machine} {folder} shows",
+            "add the folder to the map, or open one that is in it",
+        )
+    return replace(place, path=there), names

@@ -1,0 +1,333 @@
+"""A session that is open in this process: the loop's session with its log, its approvals and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import anyio
+
+from agent_ls.app.changes.environment import ReviewedEnvironment
+from agent_ls.app.changes.watched_files import TouchedFiles
+from agent_ls.app.permissions.approver import PolicyApprover
+from agent_ls.app.servers.listing import ListedServer, listed, switch
+from agent_ls.app.servers.of_session import ServersOfSession
+from agent_ls.app.servers.prompt_commands import PromptCommand, prompt_commands, prompt_text
+from agent_ls.app.servers.resource_mentions import ResourceMention, resource_mentions, resource_text
+from agent_ls.app.sessions.notices import Notices
+from agent_ls.app.sessions.session_log import SessionFiles
+from agent_ls.app.skills.service import SessionSkills
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.loop.budget import UseLimits
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context.titles import title_of
+from agent_ls.loop.events.types import FileChange, RecordedEvent, State, Title, Warning
+from agent_ls.loop.session import AppliesFrom, Session
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.store import pages
+from agent_ls.store.journal import Standing
+from agent_ls.store.locks import Owner
+from agent_ls.store.pages import Page
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as lists display it. Times are ISO 8601. `owner` is another process that has it open."""
+
+    id: str
+    title: str
+    state: State
+    provider: str
+    model: str
+    effort: str | None
+    mode: Mode
+    review: ReviewSetting
+    workspace_folder: str
+    created: str
+    updated: str
+    last_seq: int
+    is_walkthrough: bool
+    owner: Owner | None = None
+
+
+class LiveSession:
+    """A session that is open in this process.
+
+    `environment` is where the session's tools act, with review of changes; `files` is the same without review.
+    `prepare` is awaited before the session runs. `gather_early`, if given, gathers what the first message would
+    wait for; a second call waits for the first. `offer_findings` offers the tool of reviews from the next input on.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        profiles: Callable[[str, str], ProviderProfile],
+        approver: PolicyApprover,
+        environment: ReviewedEnvironment,
+        files: ExecutionEnvironment,
+        notices: Notices,
+        stored: SessionFiles,
+        touched: TouchedFiles,
+        title: str,
+        prepare: Callable[[], Awaitable[None]],
+        gather_early: Callable[[], Awaitable[None]] | None,
+        skills: SessionSkills,
+        offer_findings: Callable[[], None],
+        servers: ServersOfSession | None = None,
+    ) -> None:
+        self.offer_findings = offer_findings
+        self.servers = servers
+        self.on_servers: Callable[[], object] = lambda: None
+        """Called when its MCP servers have another state or other lists; returns at once."""
+        self.title = title
+        self.prepare = prepare
+        self.gather_early = gather_early
+        self.skills = skills
+        self.session = session
+        self._profiles = profiles
+        self.approver = approver
+        self.environment = environment
+        self.files = files
+        self.ended = anyio.Event()
+        """Set when the last line is in the log and the session may be opened again."""
+        self.scope = anyio.CancelScope()
+        """Scope of the session's task. Cancelling it ends the session as the end of the process does."""
+        self._notices = notices
+        self._limits: dict[str, float] = {}
+        self.stored = stored
+        self.touched = touched
+
+    @property
+    def id(self) -> str:
+        return self.session.id
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether this process still owns the session: False after a forced take-over. Blocks: opens a file."""
+        return self.stored.opened.is_ours
+
+    def emit(self, event: RecordedEvent) -> object:
+        """Emit an event. A file change also updates what the model knows of the file."""
+        if isinstance(event, FileChange):
+            self.touched.changed(event.path)
+        return self.session.emit(event)
+
+    async def apply(
+        self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
+    ) -> Sequence[FileState]:
+        """Write proposed hunks that the user kept (Audience.apply in app/review/state.py)."""
+        through = None if is_running else self.files
+        states = await self.environment.apply(writes, attribution, through)
+        for state in states:
+            self.touched.changed(state.path)
+        return states
+
+    async def cleanup(self) -> None:
+        """End everything that was started for this session."""
+        await self.environment.cleanup()
+        if self.servers:
+            await self.servers.close()
+
+    def servers_changed(self) -> None:
+        self.on_servers()
+
+    def mcp_servers(self) -> tuple[Sequence[ListedServer], Sequence[str]]:
+        """Return the session's MCP servers, and one sentence for each error in their configuration files."""
+        return listed(self.servers)
+
+    async def switch_mcp_server(self, name: str, to: Literal["on", "off", "restart"]) -> bool:
+        """Turn a server on or off, or restart it. Returns False if no server has this name."""
+        return await switch(self.servers, name, to)
+
+    def mcp_prompts(self) -> Sequence[PromptCommand]:
+        """Return the prompts of the session's MCP servers, as commands."""
+        return prompt_commands(self.servers)
+
+    async def mcp_prompt(self, name: str, typed: str) -> str:
+        """Return the text of a prompt.
+
+        Raises: AppError: it is unknown, or its server does not answer.
+        """
+        return await prompt_text(self.servers, name, typed)
+
+    def mcp_resources(self) -> Sequence[ResourceMention]:
+        """Resources of its MCP servers, which a message may mention."""
+        return resource_mentions(self.servers)
+
+    async def mcp_resource(self, server: str, uri: str) -> str:
+        """The content of a resource for the model.
+
+        Raises:
+            AppError: its server is not running, or does not give it.
+        """
+        return await resource_text(self.servers, server, uri)
+
+    def is_asked(self, call_id: str) -> bool:
+        """Return whether the call has an unanswered approval."""
+        return any(request.call_id == call_id for request in self.approver.pending())
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.session.is_stopped
+
+    def notice(self, text: str, about: str = "") -> None:
+        """Post a notice for the model, sent with its next request. `about` is the file that it describes."""
+        if about:
+            self.touched.changed(about)
+        self._notices.post(text)
+
+    def warn(self, text: str, code: str) -> None:
+        """Tell the user, unless the session has ended."""
+        if self.session.state != "CLOSED":
+            self.emit(Warning(text, code))
+
+    def stand(self, standing: Standing) -> None:
+        """Record the positions of the session's hunks in a file in the log."""
+        self.stored.opened.recorder.ledger(standing)
+
+    def summary(self) -> SessionSummary:
+        session, header = self.session, self.stored.header
+        return SessionSummary(
+            id=session.id,
+            title=self.title,
+            state=session.state,
+            provider=session.profile.id,
+            model=session.profile.model,
+            effort=session.config.reasoning_effort,
+            mode=self.approver.mode,
+            review=self.approver.review,
+            workspace_folder=header.workspace_folder,
+            created=header.created,
+            updated=self.stored.updated,
+            last_seq=session.last_seq,
+            is_walkthrough=session.profile.id == "walkthrough",
+        )
+
+    def warn_of_damage(self) -> None:
+        """Report, once, how many lines of the log could not be read when the session was opened."""
+        stored = self.stored.opened.stored
+        if stored and stored.damaged > _count(stored.fold.config.get("damagedLines")):
+            what = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
+            self.emit(Warning(f"Damaged in this session's log and left out: {what}.", "damaged_log"))
+            self.stored.remember({"damagedLines": stored.damaged})
+
+    def rename(self, title: str) -> None:
+        """Set the title."""
+        self.title = title
+        self.emit(Title(title))
+
+    def name_after(self, text: str) -> None:
+        """Name a session without a title after its first input that contains words."""
+        if not self.title and (title := title_of(text)):
+            self.rename(title)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its log."""
+        return self.stored.opened.folder
+
+    @property
+    def latest(self) -> Mapping[str, bytes]:
+        """The newest event of each kind where only the newest counts (store/recorder.py), encoded."""
+        return self.stored.opened.recorder.latest
+
+    def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
+        """Return encoded recorded events after number `seq`, up to `last` (None: the newest).
+
+        Blocks: run in a thread.
+        """
+        return pages.events_between(self.stored.path, seq, last)
+
+    def snapshot(self, last: int, limit: int) -> Page:
+        """Return the newest `limit` items as they were after event number `last`. Blocks: run in a thread."""
+        return pages.snapshot(self.stored.path, last, limit)
+
+    async def configure(
+        self,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        mode: Mode | None = None,
+        review: ReviewSetting | None = None,
+        limits: Mapping[str, float] | None = None,
+    ) -> AppliesFrom:
+        """Change the given values; return when the slowest of the changes takes effect.
+
+        `limits` maps fields of UseLimits to values.
+
+        Raises:
+            BadChoiceError: no such provider; nothing is changed.
+        """
+        profile = None
+        if provider is not None or model is not None:
+            # The model name is not carried over to another provider: "" is the new provider's default.
+            same = provider is None or provider == self.session.profile.id
+            chosen = model or (self.session.profile.model if same else "")
+            profile = self._profiles(provider or self.session.profile.id, chosen)
+        config = None
+        if effort is not None:
+            config = replace(self.session.config, reasoning_effort=effort or None)
+        if mode is not None:
+            self.approver.mode = mode
+        if review is not None:
+            self.approver.review = review
+        applies: AppliesFrom = "now"
+        if limits:
+            applies = self.limit(limits)
+            config = config and replace(config, limits=self.session.config.limits)
+        if profile or config:
+            applies = self.session.configure(profile=profile, config=config)
+        self.remember()
+        return applies
+
+    def adopt(self, config: SessionConfig, *, approval_timeout_ms: int, has_other_tools: bool) -> None:
+        """Apply changed settings, except values that were chosen for this session.
+
+        With `has_other_tools` the profile is created again, for the next input.
+        """
+        limits = UseLimits(**{**asdict(config.limits), **self._limits})
+        effort = self.session.config.reasoning_effort
+        now = self.session.profile
+        profile = self._profiles(now.id, now.model) if has_other_tools else None
+        self.session.configure(
+            profile=profile, config=replace(config, limits=limits, reasoning_effort=effort)
+        )
+        self.approver.approvals.limit_ms = approval_timeout_ms
+
+    def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
+        """Change how much a message and the session may use; keys are fields of UseLimits."""
+        self._limits |= changes
+        config = self.session.config
+        limits = UseLimits(**{**asdict(config.limits), **changes})
+        return self.session.configure(config=replace(config, limits=limits))
+
+    def profile(self, provider: str, model: str) -> ProviderProfile:
+        """Return the profile of a model, with this session's own tools.
+
+        Raises:
+            BadChoiceError: no such provider.
+        """
+        return self._profiles(provider, model)
+
+    def remember(self) -> None:
+        """Write the chosen options into the log, so that a resume finds them."""
+        self.stored.remember(
+            {
+                "provider": self.session.profile.id,
+                "model": self.session.profile.model,
+                "effort": self.session.config.reasoning_effort,
+                "mode": self.approver.mode,
+                "review": self.approver.review,
+                "limits": self._limits,
+            }
+        )
+
+
+def _count(value: object) -> int:
+    """Return an integer from a log, or 0 for any other value."""
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,600 @@
+"""Connect settings, models, store and review, and manage all sessions of this process. Used by every front end.
+
+One supervisor (`run`) owns a task group with one task per session. Everything else passes work to it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
+
+from agent_ls.app.changes.watched_files import FileWatch, NoWatch
+from agent_ls.app.clock import SystemClock
+from agent_ls.app.context.editor import EditorStatus
+from agent_ls.app.context.mentions import Mentions
+from agent_ls.app.diagnostics.logs import set_level
+from agent_ls.app.errors import (
+    NotRunningError,
+    SessionBusyError,
+    SessionHasHunksError,
+    UnknownSessionError,
+)
+from agent_ls.app.models.service import WALKTHROUGH, Models, OwnProfile, profile_settings
+from agent_ls.app.models.warm_up import warm_up
+from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.trust import Trusting, WorkspaceTrust
+from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.review.restore import find, gather, stand_found
+from agent_ls.app.review.service import ReviewService
+from agent_ls.app.sessions.archive import Archive
+from agent_ls.app.sessions.builder import ClientFiles, SessionBuilder, SessionChoice
+from agent_ls.app.sessions.far_sites import FarSites
+from agent_ls.app.sessions.live import LiveSession, SessionSummary
+from agent_ls.app.sessions.opening_warnings import opening_warnings
+from agent_ls.app.sessions.own_task import in_own_task
+from agent_ls.app.sessions.ownership import Opener, SessionOwnership
+from agent_ls.app.sessions.pagination import place, place_of
+from agent_ls.app.sessions.resume import last_model, resumed_choice
+from agent_ls.app.sessions.retention import Retention
+from agent_ls.app.sessions.rollback import RolledBack, Wanted, roll_back
+from agent_ls.app.sessions.rules import RuleManager
+from agent_ls.app.sessions.session_config import session_config
+from agent_ls.app.sessions.session_log import end_left_commands
+from agent_ls.app.sessions.takeover_notices import follow_missing
+from agent_ls.app.settings.model import Settings
+from agent_ls.app.settings.untrusted import client_settings, held_back
+from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.language_host import LanguageHost
+from agent_ls.environments.terminal_host import TerminalHost
+from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.walkthrough import WalkthroughAdapter
+from agent_ls.loop.budget import known_limits
+from agent_ls.loop.events.types import Warning
+from agent_ls.loop.ids import SessionId, new_id
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
+from agent_ls.store.errors import OwnershipLostError
+from agent_ls.store.layout import SessionSummary as StoredSummary, lock_path
+from agent_ls.store.locks import Owner, owner_of, this_process
+from agent_ls.store.log import Header
+from agent_ls.store.recovery import recover
+from agent_ls.store.rules import RuleStore
+from agent_ls.store.sessions import OpenSession, SessionStore
+from agent_ls.store.trust import TrustStore
+from agent_ls.text import to_display_line
+from agent_ls.tools.base import Tool
+
+if TYPE_CHECKING:
+    from agent_ls.tools.web_fetch import WebFetcher
+
+log = logging.getLogger(__name__)
+CLOSE_S = 1.0  # seconds for closing provider connections; short, because the process is about to end
+
+
+class SessionManager:
+    """Creates, opens, lists and ends sessions.
+
+    `state_dir` None: the user's state folder. `editor_host` None: there is no editor; `editor_status` reports
+    its status. `terminals` None: no editor displays commands or sends typed input to them. `language`
+    provides language tools. `client_files` overlays the disk with the files that a client without change
+    events has open, instead of `editor_host`. `watch` reports changed files. `adapters` are the host's own
+    providers by name, and `profiles` describe how to use their models. `tools` and `profile_options` apply to
+    each profile. `environment` replaces this machine, `pages` the web. `record_to` is a file to record the
+    first new session in. `trusting` applies to folders about which the user has not decided.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        credentials: Credentials,
+        state_dir: Path | None = None,
+        editor_host: EditorHost | None = None,
+        adapters: Mapping[str, ProviderAdapter] | None = None,
+        profiles: Mapping[str, OwnProfile] | None = None,
+        editor_status: EditorStatus | None = None,
+        watch: FileWatch | None = None,
+        terminals: TerminalHost | None = None,
+        language: LanguageHost | None = None,
+        tools: Sequence[Tool[Any]] = (),
+        environment: ExecutionEnvironment | None = None,
+        record_to: Path | None = None,
+        trusting: Trusting = "asked",
+        profile_options: ProfileOptions = DEFAULT_OPTIONS,
+        pages: WebFetcher | None = None,
+        client_files: ClientFiles | None = None,
+    ) -> None:
+        self.settings = settings
+        self.on_settings: Callable[[Settings], object] = lambda settings: None
+        """Called after each change of settings, for components that use some of them directly."""
+        self.folders: Callable[[], Sequence[str]] = tuple
+        """Returns the open workspace folders. A session works in its own folder and in these (H1)."""
+        self.session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()
+        """Returns additional folders of one session, by its id, which its client opened for this session only."""
+        self.session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]] = lambda session_id: {}
+        """Returns MCP servers of one session, by its id, that its client handed over; entries by name."""
+        self.notebooks: bool | None = None
+        """Whether session folders contain notebooks; None: search each folder when its session is opened."""
+        self._clock = SystemClock()
+        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **(adapters or {})}
+        chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
+        self.models = Models(settings, credentials, own, chosen, tools, profile_options, profiles or {})
+        self.mentions = Mentions(self._run_beside, self._clock)
+        save = editor_host.save_undone if editor_host else None
+        self.review = ReviewService(self._maybe_audience, self._clock, self._run_beside, save)
+        self.secrets = credentials.known_secrets
+        self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
+        self._tapes = Tapes(self._store.layout.root / "recordings", credentials.known_secrets, record_to)
+        self._live: dict[str, LiveSession] = {}
+        self.archive = Archive(self._store, self.live)
+        self.rules = RuleManager(rules := RuleStore(chosen), self.live)
+        self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
+        state = self._store.layout.root
+        self.sites = FarSites(lambda: self.settings, self.models, state, bool(editor_host or client_files))
+        self._assembler = SessionBuilder(
+            models=self.models,
+            secrets=credentials.known_secrets,
+            clock=self._clock,
+            rules=rules,
+            trust=self.trust,
+            state=state,
+            host=editor_host,
+            client_files=client_files,
+            editor_status=editor_status,
+            watch=watch or NoWatch(),
+            terminals=terminals,
+            language=language,
+            environment=environment,
+            sites=self.sites,
+            pages=pages,
+            review=self.review,
+            tapes=self._tapes,
+            start=self._run_beside,
+            audience=self._maybe_audience,
+            user_folder=state,
+            folders=lambda: self.folders(),
+            session_folders=lambda session_id: self.session_folders(session_id),
+            session_servers=lambda session_id: self.session_servers(session_id),
+            notebooks=lambda: self.notebooks,
+            now=lambda: self.settings,
+            looking=LookingSandbox(state),
+            hide=credentials.hide,
+        )
+        self.skills = self._assembler.skills
+        self._opening = anyio.Lock()
+        self._host = editor_host
+        self.owners = SessionOwnership(
+            self._store, self._clock, lambda: tuple(self._live.values()), self._run_beside, self._save
+        )
+        self._retention = Retention(self._store.layout, settings.sessions)
+        self._group: TaskGroup | None = None
+
+    @property
+    def tells_user(self) -> bool:
+        return self.settings.notify != "off"
+
+    def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
+        """Apply settings, also to running sessions as far as they have not chosen other values (docs/configuration.md).
+
+        Returns a sentence for each setting that is invalid or waits until the workspace is trusted; the old
+        value remains.
+        """
+        before = self.settings
+        settings, problems = client_settings(options, before)
+        if not is_trusted:
+            settings, waiting = held_back(before, settings)
+            problems += waiting
+        self.settings = settings
+        self.models.change(settings)
+        self._retention.change(settings.sessions)
+        set_level(settings.log_level)
+        self.on_settings(settings)
+        for live in self._live.values():
+            live.adopt(
+                session_config(settings, None),
+                approval_timeout_ms=settings.approval_timeout_ms,
+                has_other_tools=profile_settings(before) != profile_settings(settings),
+            )
+        if settings.sandbox != before.sandbox and self._live:
+            problems.append("agentLs.sandbox: sessions that are open keep theirs until they are closed")
+        return problems
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run the sessions until cancelled; then end all of them in an orderly way."""
+        try:
+            async with anyio.create_task_group() as self._group:
+                self._run_beside(self.owners.look)
+                task_status.started()
+                try:
+                    await anyio.sleep_forever()
+                finally:
+                    # First, because a client that opens such a session must wait for its end.
+                    for live in self._live.values():
+                        live.stored.opened.lock.tell_ending()
+        finally:
+            self._group = None
+            await self.sites.close()
+            with anyio.move_on_after(CLOSE_S, shield=True):
+                await self.models.client.close()
+
+    async def warm_up(self) -> None:
+        """Preload what the first input needs. Never raises."""
+        await warm_up(self.models.client, *self.models.choose(None, None))
+
+    def set_credential(self, provider: str, secret: str | None) -> None:
+        """Set the API key, as Models.set_credential does, and preload what the first call with it needs."""
+        self.models.set_credential(provider, secret)
+        self._run_beside(partial(self.models.client.prepare, provider))
+
+    async def new_session(
+        self,
+        *,
+        workspace_folder: str,
+        provider: str | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        mode: Mode | None = None,
+        review: ReviewSetting | None = None,
+        title: str | None = None,
+    ) -> LiveSession:
+        """Create a session and start it.
+
+        Raises: BadChoiceError: no such folder or provider. AppError: the store cannot be written.
+        """
+        folder = await self.sites.workspace(workspace_folder, must_exist=self._assembler.environment is None)
+        profile = await self.models.choose_profile(provider, model)
+        if self._group is None:
+            raise NotRunningError
+        tools = await self._assembler.cli_tools(folder)
+        session_id = SessionId(new_id("s"))
+        header = Header(
+            session_id, self._clock.now(), folder, profile.id, profile.model, to_display_line(title or "")
+        )
+        settings = self.settings
+        choice = SessionChoice(
+            profile.id,
+            profile.model,
+            effort if effort is not None else settings.effort,
+            mode or settings.mode,
+            review or settings.review,
+            tools,
+        )
+        return await in_own_task(self._run_beside, partial(self._begin, header, choice, settings))
+
+    async def _begin(self, header: Header, choice: SessionChoice, settings: Settings) -> LiveSession:
+        with store_errors(header.session_id):
+            opened = await anyio.to_thread.run_sync(self._store.create, header)
+        with closed_on_failure(opened):
+            with store_errors(header.session_id):
+                standing = partial(self.trust.standing, header.workspace_folder)
+                await self._tapes.begin(
+                    header,
+                    choice.mode,
+                    choice.review,
+                    settings,
+                    standing,
+                    self.folders(),
+                    choice.tools.recorded,
+                )
+            live = self._assembler.assemble(opened, header, choice, settings, None)
+            live.remember()
+            self._start(live, opened, choice.tools.warning)
+        return live
+
+    async def open_session(self, session_id: str) -> LiveSession:
+        """Return the live session, or resume a stored one.
+
+        If its owner is about to end, wait for that: the server of an editor that was just closed still
+        finishes its work.
+
+        Raises: UnknownSessionError, SessionBusyError, AppError.
+        """
+        begun_ms = self._clock.monotonic_ms()
+        while True:
+            try:
+                return await self._open_now(session_id, self._store.open)
+            except SessionBusyError:
+                if not await self.owners.is_worth_waiting(session_id, begun_ms):
+                    raise
+
+    async def take_over(self, session_id: str, *, force: bool) -> LiveSession:
+        """Take a session over (SessionOwnership.take_over); without waiting if no other process owns it."""
+        live = await self.owners.take_over(session_id, self._open_now, force=force)
+        if self._host:  # the editor may show old contents of files that the agent has changed
+            await self._host.files_changed(self.review.paths(session_id))
+        return live
+
+    async def _save(self) -> None:
+        if self._host:
+            await self._host.save_before_command()
+
+    async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
+        if self._group is None:
+            raise NotRunningError
+        # Otherwise a cancelled request would leave the session locked although nobody has it open.
+        return await in_own_task(self._run_beside, partial(self._open_in_turn, session_id, opener))
+
+    async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
+        async with self._opening:  # two requests for one stored session must not both open it
+            if live := await self._maybe_open(session_id):
+                return live
+            with store_errors(session_id):
+                opened = await anyio.to_thread.run_sync(opener, session_id)
+            with closed_on_failure(opened):
+                live = await self._resume(session_id, opened)
+            await self.owners.came(live)
+            return live
+
+    async def _maybe_open(self, session_id: str) -> LiveSession | None:
+        """Return the live session; None if it is only stored. A session that is ending is awaited first."""
+        if live := self._live.get(session_id):
+            if not live.session.is_closing and not live.scope.cancel_called:
+                return live
+            await live.ended.wait()
+        return None
+
+    def files_changed(self, paths: Sequence[str]) -> None:
+        """Report files that other programs have changed, so that hunks in them move at once."""
+        for path in paths:
+            if self.review.knows(path):
+                self._run_beside(partial(self.review.look_at_disk, path))
+
+    def live(self, session_id: str) -> LiveSession | None:
+        return self._live.get(session_id)
+
+    async def list_sessions(
+        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str = ""
+    ) -> tuple[Sequence[SessionSummary], str | None]:
+        """Return live and stored sessions, newest first, and the cursor of the next page.
+
+        `query` is searched in titles, ignoring case. A session that is used between two pages moves to the
+        front; no page repeats it or leaves another one out.
+
+        Raises: BadChoiceError: an invalid cursor.
+        """
+        last = place_of(cursor)
+        stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
+        rest = [item for item in stored if last is None or place(item) < last]
+        if query:
+            rest = [item for item in rest if query.casefold() in self._title(item).casefold()]
+        page = rest[: max(limit, 1)]
+        more = "/".join(place(page[-1])) if len(rest) > len(page) else None
+        owners = await anyio.to_thread.run_sync(lambda: [owner_of(lock_path(it.folder)) for it in page])
+        return [self._summary(it, owner) for it, owner in zip(page, owners, strict=True)], more
+
+    async def _resume(self, session_id: str, opened: OpenSession) -> LiveSession:
+        stored = opened.stored
+        if stored is None:
+            raise UnknownSessionError(session_id)
+        for problem in stored.problems:
+            log.warning("session %s: %s", session_id, problem)
+        await end_left_commands(opened)
+        tools = await self._assembler.cli_tools(
+            stored.header.workspace_folder, stored.fold.config.get("place")
+        )
+        files = self._assembler.files(self._assembler.local(stored.header.workspace_folder), session_id)
+        await self.models.learn_size(*last_model(stored))
+        evidence = await gather(opened, stored, files, self.review.state.ledger)
+        # From here on without await: no ledger, setting or event may change before the session is complete.
+        settings = self.settings
+        found = find(self.review.state, stored, evidence)
+        restored = recover(stored, self._clock.now(), found.events, found.proposed)
+        suspended = restored.suspended
+        chosen, answer = last_model(stored), suspended.answer if suspended else None
+        model = (answer.provider, answer.model) if answer else chosen  # a turn keeps its model
+        choice = resumed_choice(stored, settings, model, tools)
+        live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
+        live.approver.restore(stored.fold, suspended)
+        if limits := known_limits(stored.fold.config.get("limits")):
+            live.limit(limits)
+        if model != chosen:
+            live.session.configure(profile=live.profile(*chosen))
+        self._start(live, opened, tools.warning)
+        live.session.start()  # now, so that the client that opened it gets all its events
+        live.warn_of_damage()
+        for change in found.changes:
+            live.touched.changed(change.ledger.path)
+            self.review.adopt(change)
+        stand_found(self.review.proposals, found, live)
+        for path in found.paths:  # the user may have typed since they were read
+            if self._host and (document := self._host.open_document(path)):
+                self.review.user_edit(path, document.text)
+        follow_missing(found.missing, opened.taken_from, live, self.review, self._run_beside, self._clock)
+        return live
+
+    def _maybe_audience(self, session_id: str) -> LiveSession | None:
+        """Return a session that can still receive notices; None after its SESSION_END."""
+        live = self._live.get(session_id)
+        return live if live and live.session.state != "CLOSED" else None
+
+    def _run_beside(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a short task in the background; its failure does not affect the sessions."""
+
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception:  # outermost boundary of the supervisor, as in _live_out
+                log.exception("a task beside the sessions failed")
+
+        if self._group:
+            self._group.start_soon(guarded)
+
+    def _start(self, live: LiveSession, opened: OpenSession, bad_tools: str) -> None:
+        if self._group is None:
+            raise NotRunningError
+        self._live[live.session.id] = live
+        self._group.start_soon(self._live_out, live, opened)
+        settings, registry = self.settings, live.session.profile.registry
+        for words, code in opening_warnings(settings, registry, opened.lock.is_firm, bad_tools):
+            self._run_beside(partial(_warn, live, words, code))
+        folder, now = live.summary().workspace_folder, self._clock.now()
+        self._run_beside(partial(self._retention.look_at, folder, now, tuple(self._live)))
+
+    async def _live_out(self, live: LiveSession, opened: OpenSession) -> None:
+        """Run the task of one session, from its start to the last line of its log."""
+        try:
+            with live.scope:
+                await live.environment.initialize()
+                await live.prepare()
+                await live.session.run()
+        except Exception:  # outermost boundary of the supervisor: one session must not end the others (R5)
+            if live.is_ours:
+                log.exception("session %s ended by an error of ours", live.session.id)
+            else:
+                log.warning("session %s was taken by force by another process", live.session.id)
+        finally:
+            if not live.is_ours:
+                self.owners.give_up(live)
+            with anyio.CancelScope(shield=True):  # bounded: SIGTERM, two seconds, SIGKILL
+                await live.cleanup()
+            with suppress(OwnershipLostError):
+                for standing in self.review.state.unrecorded_positions(live.session.id):
+                    live.stand(standing)
+            if not live.is_ours:  # another process has taken the session over since
+                self.owners.give_up(live)
+            opened.close()
+            if live.scope.cancel_called:  # another process manages its hunks from now on
+                self.review.state.forget(live.session.id)
+            self._tapes.close(live.session.id)
+            self._live.pop(live.session.id, None)
+            live.ended.set()
+
+    def _summary(self, stored: StoredSummary, owner: Owner | None = None) -> SessionSummary:
+        header = stored.header
+        if owner and owner.is_same(this_process()):
+            owner = None  # no owner while it ends here
+        if (live := self._live.get(header.session_id)) and not live.scope.cancel_called:
+            return live.summary()
+        return SessionSummary(
+            id=header.session_id,
+            title=stored.title,
+            state="IDLE",
+            provider=header.provider,
+            model=header.model,
+            effort=None,
+            mode=self.settings.mode,
+            review=self.settings.review,
+            workspace_folder=header.workspace_folder,
+            created=header.created,
+            updated=stored.updated,
+            last_seq=stored.last_seq,
+            is_walkthrough=header.provider == WALKTHROUGH,
+            owner=owner,
+        )
+
+    def _title(self, stored: StoredSummary) -> str:
+        live = self._live.get(stored.header.session_id)
+        return live.title if live else stored.title
+
+    async def rename(self, session_id: str, title: str) -> SessionSummary:
+        """Set the title of a live or stored session.
+
+        Raises: UnknownSessionError, SessionBusyError, AppError.
+        """
+        async with self._opening:
+            if live := await self._maybe_open(session_id):
+                live.rename(title)
+                return live.summary()
+            with store_errors(session_id):
+                rename = partial(self._store.rename, session_id, title, self._clock.now())
+                return self._summary(await anyio.to_thread.run_sync(rename))
+
+    async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
+        """Create a session with the history of another one up to the end of a turn ("": the last completed turn).
+
+        Raises: UnknownSessionError, BadChoiceError (no such turn), AppError.
+        """
+        new = SessionId(new_id("s"))
+        with store_errors(session_id):
+            source = await anyio.to_thread.run_sync(self._store.summary, session_id)
+            title = to_display_line(f"{self._title(source)} (fork)".strip())
+            header = replace(source.header, session_id=new, created=self._clock.now(), title=title)
+            await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
+        return await self.open_session(new)
+
+    async def revert(self, session_id: str, wanted: Wanted) -> tuple[LiveSession, RolledBack]:
+        """Return a live or stored session to its state before an input (X10).
+
+        Raises: UnknownSessionError, BadChoiceError (no such turn), AppError. loop.errors.SessionError: a turn
+        runs.
+        """
+        live = await self.open_session(session_id)
+        with store_errors(session_id):
+            return live, await roll_back(live, self.review, wanted)
+
+    async def close_session(self, session_id: str) -> None:
+        """End a session; return when any process can open it again.
+
+        Raises: UnknownSessionError.
+        """
+        live = self._live.get(session_id)
+        if live is None:
+            async with self._opening:  # it may be about to be opened
+                live = self._live.get(session_id)
+        if live:
+            live.session.abort()
+            await live.ended.wait()
+            return
+        with store_errors(session_id):
+            await anyio.to_thread.run_sync(self._store.folder, session_id)
+
+    async def delete_session(self, session_id: str, *, force: bool) -> None:
+        """Delete a session with all its stored data. Files of the workspace stay as they are.
+
+        Raises: SessionHasHunksError: it has unreviewed changes, without `force`. UnknownSessionError,
+        SessionBusyError, AppError.
+        """
+        is_live = session_id in self._live
+        waiting = self._waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
+        if waiting and not force:
+            raise SessionHasHunksError(session_id, waiting)
+        if waiting:
+            # Keep its changes as they are, because nobody can decide about them later. Proposals stay
+            # unapplied.
+            await self.open_session(session_id)
+            found = self.review.open_hunks(session_id=session_id).values()
+            made = [hunk.id for hunks in found for hunk in hunks if hunk.state in ("pending", "edited")]
+            await self.review.review(verdict="keep", hunk_ids=made)
+        await self.close_session(session_id)
+        async with self._opening:
+            if live := self._live.get(session_id):  # it was opened again in between
+                live.session.abort()
+                await live.ended.wait()
+            if (late := self._waiting(session_id)) and not force:  # its last turn has ended with a change
+                raise SessionHasHunksError(session_id, late)
+            with store_errors(session_id):
+                await anyio.to_thread.run_sync(self._store.delete, session_id)
+            self.review.state.forget(session_id)
+
+    def _waiting(self, session_id: str) -> int:
+        return sum(map(len, self.review.open_hunks(session_id=session_id).values()))
+
+    async def _pause(self) -> None:
+        await self._clock.sleep(self.settings.walkthrough_pause_ms / 1000)
+
+    def _log_failed(self, session_id: str, error: OSError) -> None:
+        log.error("the log of session %s cannot be written: %s", session_id, error)
+        words = (
+            f"This session cannot be stored on disk: {error.strerror or error}. Until its log can be written, "
+            "nothing is changed or run unless you allow it."
+        )
+        if live := self._live.get(session_id):
+            # Not emitted from here, because the event whose recording failed has not been published yet.
+            self._run_beside(partial(_warn, live, words))
+
+
+async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:
+    live.emit(Warning(words, code))

@@ -1,0 +1,103 @@
+"""ADAPTER PromptSource: the notes of earlier sessions, read once at the start of a session in a trusted folder.
+
+The text is stored with the session, so that the beginning of its requests stays the same while notes are added, and
+after a resume. The tool remember is offered in a project that has notes, and from the first /remember on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from posixpath import join as join_posix
+
+from agent_ls.app.slash_commands import maybe_command
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.seams import PromptSource
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.text import decode
+from agent_ls.tools.remember import MEMORY_FILE, REMEMBER
+
+BUDGET_CHARS = 8 * 1024
+"""Characters of the notes in a prompt. Of a longer file, its end is used: notes are added there."""
+
+MEMORY_TEXT, MEMORY_TOOL = "memoryText", "memoryTool"
+"""Entries of the session's stored configuration: the notes at its start, and whether it has the tool."""
+
+HEADING = (
+    f"# Memory\n\nNotes that were kept in {MEMORY_FILE} in earlier sessions, and that the user may have edited. "
+    "Work by them. One that turns out to be wrong is to be corrected in the file."
+)
+LEFT_OUT = "[Older notes are left out; the file has them.]"
+
+Config = Mapping[str, object]
+
+
+class PromptsWithMemory:
+    """`inner` builds the prompt. `files` are the user's files, with unsaved text and path rules.
+
+    `stored` is the configuration in the session's log, `remember` adds to it. `trusted` returns whether the folder
+    is trusted: notes of another folder are not read.
+    """
+
+    def __init__(
+        self,
+        inner: PromptSource,
+        files: ExecutionEnvironment,
+        *,
+        trusted: Callable[[], Awaitable[bool]],
+        stored: Config,
+        remember: Callable[[dict[str, str | bool]], None],
+    ) -> None:
+        self._inner = inner
+        self._files = files
+        self._trusted = trusted
+        text = stored.get(MEMORY_TEXT)
+        self._text = text if isinstance(text, str) else None
+        self._has_tool = stored.get(MEMORY_TOOL) is True
+        self._remember = remember
+
+    def on_input(self, text: str) -> None:
+        """Note the text of an input, which may contain the command /remember."""
+        command = maybe_command("remember")
+        if command and command.text in text:
+            self._offer()
+
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        documents = await self._inner.documents(profile, environment)
+        if self._text is None and await self._trusted():
+            self._text = await read_notes(self._files)
+            self._remember({MEMORY_TEXT: self._text})
+            if self._text:
+                self._offer()
+        if self._has_tool and profile.registry.lookup(REMEMBER.name) is None:
+            profile.registry.register(REMEMBER)
+        layer = f"{HEADING}\n\n<memory>\n{self._text}\n</memory>" if self._text else ""
+        return "\n\n".join(filter(None, (documents, layer)))
+
+    async def build(
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
+    ) -> str:
+        return await self._inner.build(profile, environment, user_instructions, documents)
+
+    def _offer(self) -> None:
+        if not self._has_tool:
+            self._has_tool = True
+            self._remember({MEMORY_TOOL: True})
+
+
+async def read_notes(files: ExecutionEnvironment) -> str:
+    """Return the notes of the project within the budget, "" if there are none or they cannot be read."""
+    try:
+        data = await files.read_bytes(join_posix(files.working_directory(), MEMORY_FILE))
+    except EnvError:
+        return ""
+    text = decode(data).text.strip().replace("</memory", "<\\/memory")
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    if len(text) <= BUDGET_CHARS:
+        return text
+    _, _, end = text[-BUDGET_CHARS:].partition("\n")
+    return f"{LEFT_OUT}\n{end}"

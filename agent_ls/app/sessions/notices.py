@@ -1,0 +1,45 @@
+"""Implements the interface NoticeBoard: notices for the model, sent in order with its next request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import anyio.lowlevel
+
+from agent_ls.tools.summary import one_line
+
+NAMED_PROCESSES = 5
+
+
+class Notices:
+    """Pending notices of a session.
+
+    `record` writes one to the log; `waiting` are the unsent ones of a resumed session.
+    """
+
+    def __init__(self, record: Callable[[str], None], waiting: Sequence[str] = ()) -> None:
+        self._record = record
+        self._waiting = list(waiting)
+        self.look_for: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+        """Called by `look`. Does nothing until it is replaced by a search for changes."""
+
+    async def look(self) -> None:
+        await self.look_for()
+
+    def post(self, text: str) -> None:
+        self._record(text)
+        self._waiting.append(text)
+
+    def take(self) -> Sequence[str]:
+        taken, self._waiting = self._waiting, []
+        return taken
+
+
+def ended_notice(commands: Sequence[str]) -> str:
+    """Return the notice that background processes ended with the former owner: the model may think they run."""
+    named = "; ".join(one_line(command) for command in commands[:NAMED_PROCESSES])
+    more = f"; and {len(commands) - NAMED_PROCESSES} more" if len(commands) > NAMED_PROCESSES else ""
+    return (
+        "agent-ls was restarted, or another process took this session over. Your background processes have "
+        f"ended: {named}{more}. Start again those that are still needed; they get new ids."
+    )

@@ -1,0 +1,41 @@
+"""Run work in its own task, so that cancelling the request does not cancel the work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+
+from agent_ls.app.errors import NotRunningError
+
+T = TypeVar("T")
+
+
+async def in_own_task(
+    start: Callable[[Callable[[], Awaitable[None]]], None], work: Callable[[], Awaitable[T]]
+) -> T:
+    """Run `work` in a task of its own, with `start`. Return its result or raise its error.
+
+    Raises:
+        NotRunningError: the task group has ended.
+    """
+    results: list[T] = []
+    errors: list[Exception] = []
+    is_done = anyio.Event()
+
+    async def run() -> None:
+        try:
+            results.append(await work())
+        except Exception as error:  # raised by the caller's task below
+            errors.append(error)
+        finally:
+            is_done.set()
+
+    start(run)
+    await is_done.wait()
+    if errors:
+        raise errors[0]
+    if not results:
+        raise NotRunningError
+    return results[0]

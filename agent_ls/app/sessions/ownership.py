@@ -1,0 +1,330 @@
+"""Ownership of sessions: follow sessions of other processes, hand over our own, and take over others.
+
+The lock file determines the owner. A session that is handed over ends here as at the end of the process: a
+turn that waits for a person is suspended, any other turn is interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.errors import OwnerSilentError, SessionBusyError
+from agent_ls.app.sessions.follower import ReadAlong
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.store_errors import store_errors
+from agent_ls.loop.seams import Clock
+from agent_ls.store import handover
+from agent_ls.store.errors import StoreError
+from agent_ls.store.layout import lock_path
+from agent_ls.store.locks import Owner, recorded_owner, this_process
+from agent_ls.store.sessions import OpenSession, SessionStore
+from agent_ls.text import to_display_line
+
+log = logging.getLogger(__name__)
+
+PROGRAM_MAX_CHARS = 60
+WATCH_S = 0.25
+SAVE_S = 1.0  # of the two seconds that an owner has to answer
+POLL_S = 0.05
+BRIEF_MS = 1000  # the server of an editor that was just closed may not have noticed yet
+ENDING_MS = 10_000  # ending commands takes SIGTERM, two seconds, SIGKILL; and the machine may be slow
+ANSWER_MS = 5000  # the owner looks four times a second; a slower one is not working at all
+
+Opener: TypeAlias = Callable[[str], OpenSession]
+"""Opens the session with this id on disk, as SessionStore.open does. Blocks."""
+OpenNow: TypeAlias = Callable[[str, Opener], Awaitable[LiveSession]]
+"""Makes the session live if no other process has it. Raises SessionBusyError at once otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """A followed session that is open in this process now and publishes its own events."""
+
+    live: LiveSession
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A session that another process took over; its events come from the follower now."""
+
+    session: ReadAlong
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A stored session that was opened here. A client may have followed it until it was closed."""
+
+    live: LiveSession
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerChanged:
+    """A followed session that has another owner, or none."""
+
+    session: ReadAlong
+
+
+AccessChange: TypeAlias = Acquired | Released | Reopened | OwnerChanged
+
+
+class SessionOwnership:
+    """Followed sessions and take-overs.
+
+    `live` returns the sessions of this process; `start` runs a task next to them. `save` makes the editor save
+    documents that only the agent changed, because a new owner sees files, not unsaved text. It must not raise.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        clock: Clock,
+        live: Callable[[], Sequence[LiveSession]],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        save: Callable[[], Awaitable[object]],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._live = live
+        self._start = start
+        self._save = save
+        self._read: dict[str, ReadAlong] = {}
+        self._listeners: list[Callable[[AccessChange], None]] = []
+
+    def known_as(self, program: str) -> None:
+        """Set the name that other processes display for this owner, for sessions opened from now on."""
+        self._store.program = to_display_line(program, PROGRAM_MAX_CHARS)
+
+    def watch(self, listener: Callable[[AccessChange], None]) -> None:
+        """Call `listener` when a followed session is acquired, released or changes owner.
+
+        It is called on the event loop's thread.
+        """
+        self._listeners.append(listener)
+
+    # -- sessions of other processes
+
+    def elsewhere(self, session_id: str) -> ReadAlong | None:
+        """Return the follower of the session, if another process owns it and it is followed here."""
+        return self._read.get(session_id)
+
+    def with_hunks(
+        self, ids: Sequence[str] | None, path: str | None, turn_id: str | None
+    ) -> ReadAlong | None:
+        """Return the followed session to which these hunks belong."""
+        for session in self._read.values():
+            if session.has_hunk(ids or ()) or (
+                (path or turn_id) and session.open_hunks(path=path, turn_id=turn_id)
+            ):
+                return session
+        return None
+
+    async def is_owned(self, session_id: str) -> bool:
+        """Return whether another process has the session open now; False for an unknown session."""
+        try:
+            owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
+        except StoreError:
+            return False
+        return owner is not None and not owner.is_same(this_process())
+
+    async def read_along(self, session_id: str) -> ReadAlong | None:
+        """Return a follower of another process's session, read up to the current end of its log.
+
+        Returns None if, while the log was read, this process opened the session or the last subscriber left:
+        the caller then opens the session or asks again. The log is read for as long as someone is subscribed;
+        only the caller of this function gets an unsubscribed follower.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        if session := self._read.get(session_id):
+            await session.catch_up()
+        else:
+            with store_errors(session_id):
+                folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
+                if session_id in self._read or any(live.id == session_id for live in self._live()):
+                    return None
+                # Registered before it is read, so that opening the session in between ends this follower.
+                session = self._read[session_id] = self._reader(session_id, folder)
+                try:
+                    await session.catch_up()
+                except BaseException:
+                    session.end()
+                    raise
+            if self._read.get(session_id) is session:
+                self._start(session.run)
+        return session if self._read.get(session_id) is session else None
+
+    # -- sessions of this process
+
+    async def look(self) -> None:
+        """Hand over sessions that other processes ask for, and release those that were taken.
+
+        Runs until cancelled.
+        """
+        while True:
+            await self._clock.sleep(WATCH_S)
+            if held := [live for live in self._live() if live.id not in self._read]:
+                wanted = await anyio.to_thread.run_sync(_wanted, held)
+                for live in held:
+                    if wanted.get(live.id):
+                        live.stored.opened.lock.tell_ending()  # tells the asking process that it was heard
+                if any(wanted.values()):
+                    with anyio.move_on_after(SAVE_S):
+                        await self._save()
+                for live in held:
+                    if live.id in wanted and not live.ended.is_set():
+                        log.info("session %s goes to another process", live.id)
+                        self.give_up(live, wanted[live.id])
+
+    def give_up(self, live: LiveSession, to: Owner | None = None) -> None:
+        """End the session here; its subscribers follow it in the log from now on. May be called again."""
+        if live.id in self._read or live.ended.is_set():
+            return
+        session = self._reader(live.id, live.folder, since=live.session.last_seq)
+        session.owner = to
+        self._keep(session)
+        self._tell(Released(session))
+        live.scope.cancel()
+
+    def demand(self, live: LiveSession) -> None:
+        """Check that this process still owns the session.
+
+        Raises:
+            SessionBusyError: another process has taken it, which was not noticed until now.
+        """
+        if not live.is_ours:
+            self.give_up(live)
+            raise SessionBusyError(live.id)
+
+    def demand_all(self) -> None:
+        """Check that this process still owns all its sessions. Raises SessionBusyError."""
+        for live in self._live():
+            if live.id not in self._read:
+                self.demand(live)
+
+    async def came(self, live: LiveSession) -> None:
+        """Report that the session is open here. Its subscribers go on with it, without a gap."""
+        session = self._read.pop(live.id, None)
+        if session:
+            self._tell(Acquired(live))
+            # short; when cancelled, subscribers would wait for events that are never published
+            with anyio.CancelScope(shield=True):
+                await session.finish(live.session.last_seq)
+        else:
+            self._tell(Reopened(live))
+
+    # -- acquiring a session
+
+    async def is_worth_waiting(self, session_id: str, begun_ms: int) -> bool:
+        """Return whether to try again: the owner is about to end, or has just ended. Waits a moment first."""
+        with store_errors(session_id):
+            owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
+        if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, BRIEF_MS):
+            return False
+        await self._clock.sleep(POLL_S)
+        return True
+
+    async def take_over(self, session_id: str, open_now: OpenNow, *, force: bool) -> LiveSession:
+        """Ask the owner to hand the session over, and open it.
+
+        With `force`, take it from an owner that is alive but does not answer.
+
+        Raises:
+            OwnerSilentError: the owner did not answer, and `force` is False.
+            SessionBusyError: another process got it first, or this system cannot replace open
+            files.
+            UnknownSessionError, AppError.
+        """
+        begun_ms = self._clock.monotonic_ms()
+        asked: Owner | None = None
+        while True:
+            try:
+                return await open_now(session_id, partial(_opened, self._store.open, asked))
+            except SessionBusyError:
+                owner = await self._ask(session_id, asked)
+            asked = asked or owner
+            if owner and not owner.is_same(asked):
+                raise SessionBusyError(session_id, str(owner))
+            if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, ANSWER_MS):
+                await self._withdraw(session_id)
+                if asked is None:
+                    raise SessionBusyError(session_id)
+                if not force:
+                    raise OwnerSilentError(session_id, str(asked))
+                return await open_now(
+                    session_id, partial(_opened, partial(self._store.seize, asked=asked), asked)
+                )
+            await self._clock.sleep(POLL_S)
+
+    # -- internal
+
+    async def _ask(self, session_id: str, before: Owner | None) -> Owner | None:
+        """Return the owner in the lock file, alive or not; ask it to hand over unless it differs from `before`."""
+
+        def ask() -> Owner | None:
+            folder = self._store.folder(session_id)
+            owner = recorded_owner(lock_path(folder))
+            is_another = owner is not None and before is not None and not owner.is_same(before)
+            if owner and not is_another and not handover.is_asked(folder, owner):
+                handover.ask(folder, owner, this_process(self._store.program))
+            return owner
+
+        with store_errors(session_id):
+            return await anyio.to_thread.run_sync(ask)
+
+    async def _withdraw(self, session_id: str) -> None:
+        with store_errors(session_id):
+            folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
+            await anyio.to_thread.run_sync(handover.forget, folder)
+
+    def _reader(self, session_id: str, folder: Path, since: int = 0) -> ReadAlong:
+        def idle() -> None:
+            if self._read.get(session_id) is session:
+                del self._read[session_id]
+
+        def changed() -> None:
+            if self._read.get(session_id) is session:
+                self._tell(OwnerChanged(session))
+
+        session = ReadAlong(session_id, folder, self._clock, since=since, on_idle=idle, on_owner=changed)
+        return session
+
+    def _keep(self, session: ReadAlong) -> None:
+        self._read[session.id] = session
+        self._start(session.run)
+
+    def _tell(self, change: AccessChange) -> None:
+        for listener in self._listeners:
+            listener(change)
+
+
+def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
+    """Return how long to keep trying.
+
+    An owner that is missing now has released the session since the last try.
+    """
+    return of_living_ms if owner and not owner.is_ending else ENDING_MS
+
+
+def _opened(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession:
+    """Open the session with `opener` and note that `owner` had it before. Blocks."""
+    return replace(opener(session_id), taken_from=owner)
+
+
+def _wanted(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
+    """Return the sessions that others ask for, with who asks (None: they have already taken it). Blocks."""
+    wanted: dict[str, Owner | None] = {}
+    for live in held:
+        if not live.is_ours:
+            wanted[live.id] = None
+        elif handover.is_asked(live.folder, live.stored.opened.lock.owner):
+            wanted[live.id] = handover.asked_by(live.folder)
+    return wanted

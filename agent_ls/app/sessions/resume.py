@@ -1,0 +1,35 @@
+"""Options of a resumed session: those recorded in its log, else the current settings."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from agent_ls.app.sessions.builder import SessionChoice
+from agent_ls.app.settings.model import Settings
+from agent_ls.app.tools.yaml_tools import CliTools
+from agent_ls.policy.situation import Mode
+from agent_ls.store.reader import StoredSession
+
+
+def last_model(stored: StoredSession) -> tuple[str, str]:
+    """Return the provider and model that were chosen last."""
+    known, fold, header = stored.fold.config, stored.fold, stored.header
+    return (
+        str(known.get("provider") or fold.provider or header.provider),
+        str(known.get("model") or fold.model or header.model),
+    )
+
+
+def resumed_choice(
+    stored: StoredSession, settings: Settings, model: tuple[str, str], tools: CliTools
+) -> SessionChoice:
+    """Return the options of a resumed session. `model` is the provider and model of its next call."""
+    known = stored.fold.config
+    effort = known.get("effort", settings.effort)
+    return SessionChoice(
+        *model,
+        str(effort) if effort else None,
+        next((mode for mode in get_args(Mode) if mode == known.get("mode")), settings.mode),
+        "before" if known.get("review", settings.review) == "before" else "after",
+        tools,
+    )

@@ -1,0 +1,43 @@
+"""Delete stored sessions beyond the configured age and size, once per folder and change of limits."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+import anyio.to_thread
+
+from agent_ls.app.settings.model import SessionSettings
+from agent_ls.store.layout import Layout
+from agent_ls.store.upkeep import Limits, prune
+
+log = logging.getLogger(__name__)
+
+
+class Retention:
+    def __init__(self, layout: Layout, kept: SessionSettings) -> None:
+        self._layout = layout
+        self._limits = Limits()
+        self._done: set[str] = set()
+        self.change(kept)
+
+    def change(self, kept: SessionSettings) -> None:
+        """Set the limits. They apply from the next session that is created or opened."""
+        limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
+        if limits != self._limits:
+            self._limits = limits
+            self._done.clear()
+
+    async def look_at(self, folder: str, now: str, spare: Sequence[str]) -> None:
+        """Delete what exceeds the limits, except the sessions in `spare`.
+
+        `now` is ISO 8601. Does nothing without limits.
+        """
+        if folder in self._done or self._limits == Limits():
+            return
+        self._done.add(folder)
+        work = partial(prune, self._layout, folder, self._limits, now, spare)
+        swept = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        for session_id in swept.removed:
+            log.info("session %s was removed: it is over the limits that settings give", session_id)

@@ -1,0 +1,59 @@
+"""ADAPTER PromptSource: the tool report_finding, offered in a session from its first /review on.
+
+It is looked for at the start of each input, and added behind the other tools. A session without a review does not
+have it, and one that has it keeps it, so that the beginning of its requests stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent_ls.app.slash_commands import maybe_command
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.seams import PromptSource
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.report_finding import FindingSink, report_finding_tool
+
+REVIEW_MARK = "findingsTool"
+"""Entry of the session's stored configuration: the session has the tool."""
+
+
+class PromptsWithReview:
+    """`inner` builds the prompt. `is_wanted`: the session had the tool in an earlier process, which `remember`
+    stores.
+    """
+
+    def __init__(
+        self, inner: PromptSource, findings: FindingSink, *, is_wanted: bool, remember: Callable[[], None]
+    ) -> None:
+        self._inner = inner
+        self._findings = findings
+        self._is_wanted = is_wanted
+        self._remember = remember
+
+    def on_input(self, text: str) -> None:
+        """Note the text of an input, which may contain the command."""
+        command = maybe_command("review")
+        if command and command.text in text:
+            self.offer()
+
+    def offer(self) -> None:
+        """Offer the tool from the next input on."""
+        if not self._is_wanted:
+            self._is_wanted = True
+            self._remember()
+
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        documents = await self._inner.documents(profile, environment)
+        if self._is_wanted and profile.registry.lookup("report_finding") is None:
+            profile.registry.register(report_finding_tool(self._findings))
+        return documents
+
+    async def build(
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
+    ) -> str:
+        return await self._inner.build(profile, environment, user_instructions, documents)

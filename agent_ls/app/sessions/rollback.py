@@ -1,0 +1,244 @@
+"""Roll back: return files, conversation, or both, to their state before one of the session's inputs (agent/revert).
+
+Old copies are never restored. Instead the agent's later changes are reversed, and changes by others stay.
+If that is not possible for a file, the file is left unchanged and reported. A roll back is recorded as
+writes, so it can be rolled back itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, TypeAlias
+
+import anyio.to_thread
+
+from agent_ls.app.review.change_events import action, relative_name
+from agent_ls.app.review.reviewed_file import maybe_bytes
+from agent_ls.app.review.service import ReviewService
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.session_log import content_name
+from agent_ls.environments.base import Attribution, FileState, FileWrite
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.loop.events.types import Reverted, RevertedFile
+from agent_ls.loop.ids import new_id
+from agent_ls.patch.unified import unified_diff
+from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
+from agent_ls.store.checkpoints import WrittenSince, difference, written_since
+from agent_ls.store.errors import UnknownTurnError
+from agent_ls.store.fold import Fold
+from agent_ls.store.journal import Written
+from agent_ls.store.reader import read_session
+
+TRIES = 3  # a file may change between read and write; then both are repeated
+KEEPS_CHANGING = "something else keeps changing it; try again when it is done"
+
+What: TypeAlias = Literal["restore", "keep", "preview"]
+
+
+@dataclass(frozen=True, slots=True)
+class RolledFile:
+    """A file of a roll back.
+
+    `planned` and `restored`: `diff` is the change as a unified diff. `conflict` and `unknown`: `reason` says
+    why the file is left unchanged, and `at` lists the ranges of the current text that are in conflict (empty:
+    the whole file).
+    """
+
+    path: str
+    action: Literal["create", "modify", "delete"]
+    state: Literal["planned", "restored", "conflict", "unknown"]
+    diff: str = ""
+    reason: str = ""
+    at: tuple[ConflictRange, ...] = ()
+    content: bytes | None = None
+    base: bytes | None = None
+
+    def as_event(self) -> RevertedFile | None:
+        """Return the file as it is listed in the event; None for a preview."""
+        return None if self.state == "planned" else RevertedFile(self.path, self.action, self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """Result of a roll back.
+
+    `revert_id` is "" for a preview. `input_text` is the input to which the session returned.
+    """
+
+    revert_id: str
+    input_text: str
+    turns: tuple[str, ...]
+    restored_turns: tuple[str, ...]
+    files: tuple[RolledFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Parameters of a roll back. `paths` None: all files. `force`: overwrite conflicting text."""
+
+    at_turn: str
+    conversation: bool
+    files: What
+    paths: frozenset[str] | None = None
+    force: bool = False
+
+
+async def roll_back(live: LiveSession, review: ReviewService, wanted: Wanted) -> RolledBack:
+    """Roll a session back, or preview it.
+
+    Raises:
+        UnknownTurnError. loop.errors.SessionError: a turn runs, or the session is closed. EnvError.
+        OSError.
+    """
+    with live.session.at_rest():
+        return await _RollBack(live, review, wanted).carry_out()
+
+
+class _RollBack:
+    def __init__(self, live: LiveSession, review: ReviewService, wanted: Wanted) -> None:
+        self._live = live
+        self._review = review
+        self._wanted = wanted
+        self._folder = live.files.working_directory()
+
+    async def carry_out(self) -> RolledBack:
+        wanted, live = self._wanted, self._live
+        fold, since = await anyio.to_thread.run_sync(self._read)
+        then = fold.checkpoints.get(wanted.at_turn)
+        if then is None:
+            raise UnknownTurnError(wanted.at_turn)
+        gone, back = difference(fold.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
+        result = RolledBack("", then.text, gone, back, ())
+        if wanted.files == "preview":
+            return replace(result, files=tuple(await self._planned(since)))
+        revert_id = new_id("r")
+        files: tuple[RolledFile, ...] = ()
+        if wanted.files == "restore":
+            files = tuple(await self._restored(since, revert_id))
+        as_event = tuple(it for file in files if (it := file.as_event()))
+        event = Reverted(revert_id, wanted.at_turn, wanted.conversation, gone, back, as_event)
+        if wanted.conversation:
+            live.session.go_back(then.turns, then.plan, event)
+        else:
+            live.emit(event)
+        if words := _notice(wanted, [relative_name(file.path, self._folder) for file in files], since):
+            live.notice(words)
+        for file in files:
+            live.touched.changed(file.path)
+        return replace(result, revert_id=revert_id, files=files)
+
+    def _read(self) -> tuple[Fold, WrittenSince]:
+        """Read the log. Blocks."""
+        path = self._live.stored.path
+        return read_session(path).fold, written_since(path, self._wanted.at_turn)
+
+    # -- planning
+
+    async def _planned(self, since: WrittenSince) -> list[RolledFile]:
+        """Plan the files. A file that already has its old content is left out."""
+        chosen = {path for path in (*since.files, *since.untold) if self._is_chosen(path)}
+        looked = [await self._look_at(path, since.files.get(path, ())) for path in sorted(chosen)]
+        return [file for file in looked if file]
+
+    def _is_chosen(self, path: str) -> bool:
+        return self._wanted.paths is None or path in self._wanted.paths
+
+    async def _look_at(self, path: str, written: Sequence[Written]) -> RolledFile | None:
+        try:
+            current = await maybe_bytes(self._live.files, path)
+        except EnvError as error:
+            return RolledFile(path, "modify", "conflict", reason=str(error))
+        if not written:
+            return RolledFile(path, "modify", "unknown", reason=NOT_KEPT)
+        plan = partial(self._plan, path, written, current)
+        return await anyio.to_thread.run_sync(plan)
+
+    def _plan(self, path: str, written: Sequence[Written], current: bytes | None) -> RolledFile | None:
+        """Plan one file; None if it already has its old content. Blocks."""
+        now = FileVersion(content_name(current), current)
+        steps = [AgentChange(self._side(it.before, now), self._side(it.after, now)) for it in written]
+        back = rewind(now, steps, force=self._wanted.force)
+        if isinstance(back, RewindConflict):
+            state: Literal["unknown", "conflict"] = "unknown" if back.is_lost else "conflict"
+            meant = "delete" if not written[0].before else action(current, b"")
+            return RolledFile(path, meant, state, "", back.reason, back.at)
+        if back.content == current:
+            return None
+        diff = unified_diff(current, back.content, relative_name(path, self._folder))
+        what = action(current, back.content)
+        return RolledFile(path, what, "planned", diff, content=back.content, base=current)
+
+    def _side(self, name: str, now: FileVersion) -> FileVersion:
+        return now if name and name == now.name else FileVersion(name, self._live.stored.opened.kept(name))
+
+    # -- writing
+
+    async def _restored(self, since: WrittenSince, revert_id: str) -> list[RolledFile]:
+        async with AsyncExitStack() as stack:
+            for path in sorted(since.files):
+                if file := self._review.state.files.get(path):
+                    await stack.enter_async_context(file.deciding)  # only one decision about a file at a time
+            files = await self._written(since, revert_id)
+        restored = [file.path for file in files if file.state == "restored"]
+        await self._review.undone_saves.save(restored, [self._live.session.id])
+        return files
+
+    async def _written(self, since: WrittenSince, revert_id: str) -> list[RolledFile]:
+        """Write all planned files in one commit.
+
+        A file that cannot be written becomes a conflict with a reason, and the others are tried again.
+        """
+        unwritable: dict[str, str] = {}
+        tries = 0
+        while True:
+            planned = [_left(it, unwritable) for it in await self._planned(since)]
+            writes = [FileWrite(it.path, it.content, it.base) for it in planned if it.state == "planned"]
+            try:
+                await self._commit(writes, revert_id)
+            except EnvError as error:
+                tries += 1
+                path = getattr(error, "path", "")
+                if isinstance(error, StaleFileError) and tries < TRIES:
+                    continue
+                refused = [it.path for it in writes if it.path == path] or [it.path for it in writes]
+                reason = KEEPS_CHANGING if isinstance(error, StaleFileError) else str(error)
+                unwritable |= dict.fromkeys(refused, reason)
+                continue
+            return [replace(it, state="restored") if it.state == "planned" else it for it in planned]
+
+    async def _commit(self, writes: Sequence[FileWrite], revert_id: str) -> None:
+        if not writes:
+            return
+        who = Attribution(self._live.session.id, revert_id, revert_id, "roll back")
+        keep = partial(self._live.stored.keep_all, [FileState(it.path, it.base, it.content) for it in writes])
+        await anyio.to_thread.run_sync(keep)
+        # Without the session's id, because for the ledger and the editor this is a change by the user.
+        states = await self._live.files.commit(writes, Attribution(label="roll back"))
+        await self._live.stored.changed(states, who)
+        for state in states:
+            if file := self._review.state.files.get(state.path):
+                await self._review.state.catch_up(file, self._live.files)
+
+
+def _left(file: RolledFile, unwritable: Mapping[str, str]) -> RolledFile:
+    if reason := unwritable.get(file.path):
+        return replace(file, state="conflict", diff="", reason=reason, content=None, base=None)
+    return file
+
+
+def _notice(wanted: Wanted, restored: Sequence[str], since: WrittenSince) -> str:
+    """Return the notice for the model if its memory and the files are from different times; else ""."""
+    if not wanted.conversation:
+        if not restored:
+            return ""
+        names = ", ".join(restored)
+        return f"The user rolled these files back to what they were before an earlier input: {names}. Read them again."
+    if wanted.files == "keep" and (since.files or since.untold):
+        return (
+            "The user rolled the conversation back to here. Files were changed after this point, and were left as "
+            "they are: read a file again before you rely on its text."
+        )
+    return ""

@@ -1,0 +1,52 @@
+"""List and remove permission rules: those of live sessions and those on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import anyio.to_thread
+
+from agent_ls.app.errors import AppError, UnknownSessionError
+from agent_ls.app.permissions.session_rules import HeldRule, held
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.store.rules import RuleStore
+
+
+class RuleManager:
+    def __init__(self, store: RuleStore, live: Callable[[str], LiveSession | None]) -> None:
+        self._store = store
+        self._live = live
+
+    async def rules(self, session_id: str | None, workspace: str | None) -> Sequence[HeldRule]:
+        """Return the session's rules, then the stored rules that apply in `workspace`.
+
+        `workspace` None: the session's folder, or without a session all stored rules.
+
+        Raises:
+            UnknownSessionError: the session is not open here.
+        """
+        own: Sequence[HeldRule] = ()
+        if session_id is not None:
+            live = self._known(session_id)
+            own, workspace = live.approver.grants.rules(), workspace or live.summary().workspace_folder
+        stored = await anyio.to_thread.run_sync(self._store.rules, workspace)
+        return [*own, *map(held, stored)]
+
+    async def remove(self, rule_id: str, session_id: str | None, workspace: str | None) -> int:
+        """Remove a rule from the session, or from disk if `session_id` is None. Return how many were removed.
+
+        Raises:
+            UnknownSessionError. AppError: the disk failed.
+        """
+        if session_id is not None:
+            return int(self._known(session_id).approver.grants.remove(rule_id))
+        try:
+            removed = await anyio.to_thread.run_sync(self._store.remove, rule_id, workspace)
+        except OSError as error:
+            raise AppError(f"the rules cannot be written: {error.strerror or error}") from error
+        return len(removed)
+
+    def _known(self, session_id: str) -> LiveSession:
+        if live := self._live(session_id):
+            return live
+        raise UnknownSessionError(session_id)

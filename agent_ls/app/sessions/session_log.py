@@ -1,0 +1,176 @@
+"""Records that a live session keeps in its log in addition to events: settings, announced writes and file contents."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
+from agent_ls.llm.messages import JsonValue
+from agent_ls.store.errors import OwnershipLostError
+from agent_ls.store.journal import Intent, ProposedFile, Review, Written, fingerprint
+from agent_ls.store.layout import log_path
+from agent_ls.store.log import Header
+from agent_ls.store.sessions import OpenSession
+from agent_ls.text import looks_binary
+
+PREIMAGE_MAX_BYTES = 1024 * 1024
+"""A larger file, or a binary file, is not searched for hunks after a crash."""
+END_GRACE_S = 2.0
+KEPT_MAX_BYTES = 16 * 1024 * 1024
+"""Maximum size of an old file content that is stored for a roll back."""
+
+COMMAND_MARK = "commandMark"
+"""Key of the log setting that identifies the commands of the process that had the session open last."""
+
+PLACE = "place"
+"""Key of the log setting that names the machine a session works at, if it is not this one."""
+
+log = logging.getLogger(__name__)
+
+
+async def end_left_commands(opened: OpenSession) -> None:
+    """End commands that a killed owner of the session left running.
+
+    An owner that is still alive ends its own commands, even after a forced take-over.
+    """
+    if opened.stored is None or opened.put_out or os.name != "posix":
+        return
+    from agent_ls.environments.local.trees import process_tree  # only needed for a resume
+
+    mark = opened.stored.fold.config.get(COMMAND_MARK)
+    if isinstance(mark, str):
+        with anyio.CancelScope(shield=True):
+            await process_tree.end_marked(mark, END_GRACE_S)
+
+
+class SessionFiles:
+    """The session's log and stored contents. Implements the interface Journal (app/review/journal.py)."""
+
+    def __init__(self, opened: OpenSession, header: Header) -> None:
+        self.opened = opened
+        self.header = header
+        self.path: Path = log_path(opened.folder)
+        self._announced: dict[str, list[tuple[FileState, Written]]] = {}
+
+    @property
+    def updated(self) -> str:
+        """When the log was last written, in ISO 8601."""
+        try:
+            changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
+        except OSError:  # the log was deleted while the session is open; the session goes on
+            return self.header.created
+        return changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def remember(self, settings: Mapping[str, JsonValue]) -> None:
+        """Record settings that a resume reads again."""
+        self.opened.recorder.config(settings)
+
+    def demand_ours(self) -> None:
+        """Implement Journal.demand_ours: raise OwnershipLostError if another process has taken the session."""
+        if not self.opened.is_ours:
+            raise OwnershipLostError
+
+    async def announce(self, changes: Sequence[FileState], attribution: Attribution) -> None:
+        """Implement Journal.announce: record a write before it happens."""
+        changed = [change for change in changes if change.before != change.after]
+        if changed:
+            intents = await anyio.to_thread.run_sync(
+                lambda: [self._intent(change, attribution) for change in changed],
+                # a limiter of its own, as for commits: other reads that hang must not delay it
+                limiter=anyio.CapacityLimiter(1),
+            )
+            self.opened.recorder.intents(intents)
+
+    async def propose(self, writes: Sequence[FileWrite], attribution: Attribution) -> None:
+        """Implement Journal.propose: record the writes that a call proposes before they are displayed."""
+
+        def kept() -> tuple[ProposedFile, ...]:
+            return tuple(
+                ProposedFile(it.path, self._blob(it.base), self._blob(it.content), it.mode_from)
+                for it in writes
+            )
+
+        try:
+            files = await anyio.to_thread.run_sync(kept)
+        except OSError as error:  # a full disk must not stop the call: only its wait does not survive a crash
+            log.warning("what a call proposes cannot be kept: %s", error)
+            return
+        self.opened.recorder.review(Review(attribution.call_id, attribution.turn_id, files))
+
+    def _blob(self, data: bytes | None) -> str | None:
+        return None if data is None else self.opened.keep(data)
+
+    async def changed(self, states: Sequence[FileState], attribution: Attribution) -> None:
+        """Implement Journal.changed: record the written contents for a roll back; no record if the write failed.
+
+        The record is written before the first await.
+        """
+        changed = [state for state in states if state.before != state.after]
+        announced = self._announced.pop(attribution.call_id, ())
+        as_announced = {state.path: written for state, written in announced if state in changed}
+        records = [as_announced.get(it.path) or _written(it, attribution) for it in changed]
+        if records:
+            self.opened.recorder.changes(records)
+        # The editor may have written other content than announced, because it merged the change with what the
+        # user typed.
+        others = [state for state in changed if state.path not in as_announced]
+        if others:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self.keep_all, others, limiter=anyio.CapacityLimiter(1))
+
+    def keep_all(self, states: Sequence[FileState]) -> None:
+        """Store the old content of each file, and the new content unless the file is large. Blocks.
+
+        The new content is only needed for merging.
+        """
+        for state in states:
+            self._keep(state.before, KEPT_MAX_BYTES)
+            self._keep(state.after, PREIMAGE_MAX_BYTES)
+
+    def _keep(self, data: bytes | None, max_bytes: int) -> bool:
+        if data is None or len(data) > max_bytes:
+            return False
+        try:
+            self.opened.keep(data)
+        except OSError as error:  # a full disk must not stop the write: only a hunk or a roll back is lost
+            log.warning("what a file held before a change cannot be kept: %s", error)
+            return False
+        return True
+
+    def _intent(self, change: FileState, attribution: Attribution) -> Intent:
+        """Return the record that announces a change, and store its contents. Blocks."""
+        is_kept = self._keep(change.before, KEPT_MAX_BYTES)
+        self._keep(change.after, PREIMAGE_MAX_BYTES)
+        written = _written(change, attribution)
+        self._announced.setdefault(attribution.call_id, []).append((change, written))
+        return Intent(
+            path=change.path,
+            call_id=attribution.call_id,
+            turn_id=attribution.turn_id,
+            before=fingerprint(change.before),
+            after=fingerprint(change.after),
+            preimage=written.before if is_kept and _may_have_hunks(change.before) else "",
+            pid=os.getpid(),
+        )
+
+
+def _may_have_hunks(data: bytes | None) -> bool:
+    return data is not None and len(data) <= PREIMAGE_MAX_BYTES and not looks_binary(data)
+
+
+def _written(state: FileState, who: Attribution) -> Written:
+    return Written(
+        state.path, who.call_id, who.turn_id, content_name(state.before), content_name(state.after)
+    )
+
+
+def content_name(data: bytes | None) -> str:
+    """Return the name under which records refer to a content; "" for a file that does not exist."""
+    return "" if data is None else sha256(data)

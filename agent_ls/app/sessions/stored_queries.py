@@ -1,0 +1,167 @@
+"""Stored sessions for the command line. Opens, resumes and runs nothing. All functions block."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.app.errors import BadChoiceError, SessionHasHunksError
+from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.sessions.archive import ExportFormat, open_hunks, session_text
+from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
+from agent_ls.loop.calls.redaction import without_known
+from agent_ls.loop.events.figures import Figures, figures_of
+from agent_ls.loop.events.items import Item
+from agent_ls.loop.events.tool_records import tool_records
+from agent_ls.store import pages, upkeep
+from agent_ls.store.errors import StoreError
+from agent_ls.store.layout import SessionSummary, lock_path, log_path
+from agent_ls.store.locks import owner_of
+from agent_ls.store.sessions import SessionStore
+from agent_ls.store.upkeep import Swept
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSession:
+    """A stored session.
+
+    Times are ISO 8601, `size_bytes` includes blobs, `owner` is the process that has it open or "".
+    """
+
+    id: str
+    title: str
+    provider: str
+    model: str
+    folder: str
+    created: str
+    updated: str
+    events: int
+    size_bytes: int
+    owner: str = ""
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """The session as JSON for programs. `owner` is present only if a process has the session open."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "provider": self.provider,
+            "model": self.model,
+            "workspaceFolder": self.folder,
+            "created": self.created,
+            "updated": self.updated,
+            "lastSeq": self.events,
+            "sizeBytes": self.size_bytes,
+            **({"owner": self.owner} if self.owner else {}),
+        }
+
+
+class KeptSessions:
+    """The stored sessions below `root`. None: the folder in AGENT_LS_STATE_DIR, else the user's state folder.
+
+    All methods raise AppError.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        chosen = os.environ.get(STATE_VARIABLE)
+        self._store = SessionStore(
+            root or (Path(chosen) if chosen else None), on_failure=lambda session_id, error: None
+        )
+
+    def listed(self, workspace: str | None) -> list[KeptSession]:
+        """Return the sessions of a workspace, newest first. None: of all workspaces."""
+        layout = self._store.layout
+        return [
+            _kept(found, upkeep.session_bytes(layout, found)) for found in self._store.sessions(workspace)
+        ]
+
+    def one(self, session_id: str) -> KeptSession:
+        with store_errors(session_id):
+            found = self._store.summary(session_id)
+            return _kept(found, upkeep.session_bytes(self._store.layout, found))
+
+    def transcript(self, session_id: str) -> str:
+        return self.export(session_id, "markdown")
+
+    def items(self, session_id: str) -> tuple[Item, ...]:
+        with store_errors(session_id):
+            return pages.all_items(log_path(self._store.folder(session_id)))
+
+    def figures(self, session_id: str) -> Figures:
+        """Return how long model calls, rounds and tools took."""
+        with store_errors(session_id):
+            return figures_of(pages.all_events(log_path(self._store.folder(session_id))))
+
+    def export(
+        self, session_id: str, format_: ExportFormat | Literal["calls"], *, redact: bool = False
+    ) -> str:
+        """Return the session as text. `calls`: one JSON record per line for each tool call that has ended.
+
+        Raises:
+            BadChoiceError: the format cannot be redacted.
+        """
+        # The log may contain a secret that was not configured as one when it was written.
+        known = load_credentials().known_secrets()
+        with store_errors(session_id):
+            path = log_path(self._store.folder(session_id))
+            if format_ != "calls":
+                return session_text(path, format_, known, redact)
+            if redact:
+                raise BadChoiceError(
+                    "records of calls cannot be redacted", "choose --format html or markdown"
+                )
+            return without_known(_calls(path), known)
+
+    def delete(self, session_id: str, *, force: bool) -> None:
+        """Delete a session. Files of the project stay as they are.
+
+        Raises:
+            SessionHasHunksError: some of its changes are undecided, and `force` is False.
+        """
+        with store_errors(session_id):
+            waiting = open_hunks(log_path(self._store.folder(session_id)))
+            if waiting and not force:
+                raise SessionHasHunksError(session_id, waiting)
+            self._store.delete(session_id)
+
+    def delete_all(self) -> Swept:
+        return upkeep.delete_all(self._store.layout)
+
+    def relink(self, old: str, new: str) -> list[str]:
+        """Assign the sessions of folder `old` to folder `new`; return their ids."""
+        if not Path(new).is_dir():
+            raise BadChoiceError(f"no such folder: {new}", "name the place that the folder was moved to")
+        try:
+            with store_errors(""):
+                return upkeep.relink(self._store.layout, old, new)
+        except StoreError as error:
+            raise BadChoiceError(str(error), "`agent-ls sessions --all` lists what is stored") from None
+
+    def moved_to(self, folder: Path) -> list[str]:
+        """Return folders with the same name that have sessions but no longer exist."""
+        lost = upkeep.lost_workspaces(self._store.layout)
+        return [path for path in lost if Path(path).name == folder.name]
+
+
+def _kept(found: SessionSummary, size: int) -> KeptSession:
+    header = found.header
+    return KeptSession(
+        header.session_id,
+        found.title,
+        header.provider,
+        header.model,
+        header.workspace_folder,
+        header.created,
+        found.updated,
+        found.last_seq,
+        size,
+        str(owner_of(lock_path(found.folder)) or ""),
+    )
+
+
+def _calls(path: Path) -> str:
+    records = tool_records(pages.all_events(path))
+    return "".join(f"{json.dumps(record.as_json(), ensure_ascii=False)}\n" for record in records)

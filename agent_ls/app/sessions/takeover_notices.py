@@ -1,0 +1,79 @@
+"""Warn after a take-over about changes that exist only as unsaved text in the former owner's editor.
+
+The new owner sees files. A change that is in the log but in no file may be in a document that the former
+owner's editor has not saved. When it is saved there, the review finds the change again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
+
+import anyio.to_thread
+
+from agent_ls.app.changes.stamps import stamps
+from agent_ls.app.review.change_events import relative_name
+from agent_ls.app.review.hunk_events import Start
+from agent_ls.app.review.service import ReviewService
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.loop.events.types import Warning
+from agent_ls.loop.seams import Clock
+from agent_ls.review.restore import StoredHunk
+from agent_ls.store.locks import Owner
+
+UNSAVED_ELSEWHERE = "unsaved_elsewhere"
+NAMED_FILES = 5
+LOOK_S = 1.0
+
+
+def unsaved_elsewhere(missing: Mapping[str, Sequence[StoredHunk]], owner: Owner, folder: str) -> Warning:
+    """Return the warning.
+
+    `missing` maps absolute paths to hunks (at least one); `owner` had the session before.
+    """
+    names = [relative_name(path, folder) for path in missing]
+    more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
+    count = sum(map(len, missing.values()))
+    changes = "1 change" if count == 1 else f"{count} changes"
+    return Warning(
+        f"{changes} of the agent cannot be found on disk: {', '.join(names[:NAMED_FILES])}{more}. The editor that had "
+        f"this session before ({owner}) may have unsaved text with it. Save it there, and it can be reviewed here; "
+        "until then the agent does not see it.",
+        UNSAVED_ELSEWHERE,
+    )
+
+
+def follow_missing(
+    missing: Mapping[str, Sequence[StoredHunk]],
+    owner: Owner | None,
+    live: LiveSession,
+    review: ReviewService,
+    start: Start,
+    clock: Clock,
+) -> None:
+    """Warn a session that was just opened about missing changes, and watch for them.
+
+    `owner` None: no former owner.
+    """
+    if owner is None or not missing:
+        return
+    review.state.await_missing(missing)
+    live.emit(unsaved_elsewhere(missing, owner, live.files.working_directory()))
+    start(partial(_look_for_saves, partial(review.state.awaited, live.id), review.look_at_disk, clock))
+
+
+async def _look_for_saves(
+    awaited: Callable[[], Collection[str]], look: Callable[[str], Awaitable[None]], clock: Clock
+) -> None:
+    """Check these files when they change on disk, until all missing hunks have been found.
+
+    Polls, because not every editor reports changed files, and this editor need not have them open.
+    """
+    known: Mapping[str, object] = {}
+    while paths := sorted(awaited()):
+        found = await anyio.to_thread.run_sync(stamps, paths, {}, abandon_on_cancel=True)
+        for path in paths:
+            if found[path] != known.get(path):
+                await look(path)
+        known = found
+        await clock.sleep(LOOK_S)

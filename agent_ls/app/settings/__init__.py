@@ -1,0 +1,1 @@
+"""Settings: their model, restrictions in untrusted folders, and the state folder."""

@@ -1,0 +1,448 @@
+"""The settings (section `agentLs`), parsed once. Valid entries apply; each invalid entry is reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic.alias_generators import to_camel
+
+from agent_ls.environments.far.place import Place, check_place
+from agent_ls.environments.local.environ import EnvRules
+from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
+from agent_ls.llm.retry import RetryPolicy
+from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
+from agent_ls.mcp.entry import ServerEntry
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class ProviderSettings(_Section):
+    """Settings of one provider: `baseUrl` and extra `headers` for proxies, `caFile` for a private certificate
+    authority.
+
+    `contextTokens` 0: the model's known size. `toolCalls` "text": the text protocol for models that cannot
+    call tools. `options` are provider-specific options (U13) that override those of the model family. Times
+    are milliseconds; `totalTimeoutMs` 0: no limit.
+    """
+
+    base_url: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    ca_file: str = ""
+    context_tokens: int = Field(default=0, ge=0)
+    tool_calls: Literal["native", "text"] = "native"
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    connect_timeout_ms: int = Field(default=10_000, ge=1)
+    silence_timeout_ms: int = Field(default=300_000, ge=1)
+    total_timeout_ms: int = Field(default=0, ge=0)
+
+    def endpoint(self) -> EndpointSettings:
+        """Return these settings as the model client needs them."""
+        return EndpointSettings(
+            base_url=self.base_url,
+            headers=self.headers,
+            ca_file=self.ca_file,
+            connect_timeout_s=self.connect_timeout_ms / 1000,
+            silence_timeout_s=self.silence_timeout_ms / 1000,
+            total_timeout_s=self.total_timeout_ms / 1000 or None,
+            text_tools=self.tool_calls == "text",
+        )
+
+
+class EditSettings(_Section):
+    """`ambiguous`: what to do with a patch that matches loosely at several positions (docs/editing.md,
+    Finding a chunk).
+
+    `read_first` is described at ToolContext.read_first.
+    """
+
+    ambiguous: Literal["first", "refuse"] = "first"
+    read_first: Literal["overwrite", "edit", "all"] = "edit"
+
+
+class SessionSettings(_Section):
+    """Limits for stored sessions; 0: no limit.
+
+    `keepDays` counts from the last use. `maxMebibytes` limits the sessions of one folder; the oldest are
+    deleted first. Open sessions are never deleted.
+    """
+
+    keep_days: int = Field(default=0, ge=0)
+    max_mebibytes: int = Field(default=0, ge=0)
+
+
+class LimitSettings(_Section):
+    """Limits of one message and of a session. At a limit the turn pauses and the user is asked. 0: no limit."""
+
+    tokens_per_input: int = Field(default=0, ge=0)
+    tokens_per_session: int = Field(default=0, ge=0)
+    cost_usd_per_input: float = Field(default=0, ge=0)
+    cost_usd_per_session: float = Field(default=0, ge=0)
+    seconds_per_input: float = Field(default=0, ge=0)
+    seconds_per_session: float = Field(default=0, ge=0)
+
+
+class ContextSettings(_Section):
+    """When and how a conversation is compacted as it fills the model's context window (loop/config.py)."""
+
+    compaction: Literal["auto", "request", "off"] = "auto"
+    strategy: Literal["summarize", "dropOldest", "slidingWindow", "full"] = "summarize"
+    compact_at_percent: int = Field(default=85, ge=50, le=95)
+    keep_messages: int = Field(default=8, ge=KEEP_MIN, le=KEEP_MAX)
+    window_messages: int = Field(default=40, ge=10, le=1000)
+    chars_per_token: int = Field(default=4, ge=1, le=32)
+
+    def config(self) -> ContextConfig:
+        return ContextConfig(**dict(self))
+
+
+class CommandEnvironmentSettings(_Section):
+    """Environment variables of commands (X5): which are inherited, additional patterns of denied names, and
+    names that are always passed. API keys of providers are never passed.
+    """
+
+    inherit: Literal["filtered", "all", "none", "core", "minimal"] = "filtered"
+    deny: list[str] = Field(default_factory=list)
+    keep: list[str] = Field(default_factory=list)
+
+    def rules(self) -> EnvRules:
+        return EnvRules(self.inherit, tuple(self.deny), tuple(self.keep))
+
+
+class SandboxSettings(_Section):
+    """Whether commands run in a sandbox (X4), and what it permits: writing below the workspace and below
+    `writable` (absolute paths, or below `~`), and network access. `use`: the sandbox program; auto is the
+    first that is available.
+    """
+
+    enabled: bool = False
+    use: Literal["auto", "bubblewrap", "landlock", "seatbelt"] = "auto"
+    network: bool = False
+    writable: list[str] = Field(default_factory=list)
+
+
+class PathSettings(_Section):
+    """Where tools may act besides the workspace (X6).
+
+    `roots` count as workspace. `denied` is never read or written; relative paths are below each workspace
+    folder. `temporary` is a folder for temporary files that counts as workspace: "auto": a private folder of
+    the user, "off": none, or a path.
+    """
+
+    roots: list[str] = Field(default_factory=list)
+    denied: list[str] = Field(default_factory=list)
+    temporary: str = "auto"
+
+
+class LoopDetectionSettings(_Section):
+    """Whether the model is warned when its last `window` calls repeat a pattern of one to three calls (L9)."""
+
+    enabled: bool = True
+    window: int = Field(default=10, ge=2, le=100)
+
+
+class SubagentSettings(_Section):
+    """How many levels of subagents may be started (0: none), and how many of one parent run at the same time."""
+
+    max_depth: int = Field(default=1, ge=0, le=5)
+    max_running: int = Field(default=8, ge=1, le=64)
+
+
+class SkillSettings(_Section):
+    """Skills and slash commands in files: whether they are read, additional skill folders (absolute, or below
+    `~`), and whether folders of other agents (`.claude`, `.github`, `.codex` and similar) are included.
+    """
+
+    enabled: bool = True
+    folders: list[str] = Field(default_factory=list)
+    foreign: bool = True
+
+
+class HookSettings(_Section):
+    """Whether hooks run, and whether files of other agents (`.claude/settings.json`) are included."""
+
+    enabled: bool = True
+    foreign: bool = False
+
+
+PresetName: TypeAlias = Literal["none", "minimal", "standard", "full", "swe-agent", "openhands", "custom"]
+PackName: TypeAlias = Literal[
+    "execution", "file_read", "file_write", "file_manage", "directory", "search", "git", "testing", "validation",
+    "process", "network", "reasoning", "control", "python", "javascript", "rust", "go", "browser", "containers", "data",
+]  # fmt: skip
+
+
+PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
+PACK_NAMES: tuple[str, ...] = get_args(PackName)
+
+
+class ToolPackSettings(_Section):
+    """Additional tools for the model (docs/tool-packs.md): a preset, further packs by name, and `detect`: also packs
+    that fit the languages and the kind of task of the folder.
+    """
+
+    preset: PresetName = "none"
+    packs: list[PackName] = Field(default_factory=list)
+    detect: bool = False
+
+
+class RetrySettings(_Section):
+    """How often a failed model call is repeated. The delay starts at `base_delay_ms` and doubles each time (U8)."""
+
+    max_retries: int = Field(default=2, ge=0, le=20)
+    base_delay_ms: int = Field(default=1_000, ge=0)
+    max_delay_ms: int = Field(default=60_000, ge=0)
+
+    def policy(self) -> RetryPolicy:
+        return RetryPolicy(
+            max_retries=self.max_retries,
+            base_delay_s=self.base_delay_ms / 1000,
+            max_delay_s=self.max_delay_ms / 1000,
+        )
+
+
+class McpSettings(_Section):
+    """Servers of the Model Context Protocol by name, in addition to those of files. `projectFiles`: whether `.mcp.json`
+    and `.vscode/mcp.json` are read. Tools that take more than `deferAtPercent` of the model's window are looked up by
+    the model instead of being listed; 0 always looks up. Times are milliseconds; `firstWaitMs` is how long an input
+    waits for servers that were never connected with before.
+    """
+
+    servers: dict[str, ServerEntry] = Field(default_factory=dict)
+    project_files: bool = True
+    defer_at_percent: int = Field(default=3, ge=0, le=100)
+    first_wait_ms: int = Field(default=3_000, ge=0)
+    start_timeout_ms: int = Field(default=30_000, ge=100)
+    call_timeout_ms: int = Field(default=120_000, ge=100)
+
+
+class PlaceSettings(_Section):
+    """Where sessions work instead of this machine: see docs/remote.md. Counts only in the user's own settings file.
+
+    `target` is the host, the container, `NAMESPACE/POD/CONTAINER` or the folder of a dev container; `command` starts
+    Python for the kind "command". `path` is the folder there. `image` starts a container with `mounts`, with a
+    `network` or (default) none. `map` names folders of this machine that show folders of that place.
+    """
+
+    kind: Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
+    target: str = ""
+    path: str = ""
+    command: list[str] = Field(default_factory=list)
+    user: str = ""
+    image: str = ""
+    mounts: list[str] = Field(default_factory=list)
+    network: bool = False
+    python: str = "python3"
+    map: dict[str, str] = Field(default_factory=dict)
+
+    def place(self) -> Place:
+        """Return the place.
+
+        Raises:
+            PlaceNameError: a part is missing or invalid.
+        """
+        place = Place(
+            self.kind,
+            self.target,
+            self.path,
+            tuple(self.command),
+            self.user,
+            self.image,
+            tuple(self.mounts),
+            self.network,
+            self.python,
+            dict(self.map),
+        )
+        check_place(place)
+        return place
+
+
+Limit: TypeAlias = Annotated[int, Field(ge=0)]
+
+
+class Settings(_Section):
+    """All settings. `provider` and `model` "": the first provider that has a key. Times are milliseconds; 0:
+    no limit.
+    """
+
+    provider: str = ""
+    model: str = ""
+    effort: str | None = None
+    mode: Literal["plan", "ask", "edits", "full"] = "ask"
+    review: Literal["after", "before"] = "after"
+    max_turns: int = Field(default=0, ge=0)
+    max_tool_rounds_per_input: int = Field(default=0, ge=0)
+    default_command_timeout_ms: int = Field(default=10_000, ge=1)
+    max_command_timeout_ms: int = Field(default=600_000, ge=1)
+    max_background_processes: int = Field(default=20, ge=0, le=1_000)
+    max_read_mebibytes: int = Field(default=50, ge=1, le=1_024)
+    tool_output_limits: dict[str, Limit] = Field(default_factory=dict)
+    tool_line_limits: dict[str, Limit] = Field(default_factory=dict)
+    loop_detection: LoopDetectionSettings = LoopDetectionSettings()
+    subagents: SubagentSettings = SubagentSettings()
+    retry: RetrySettings = RetrySettings()
+    skills: SkillSettings = SkillSettings()
+    hooks: HookSettings = HookSettings()
+    terminal: Literal["relay", "own", "pipes"] = "relay"
+    save: Literal["auto", "agent", "ask", "never"] = "agent"
+    notify: Literal["off", "away", "unseen", "system"] = "unseen"
+    user_instructions: str = ""
+    edits: EditSettings = EditSettings()
+    sessions: SessionSettings = SessionSettings()
+    limits: LimitSettings = LimitSettings()
+    context: ContextSettings = ContextSettings()
+    command_environment: CommandEnvironmentSettings = CommandEnvironmentSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    paths: PathSettings = PathSettings()
+    unconfined_commands: Literal["ask", "trust"] = "ask"
+    place: PlaceSettings | None = None
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
+    record: bool = False
+    log_level: Literal["error", "warning", "info", "debug"] = "info"
+    native_tool_names: bool = False
+    think_tool: bool = False
+    submit_tool: bool = False
+    web_fetch: bool = False
+    web_search: bool = False
+    tool_packs: ToolPackSettings = ToolPackSettings()
+    approval_timeout_ms: int = Field(default=0, ge=0)
+    diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
+    walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)
+
+
+_GIVEN_CHARS = 40
+_NOT_SHOWN = ("providers", "mcp", "userInstructions")
+"""Settings whose values are not displayed: they may contain a key, a URL with a key, or long text."""
+
+_SHOWN_LEVELS = 6
+"""Depth of the settings; deeper values belong to provider-specific options."""
+
+_AN_OBJECT = ("model_type", "dict_type")
+
+
+def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> tuple[Settings, list[str]]:
+    """Parse settings. Return them, and one sentence for each unknown or invalid entry: its name, its value,
+    and the allowed values. An invalid entry keeps its value in `current` (the last valid settings); None:
+    the default.
+    """
+    good = current.model_dump(by_alias=True) if current else {}
+    entries = dict(raw)
+    problems: list[str] = []
+    left_out: set[_Place] = set()
+    while True:
+        try:
+            return Settings.model_validate(entries), problems
+        except ValidationError as invalid:
+            errors = invalid.errors(include_url=False)
+            problems += [f"agentLs.{_problem(error)}; it is ignored" for error in errors]
+            for place in dict.fromkeys(_there(entries, error["loc"]) for error in errors):
+                again = place in left_out
+                entries = _without(entries, place[:1] if again else place, None if again else good)
+                left_out.add(place)
+
+
+def setting_problems(raw: Mapping[str, Any]) -> list[str]:
+    """Return one sentence for each unknown or invalid entry: its name, its value, and the allowed values."""
+    try:
+        Settings.model_validate(raw)
+    except ValidationError as invalid:
+        return [_problem(error) for error in invalid.errors(include_url=False)]
+    return []
+
+
+def _problem(error: ErrorDetails) -> str:
+    place = error["loc"]
+    shown = ".".join(map(str, place[:_SHOWN_LEVELS]))
+    if error["type"] == "extra_forbidden":
+        return f"{shown}: is not a setting{_like([str(step) for step in place])}"
+    message = "input should be an object" if error["type"] in _AN_OBJECT else error["msg"]
+    return f"{shown}: {message[:1].lower()}{message[1:]}{_not_that(error)}"
+
+
+def _not_that(error: ErrorDetails) -> str:
+    """Return the invalid value for display; "" for long values and for sections that may contain keys."""
+    given = error["input"]
+    if error["loc"][0] in _NOT_SHOWN or not isinstance(given, str | int | float | None):
+        return ""
+    shown = json.dumps(given, ensure_ascii=False)
+    return f", not {shown}" if len(shown) <= _GIVEN_CHARS else ""
+
+
+def _like(place: Sequence[str]) -> str:
+    """Return a suggestion: the same name in another section, the most similar in this one, or the most
+    similar of all.
+    """
+    *above, name = place
+    known = {".".join((*section, field)): field for section, field in _names(Settings)}
+    here = [field for section, field in _names(Settings) if _is_place(section, above)]
+    others = [name] if name in known.values() else get_close_matches(name, known.values(), n=1)
+    near = [] if name in others else get_close_matches(name, here, n=1)
+    if not near and others:
+        near = [dotted for dotted, field in known.items() if field == others[0]][:1]
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _names(model: type[_Section], above: _Place = ()) -> Iterator[tuple[_Place, str]]:
+    """Yield each setting with the names of its sections."""
+    for field, info in model.model_fields.items():
+        name = to_camel(field)
+        yield above, name
+        if name == "providers":
+            yield from _names(ProviderSettings, (*above, name, _ANY_NAME))
+        elif isinstance(info.annotation, type) and issubclass(info.annotation, _Section):
+            yield from _names(info.annotation, (*above, name))
+
+
+def _is_place(section: Sequence[str], above: Sequence[str]) -> bool:
+    return len(section) == len(above) and all(
+        known in (_ANY_NAME, given, to_camel(given)) for known, given in zip(section, above, strict=True)
+    )
+
+
+def _there(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
+    """Return the path of the deepest existing entry. A list is returned whole, because a part of it might
+    permit more.
+    """
+    found: list[str] = []
+    inner: Any = entries
+    for name in place:
+        if not isinstance(inner, Mapping) or (key := _key(inner, str(name))) not in inner:
+            break
+        found.append(key)
+        inner = inner[key]
+    return tuple(found)
+
+
+def _without(entries: Mapping[str, Any], place: _Place, good: Any) -> dict[str, Any]:
+    """Return a copy in which only the entry at `place` is replaced by that of `good`, or removed if it has
+    none, so that an error in a header does not discard the base URL.
+    """
+    name, *deeper = place
+    kept = {key: value for key, value in entries.items() if key != name}
+    stands = good.get(to_camel(name), good.get(name, _NOTHING)) if isinstance(good, Mapping) else _NOTHING
+    if deeper:
+        return {**kept, name: _without(entries[name], tuple(deeper), stands)}
+    return kept if stands is _NOTHING else {**kept, name: stands}
+
+
+def _key(entries: Mapping[str, Any], name: str) -> str:
+    """Return the entry's name as it is written in the settings, because each setting has two names."""
+    return next((key for key in (name, _snake(name)) if key in entries), name)
+
+
+_Place: TypeAlias = tuple[str, ...]
+_NOTHING = object()
+_ANY_NAME = "NAME"
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + char.lower() if char.isupper() else char for char in name)

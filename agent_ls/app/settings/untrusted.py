@@ -1,0 +1,140 @@
+"""Pure: hold back settings that a workspace may have written, if they allow more, until the workspace is trusted.
+
+Many editors mix settings of the project into their answer, and none marks their origin. So these settings
+may make a session stricter at any time, but looser only in a trusted folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+
+from agent_ls.app.settings.model import (
+    LimitSettings,
+    LoopDetectionSettings,
+    PathSettings,
+    Settings,
+    parse_settings,
+)
+
+Looser: TypeAlias = Callable[[Any, Any], bool]
+"""Returns whether the second value allows more than the first, or something different."""
+
+
+def _other(now: object, then: object) -> bool:
+    return now != then
+
+
+def _longer(now: float, then: float) -> bool:
+    return then > now
+
+
+def _higher(now: float, then: float) -> bool:
+    """Compare limits, where 0 means no limit."""
+    return now != 0 and (then == 0 or then > now)
+
+
+def _on(now: bool, then: bool) -> bool:
+    return then and not now
+
+
+def _further(*order: str) -> Looser:
+    """Return a comparison for values listed from strict to loose."""
+    return lambda now, then: order.index(then) > order.index(now)
+
+
+def _off(now: bool, then: bool) -> bool:
+    return now and not then
+
+
+def _less_detection(now: LoopDetectionSettings, then: LoopDetectionSettings) -> bool:
+    return _off(now.enabled, then.enabled) or then.window > now.window
+
+
+def _any_longer(now: BaseModel, then: BaseModel) -> bool:
+    return any(getattr(then, name) > getattr(now, name) for name in type(now).model_fields)
+
+
+def _any_limit(now: LimitSettings, then: LimitSettings) -> bool:
+    return any(_higher(getattr(now, name), getattr(then, name)) for name in LimitSettings.model_fields)
+
+
+def _wider(now: PathSettings, then: PathSettings) -> bool:
+    is_other_folder = then.temporary not in (now.temporary, "off")
+    return is_other_folder or not ({*then.roots} <= {*now.roots} and {*now.denied} <= {*then.denied})
+
+
+LOOSER: Mapping[str, Looser] = {
+    # Where prompts and keys are sent, and instructions in the user's name.
+    "provider": _other,
+    "model": _other,
+    "providers": _other,
+    "mcp": _other,
+    "user_instructions": _other,
+    # Actions without a question.
+    "mode": _further("plan", "ask", "edits", "full"),
+    "review": _further("before", "after"),
+    "edits": _other,
+    "save": _further("never", "ask", "agent", "auto"),
+    "sandbox": _other,
+    "paths": _wider,
+    "place": _other,
+    "unconfined_commands": _further("ask", "trust"),
+    "command_environment": _other,
+    "skills": _other,
+    "hooks": _other,
+    "web_fetch": _on,
+    "web_search": _on,
+    "tool_packs": _other,
+    # Costs.
+    "max_turns": _higher,
+    "max_tool_rounds_per_input": _higher,
+    "max_command_timeout_ms": _longer,
+    "default_command_timeout_ms": _longer,
+    "limits": _any_limit,
+    "max_background_processes": _longer,
+    "max_read_mebibytes": _longer,
+    "tool_output_limits": _other,
+    "tool_line_limits": _other,
+    "loop_detection": _less_detection,
+    "subagents": _any_longer,
+    "retry": _any_longer,
+    # What is stored, and for how long.
+    "sessions": _other,
+    "record": _on,
+}
+"""By field of Settings. Settings that are not listed only affect the display."""
+
+
+def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+    """Return the settings of a client without those that only the user's own file may name, and a sentence for each.
+
+    A place names a host and a command to reach it. Files of a project must not, however much it is trusted, and
+    editors do not mark which of their settings come from those.
+    """
+    kept = {name: value for name, value in options.items() if name != "place"}
+    if options.get("place") is None:
+        return kept, ()
+    return kept, ["agentLs.place: counts only in your own settings file of agent-ls; it is ignored here"]
+
+
+def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Settings, list[str]]:
+    """Parse settings that a client sent while agent-ls runs; what only the user's file may name stays as it is."""
+    kept, ignored = of_client(options)
+    settings, problems = parse_settings(kept, before)
+    return settings.model_copy(update={"place": before.place}), [*problems, *ignored]
+
+
+def held_back(standing: Settings, wanted: Settings) -> tuple[Settings, Sequence[str]]:
+    """Return the settings that apply in an untrusted workspace, and a sentence for each one held back."""
+    waiting = [
+        name
+        for name, is_looser in LOOSER.items()
+        if is_looser(getattr(standing, name), getattr(wanted, name))
+    ]
+    kept = wanted.model_copy(update={name: getattr(standing, name) for name in waiting})
+    words = "may come from a file of this workspace and allows more: it applies once you trust the folder"
+    return kept, [f"agentLs.{to_camel(name)}: {words}" for name in waiting]

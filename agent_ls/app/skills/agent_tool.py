@@ -1,0 +1,127 @@
+"""Kinds of subagents for the model: listed in the system prompt, chosen by a parameter of the tool that starts one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, create_model
+
+from agent_ls.app.skills.agents import AgentKind, AgentKinds
+from agent_ls.app.skills.catalogue import CHARS_PER_TOKEN, list_within
+from agent_ls.tools.base import (
+    AgentState,
+    AgentTask,
+    Arguments,
+    Prepared,
+    SubagentSpawner,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+)
+
+if TYPE_CHECKING:
+    from agent_ls.app.tools.yaml_tools import ProfileFor
+    from agent_ls.profiles.base import ProviderProfile
+
+MAX_CHARS = 4_000
+WINDOW_SHARE = 0.01
+
+_INTRODUCTION = (
+    "# Kinds of agents\n"
+    "When a part of your task fits one of these descriptions, name it as the agent's kind when you start an agent."
+)
+_DESCRIPTION = "A kind of agent that is listed in your instructions; left out, one like you."
+
+LoadKinds = Callable[[], Awaitable[AgentKinds]]
+
+
+def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
+    """Return one line for each kind, within a share of the window; "" if there are none."""
+    if not kinds.found:
+        return ""
+    limit = min(MAX_CHARS, int(window_tokens * WINDOW_SHARE * CHARS_PER_TOKEN))
+    return f"{_INTRODUCTION}\n" + "\n".join(list_within(list(kinds.found.values()), limit))
+
+
+def with_agent_kinds(
+    profiles: ProfileFor, load: LoadKinds, is_usable: Callable[[str, str], bool]
+) -> ProfileFor:
+    """Profiles whose tool that starts agents takes a kind. `is_usable` knows the models of a provider."""
+
+    def profile(provider: str, model: str) -> ProviderProfile:
+        found = profiles(provider, model)
+        tool = found.registry.lookup("spawn_agent")
+        if tool is not None:
+            found.registry.register(_with_kind(tool, load, lambda name: is_usable(found.id, name)))
+        return found
+
+    return profile
+
+
+def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool]) -> Tool[Any]:
+    name = "subagent_type" if "subagent_type" in tool.arguments.model_fields else "kind"
+    if name == "kind" and name in tool.arguments.model_fields:
+        return tool  # it takes a kind already
+    fields: dict[str, Any] = {name: (str, Field(default="", description=_DESCRIPTION))}
+    arguments: type[Arguments] = create_model(tool.arguments.__name__, __base__=tool.arguments, **fields)
+
+    async def prepare(given: Arguments, context: ToolContext) -> Prepared:
+        wanted = str(getattr(given, name)).strip()
+        kinds = (await load()).found
+        kind = kinds.get(wanted)
+        # Models of one family name a type by habit: only a word that no list has is passed over there.
+        if kind is None and wanted and not (name == "subagent_type" and wanted == "general-purpose"):
+            known = ", ".join(kinds) or "there are none"
+            raise ToolError(f"There is no kind of agent named {wanted!r}. Kinds: {known}.", kind="validation")
+        if kind is None:
+            return await tool.prepare(given, context)
+        starter = _OfKind(context.subagents, kind, is_usable)
+        prepared = await tool.prepare(given, replace(context, subagents=starter))
+
+        async def run() -> ToolOutput:
+            output = await prepared.run()
+            return replace(output, text=f"{output.text}\n{starter.note}") if starter.note else output
+
+        return replace(prepared, run=run)
+
+    return replace(tool, arguments=arguments, prepare=prepare)
+
+
+@dataclass(slots=True)
+class _OfKind:
+    """Starts subagents of a kind. `note` says what of the kind's file could not be done."""
+
+    inner: SubagentSpawner
+    kind: AgentKind
+    is_usable: Callable[[str], bool]
+    note: str = ""
+
+    async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
+        kind = self.kind
+        model = task.model or next(filter(self.is_usable, kind.models), "")
+        if kind.models and not model:
+            self.note = (
+                f"[{kind.name} asks for the model {kind.models[0]}, which is not known here: it has yours.]"
+            )
+        turns = min(filter(None, (task.max_turns, kind.max_turns)), default=0)
+        wanted = replace(
+            task,
+            model=model,
+            max_turns=turns,
+            kind=kind.name,
+            instructions=kind.instructions,
+            keeps_tool=kind.keeps,
+        )
+        return await self.inner.spawn(wanted, call_id)
+
+    def send(self, agent_id: str, message: str) -> AgentState:
+        return self.inner.send(agent_id, message)
+
+    async def wait(self, agent_id: str) -> AgentState:
+        return await self.inner.wait(agent_id)
+
+    async def close(self, agent_id: str) -> AgentState:
+        return await self.inner.close(agent_id)

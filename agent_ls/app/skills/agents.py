@@ -1,0 +1,143 @@
+"""Kinds of subagents that users keep in files: found and trusted like skills, and allowed nothing by a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from agent_ls.app.settings.model import SkillSettings
+from agent_ls.app.skills.files import Budget, UnreadableFileError, read_text, walk_files
+from agent_ls.app.skills.front_matter import FrontMatterError, Page, parse_page
+from agent_ls.app.skills.places import Place, find_agent_places
+from agent_ls.app.skills.values import Origin
+from agent_ls.tools.foreign_names import names_of_tool
+
+MAX_DESCRIPTION = 1024
+MAX_TURNS = 1_000
+_NAME = re.compile(r"[\w.-]{1,64}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto", "delegate"))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """A kind of subagent. `tools` None: all that its parent has; `denied` are taken from those.
+
+    `models` are wanted in this order. `only_reads`: it has no tool that changes anything. `instructions` is the text
+    of the file.
+    """
+
+    name: str
+    description: str
+    origin: Origin
+    path: str
+    instructions: str
+    tools: tuple[str, ...] | None = None
+    denied: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    only_reads: bool = False
+    max_turns: int = 0
+
+    def keeps(self, tool: Any) -> bool:
+        """Whether it may use a tool of its parent's."""
+        names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
+
+        def matches(patterns: Sequence[str]) -> bool:
+            return any(fnmatchcase(name, pattern.lower()) for pattern in patterns for name in names)
+
+        if self.only_reads and tool.category != "read":
+            return False
+        return (self.tools is None or matches(self.tools)) and not matches(self.denied)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKinds:
+    """All kinds by name. `problems` are sentences for the user that begin with a path."""
+
+    found: Mapping[str, AgentKind] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def load_agent_kinds(
+    settings: SkillSettings,
+    state: str,
+    workspace: str | None,
+    *,
+    is_ignored: Callable[[str], bool] = lambda path: False,
+) -> AgentKinds:
+    """Return the user's kinds, and those of `workspace` unless it is None. Blocks.
+
+    Pass None for a folder that the user does not trust: nothing of it is read.
+    """
+    found: dict[str, AgentKind] = {}
+    problems: list[str] = []
+    budget = Budget()
+    for place in find_agent_places(settings, state, workspace) if settings.enabled else ():
+        for path in walk_files(place.folder, place.suffix, budget, is_ignored):
+            try:
+                kind, warnings = _read(path, place)
+            except (UnreadableFileError, FrontMatterError) as error:
+                problems.append(f"{path}: {error}.")
+                continue
+            problems += [f"{path}: {warning}." for warning in warnings]
+            if other := found.get(kind.name):
+                problems.append(f"{other.path}: hidden by {path}, which has the same name.")
+            found[kind.name] = kind
+    return AgentKinds({name: found[name] for name in sorted(found)}, tuple(problems))
+
+
+def _read(path: str, place: Place) -> tuple[AgentKind, list[str]]:
+    """
+    Raises:
+        UnreadableFileError, FrontMatterError
+    """
+    text, _ = read_text(path, place.folder)
+    page = parse_page(text)
+    name = (
+        (page.string("name") or os.path.basename(path).removesuffix(place.suffix)).strip().replace(" ", "-")
+    )
+    if not _NAME.fullmatch(name):
+        raise UnreadableFileError(f"{name[:64]!r} cannot be a name: use letters, digits and hyphens")
+    description = _CONTROL.sub(" ", page.string("description"))[:MAX_DESCRIPTION]
+    if not description:
+        raise UnreadableFileError("it has no description, by which the model chooses it")
+    mode = page.string("permissionMode")
+    turns = page.rows.get("maxTurns")
+    kind = AgentKind(
+        name=name,
+        description=description,
+        origin=place.origin,
+        path=path,
+        instructions=page.text,
+        tools=_tools(page, "tools"),
+        denied=_tools(page, "disallowedTools") or (),
+        models=tuple(it for it in page.names("model") if it != "inherit"),
+        only_reads=mode == "plan",
+        max_turns=turns if type(turns) is int and 0 < turns <= MAX_TURNS else 0,
+    )
+    warnings = []
+    if mode in _LOOSER_MODES:
+        warnings.append(
+            f"its permissionMode {mode} changes nothing: a file cannot allow what you are asked about"
+        )
+    unused = (row for row in ("mcpServers", "mcp-servers", "hooks") if row in page.rows)
+    warnings += [f"its {row} are not used: configure them where your own are" for row in unused]
+    return kind, warnings
+
+
+def _tools(page: Page, row: str) -> tuple[str, ...] | None:
+    """The tools that a row names; None if it is absent or names all."""
+    if row not in page.rows or page.rows[row] is None:
+        return None
+    names = tuple(_pattern(name) for name in page.names(row))
+    return None if "*" in names else names
+
+
+def _pattern(name: str) -> str:
+    """A name as our tools have it: `Bash(git:*)` is a tool, `mcp__db__query` and `db/query` are tools of a server."""
+    name = name.partition("(")[0].removeprefix("mcp__")
+    return name.replace("/", "__")

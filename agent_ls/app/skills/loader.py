@@ -1,0 +1,208 @@
+"""Reads all skills and commands of a user and of a trusted project."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from agent_ls.app.settings.model import SkillSettings
+from agent_ls.app.skills.files import (
+    MAX_FILES,
+    Budget,
+    Signature,
+    UnreadableFileError,
+    read_signature,
+    read_text,
+    walk_files,
+)
+from agent_ls.app.skills.front_matter import FrontMatterError, Page, parse_page
+from agent_ls.app.skills.places import Place, find_places
+from agent_ls.app.skills.values import NO_COMMANDS, Origin, UserCommand, UserCommands
+from agent_ls.app.slash_commands import NAMES
+
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
+_STANDARD_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_USABLE_NAME = re.compile(r"[\w.:-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def load_user_commands(
+    settings: SkillSettings,
+    state: str,
+    workspace: str | None,
+    *,
+    is_ignored: Callable[[str], bool] = lambda path: False,
+) -> UserCommands:
+    """Return the skills and commands of the user, and those of `workspace` unless it is None. Blocks.
+
+    Pass None for a folder that the user does not trust: nothing of it is read, because a description is an
+    instruction to the model.
+    """
+    if not settings.enabled:
+        return NO_COMMANDS
+    reading = _Reading(is_ignored)
+    for place in find_places(settings, state, workspace):
+        if settings.foreign or not place.is_foreign:
+            reading.read_place(place)
+    if reading.budget.is_spent:
+        reading.problems.append("Skills: there are too many files and folders; the last ones are left out.")
+    return UserCommands([reading.found[name] for name in sorted(reading.found)], reading.problems)
+
+
+def has_skills(
+    settings: SkillSettings,
+    state: str,
+    workspace: str | None,
+    whose: Origin | None = None,
+) -> bool:
+    """Return whether the user or `workspace`, trusted or not, has any skill (`whose`: only theirs). Blocks."""
+    places = find_places(settings, state, workspace) if settings.enabled else ()
+    return any(
+        os.path.basename(path) == "SKILL.md"
+        for place in places
+        if place.kind == "skill"
+        and whose in (None, place.origin)
+        and (settings.foreign or not place.is_foreign)
+        for path in walk_files(place.folder, place.suffix, Budget(), lambda path: False)
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    is_ignored: Callable[[str], bool]
+    budget: Budget = field(default_factory=Budget)
+    found: dict[str, UserCommand] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def read_place(self, place: Place) -> None:
+        for path in walk_files(place.folder, place.suffix, self.budget, self.is_ignored):
+            if place.kind == "skill" and os.path.basename(path) != "SKILL.md":
+                continue
+            command, problems = _read_again(path, place, read_signature(path))
+            self.problems += problems
+            if command:
+                self._add(command)
+
+    def _add(self, command: UserCommand) -> None:
+        if command.name in NAMES:
+            command = replace(command, name=f"{command.origin}:{command.name}")
+            self.problems.append(f"{command.path}: agent-ls has a command of that name; use /{command.name}.")
+        other = self.found.get(command.name)
+        if other and other.kind == "skill" and command.kind == "command":
+            self.problems.append(f"{command.path}: hidden by {other.path}, a skill of the same name.")
+            return
+        if other:
+            self.problems.append(f"{other.path}: hidden by {command.path}, which has the same name.")
+        self.found[command.name] = command
+
+
+@lru_cache(maxsize=2 * MAX_FILES)
+def _read_again(
+    path: str, place: Place, signature: Signature | None
+) -> tuple[UserCommand | None, tuple[str, ...]]:
+    """Return what a file holds, and what is wrong with it. A file is read again only when its signature changes.
+
+    While the user types a command, all files are looked at with each letter.
+    """
+    try:
+        return _read(path, place)
+    except (UnreadableFileError, FrontMatterError) as error:
+        return None, (f"{path}: {error}.",)
+
+
+def _read(path: str, place: Place) -> tuple[UserCommand, tuple[str, ...]]:
+    """
+    Raises:
+        UnreadableFileError, FrontMatterError
+    """
+    text, signature = read_text(path, place.folder)
+    page = _toml_page(text) if place.suffix == ".toml" else parse_page(text)
+    command = UserCommand(
+        name=_name_of(path, place, page),
+        description=_CONTROL.sub(" ", page.string("description"))[:MAX_DESCRIPTION],
+        kind="skill" if place.kind == "skill" else "command",
+        origin=place.origin,
+        path=path,
+        base=place.folder,
+        folder=os.path.dirname(os.path.realpath(path)),
+        signature=signature,
+        argument_hint=_CONTROL.sub(" ", page.string("argument-hint"))[:MAX_DESCRIPTION],
+        for_model=place.kind == "skill" and not page.flag("disable-model-invocation", default=False),
+        for_user=page.flag("user-invocable", default=True),
+        tools=page.names("allowed-tools") or page.names("tools"),
+    )
+    if place.kind == "skill":
+        problems = [*_problems_of_skill(command)]
+        if not page.string("name"):
+            problems.append(f"{path}: it has no row `name`, and goes by the name of its folder.")
+        if len(page.string("description")) > MAX_DESCRIPTION:
+            problems.append(
+                f"{path}: its description is longer than {MAX_DESCRIPTION} characters, and is cut."
+            )
+        return command, tuple(problems)
+    return _described(command, page), ()
+
+
+def _problems_of_skill(skill: UserCommand) -> Iterator[str]:
+    """
+    Raises:
+        UnreadableFileError: it cannot be used at all.
+    """
+    if not skill.description:
+        raise UnreadableFileError("it has no description, so that nobody can tell when to use it")
+    if skill.name != os.path.basename(os.path.dirname(skill.path)):
+        yield f"{skill.path}: its name, {skill.name}, is not that of its folder."
+    if not _STANDARD_NAME.fullmatch(skill.name) or len(skill.name) > MAX_NAME:
+        yield f"{skill.path}: other agents take only names of at most {MAX_NAME} letters a-z, digits and hyphens."
+
+
+def _toml_page(text: str) -> Page:
+    """A command of Gemini CLI: `prompt`, and `description` if there is one."""
+    import tomllib  # few have such files
+
+    try:
+        rows: Mapping[str, object] = tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise FrontMatterError(f"it is not valid TOML: {error}") from error
+    prompt = rows.get("prompt")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise FrontMatterError("it has no text named `prompt`")
+    return Page(rows, prompt.strip())
+
+
+def _name_of(path: str, place: Place, page: Page) -> str:
+    """Skills are named by their row or folder, commands by their path (`git/commit.md` is git:commit)."""
+    if place.kind == "skill":
+        name = page.string("name") or os.path.basename(os.path.dirname(path))
+    else:
+        relative = os.path.relpath(path, place.folder).removesuffix(place.suffix)
+        name = ":".join(relative.split(os.sep))
+        if place.suffix == ".prompt.md":
+            name = page.string("name") or name
+    name = name.strip().replace(" ", "-")
+    if not _USABLE_NAME.fullmatch(name) or len(name) > 2 * MAX_NAME:
+        raise UnreadableFileError(f"{name[:MAX_NAME]!r} cannot be a name: use letters, digits and hyphens")
+    return name
+
+
+def _described(command: UserCommand, page: Page) -> UserCommand:
+    """A command without a description is described by the first line of its text."""
+    if command.description:
+        return command
+    first = next((line.strip("# \t") for line in page.text.splitlines() if line.strip("# \t")), "")
+    return replace(command, description=_CONTROL.sub(" ", first)[:120])
+
+
+def read_body(command: UserCommand) -> tuple[str, Signature]:
+    """Return the instructions of a skill or command as they are now, and their signature. Blocks.
+
+    Raises:
+        UnreadableFileError, FrontMatterError
+    """
+    text, signature = read_text(command.path, command.base)
+    page = _toml_page(text) if command.path.endswith(".toml") else parse_page(text)
+    return page.text, signature

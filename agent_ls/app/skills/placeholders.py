@@ -1,0 +1,66 @@
+"""Puts the user's words into the text of a skill or command. Pure: does no input or output."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from agent_ls.app.skills.values import UserCommand
+
+_PLACEHOLDER = re.compile(
+    r"\$ARGUMENTS\b|\$\{?(?P<number>[1-9])\}?(?!\w)|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}"
+    r"|\$\{(?P<editor>file|selection)\}"
+)
+_COMMAND = re.compile(r"!`([^`\n]+)`|!\{([^}\n]+)\}")
+_EDITOR = {
+    "file": "the file that is open in the editor",
+    "selection": "the text that is selected in the editor",
+}
+
+
+def insert_arguments(text: str, arguments: str) -> str:
+    """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}`.
+
+    The words are appended if the text has no place for them. A place for a command (`` !`git diff` ``) becomes a
+    request to run it: a file must not run anything by itself, and what the model runs is judged like any command.
+    """
+    words = _split(arguments)
+    has_place = False
+
+    def insert(found: re.Match[str]) -> str:
+        nonlocal has_place
+        if editor := found["editor"]:
+            return _EDITOR[editor]
+        has_place = True
+        if number := found["number"]:
+            return words[int(number) - 1] if int(number) <= len(words) else ""
+        return arguments
+
+    requested = _COMMAND.sub(_request, text)
+    filled = _PLACEHOLDER.sub(insert, requested)
+    return filled if has_place or not arguments else f"{filled}\n\n{arguments}"
+
+
+def expand_command(command: UserCommand, text: str, arguments: str) -> str:
+    """Return what the model reads when the user sends `/name arguments`: the words as typed, then the instructions."""
+    typed = f"/{command.name} {arguments}".rstrip()
+    return f"{typed}\n\n{wrap_instructions(command, insert_arguments(text, arguments))}"
+
+
+def wrap_instructions(command: UserCommand, text: str) -> str:
+    """Return the instructions between tags that name the skill and the folder that its relative paths start from."""
+    if command.kind == "command":
+        return text
+    return f'<skill name="{command.name}" folder="{command.folder}">\n{text}\n</skill>'
+
+
+def _request(found: re.Match[str]) -> str:
+    command = (found[1] or found[2]).strip()
+    return f"(the output of the command `{command}`: run it, if you may)"
+
+
+def _split(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()

@@ -1,0 +1,204 @@
+"""The skills and commands of one session: looked at again at each input, and expanded when they are used."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from agent_ls.app.permissions.ignore_file import IgnoreFile
+from agent_ls.app.settings.model import SkillSettings
+from agent_ls.app.skills.catalogue import catalogue_text
+from agent_ls.app.skills.files import Signature, UnreadableFileError, list_other_files
+from agent_ls.app.skills.front_matter import FrontMatterError
+from agent_ls.app.skills.loader import load_user_commands, read_body
+from agent_ls.app.skills.placeholders import expand_command, insert_arguments, wrap_instructions
+from agent_ls.app.skills.values import NO_COMMANDS, UserCommand, UserCommands
+from agent_ls.app.slash_commands import maybe_command
+from agent_ls.tools.base import ToolError
+
+if TYPE_CHECKING:
+    from agent_ls.app.skills.agents import AgentKinds
+
+MAX_LISTED_FILES = 100
+_BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a session has a tool for: skills, and kinds of subagents."""
+
+    skills: bool = True
+    agents: bool = False
+
+
+ONLY_SKILLS = Offers()
+
+
+class SessionSkills:
+    """`offers`: what the session has a tool for. `is_trusted` tells whether the project's files may be used now.
+
+    `notify` sends the model a notice.
+    `allow_reading` permits reads below a folder without a question: that of a skill that is in use. The catalogue in
+    the system prompt stays as it was at the first input, so that the beginning of all requests stays the same; later
+    skills are announced by a notice. It is made again only when the user's trust of the folder changes.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        state: str,
+        *,
+        settings: Callable[[], SkillSettings],
+        is_trusted: Callable[[], bool],
+        notify: Callable[[str], None] = lambda text: None,
+        allow_reading: Callable[[str], None] = lambda folder: None,
+        has_disk: bool = True,
+        offers: Offers = ONLY_SKILLS,
+    ) -> None:
+        self._folder = folder
+        self._state = state
+        self._settings = settings
+        self._is_trusted = is_trusted
+        self._notify = notify
+        self._allow_reading = allow_reading
+        self._has_disk = has_disk
+        self._offers = offers
+        self._kinds_text: tuple[bool, str] | None = None
+        self._listed: UserCommands | None = None
+        self._listed_trust = False
+        self._known: dict[str, Signature] = {}
+        self._in_context: dict[str, Signature] = {}
+        self._used: dict[str, str] = {}
+
+    async def current(self) -> UserCommands:
+        """The skills and commands that exist now."""
+        found, _ = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
+        return found
+
+    async def catalogue(self, window_tokens: int) -> str:
+        """The text for the system prompt, "" for no skills. Call it at the start of each input."""
+        found, trusted = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
+        if self._listed is None or trusted != self._listed_trust:
+            self._listed, self._listed_trust = found, trusted
+        elif self._offers.skills:
+            self._announce(found)
+        self._known = {skill.name: skill.signature for skill in found.for_model}
+        skills = catalogue_text(self._listed.for_model, window_tokens) if self._offers.skills else ""
+        kinds = await self._kinds(window_tokens) if self._offers.agents else ""
+        return "\n\n".join(filter(None, (skills, kinds)))
+
+    async def agents(self) -> AgentKinds:
+        """The kinds of subagents that exist now."""
+        from agent_ls.app.skills.agents import load_agent_kinds  # few have any
+
+        def load() -> AgentKinds:
+            folder = self._folder if self._is_trusted() else None
+            return load_agent_kinds(
+                self._settings(), self._state, folder, is_ignored=IgnoreFile((self._folder,))
+            )
+
+        return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
+
+    async def _kinds(self, window_tokens: int) -> str:
+        """The list of kinds as it was first, or when the user's trust of the folder last changed."""
+        if self._kinds_text is None or self._kinds_text[0] != self._listed_trust:
+            from agent_ls.app.skills.agent_tool import kinds_text
+
+            self._kinds_text = self._listed_trust, kinds_text(await self.agents(), window_tokens)
+        return self._kinds_text[1]
+
+    async def expand(self, name: str, arguments: str) -> str | None:
+        """The message for the model when the user sends `/name arguments`; None if there is no such command."""
+        if built_in := maybe_command(name):
+            return built_in.prompt_text(arguments)
+        command = (await self.current()).find(name)
+        if command is None or not command.for_user:
+            return None
+        return await self._expanded(command, arguments)
+
+    async def expand_message(self, message: str) -> str:
+        """The message for the model: expanded if it begins with `/name`, or with `$name` of a skill, else as it is."""
+        if not (begins := _BEGINS.match(message)):
+            return message
+        sign, name, arguments = begins[1], begins[2], begins[3] or ""
+        if sign == "/":
+            return await self.expand(name, arguments) or message
+        command = (await self.current()).find(name)
+        is_skill = command is not None and command.for_user and command.kind == "skill"
+        return await self._expanded(command, arguments) or message if command and is_skill else message
+
+    async def _expanded(self, command: UserCommand, arguments: str) -> str | None:
+        try:
+            text, _ = await anyio.to_thread.run_sync(read_body, command, abandon_on_cancel=True)
+        except (UnreadableFileError, FrontMatterError):
+            return None  # it was removed or changed a moment ago
+        self._remember(command)
+        return expand_command(command, text, arguments.strip())
+
+    async def use(self, name: str, words: str) -> str:
+        """The instructions of a skill for the model.
+
+        Raises:
+            ToolError: there is no such skill for the model, or its file cannot be read.
+        """
+        found = await self.current()
+        skill = found.find(name.strip().removeprefix("/"))
+        if skill is None or not skill.for_model:
+            names = [skill.name for skill in found.for_model]
+            near = get_close_matches(name, names, n=3) or names[:20]
+            raise ToolError(f"There is no skill named {name!r}. Skills: {', '.join(near) or 'none'}.")
+        try:
+            text, signature = await anyio.to_thread.run_sync(read_body, skill, abandon_on_cancel=True)
+        except (UnreadableFileError, FrontMatterError) as error:
+            raise ToolError(f"The file of the skill {skill.name} cannot be used: {error}.") from error
+        self._remember(skill)
+        if not words and self._in_context.get(skill.name) == signature:
+            return f"The instructions of {skill.name} are above, unchanged."
+        if not words:
+            self._in_context[skill.name] = signature
+        files = await anyio.to_thread.run_sync(
+            list_other_files, skill.path, MAX_LISTED_FILES, abandon_on_cancel=True
+        )
+        body = wrap_instructions(skill, insert_arguments(text, words.strip()))
+        return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
+
+    def pinned(self) -> list[str]:
+        """What must survive a compaction: the skills in use. Their instructions leave the conversation with it."""
+        self._in_context.clear()
+        if not self._used:
+            return []
+        rows = [f"- {name} ({path})" for name, path in self._used.items()]
+        return ["\n".join(("# Skills in use", *rows, "Call use_skill to read one again."))]
+
+    def _load(self) -> tuple[UserCommands, bool]:
+        """What is found, and whether the folder was trusted. Blocks."""
+        if not self._has_disk:
+            return NO_COMMANDS, False
+        trusted = self._is_trusted()
+        found = load_user_commands(
+            self._settings(),
+            self._state,
+            self._folder if trusted else None,
+            is_ignored=IgnoreFile((self._folder,)),
+        )
+        return found, trusted
+
+    def _announce(self, found: UserCommands) -> None:
+        for skill in found.for_model:
+            known = self._known.get(skill.name)
+            if known is None:
+                self._notify(f"There is a new skill: {skill.name}: {skill.description}")
+            elif known != skill.signature and skill.name in self._used:
+                self._notify(f"The skill {skill.name} has changed since you read it.")
+
+    def _remember(self, command: UserCommand) -> None:
+        if command.kind == "skill":
+            self._used[command.name] = command.path
+            if not command.folder.startswith(self._folder + os.sep):
+                self._allow_reading(command.folder)

@@ -1,0 +1,1 @@
+"""Tools that depend on the user or the editor: YAML tools, language tools, notebooks."""

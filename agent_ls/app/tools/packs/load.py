@@ -1,0 +1,154 @@
+"""Load the tools of the packs that a session asks for, and add them to its profiles.
+
+The list of tools stays unchanged while the session is open, because the provider's prompt cache begins with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from agent_ls.app.tools.packs.catalog import CODE_TOOLS, COVERED_BY, NEEDS, PACKS, PRESETS
+from agent_ls.app.tools.packs.detect import suggest_packs
+from agent_ls.app.tools.packs.validator import UNRESTRICTED, EnvironmentReport, Permissions, validate
+from agent_ls.app.tools.yaml_tools import ProfileFor, read_packaged_tools
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.create import family_tools
+from agent_ls.tools.base import Tool
+from agent_ls.tools.cli_tool import CliTool, cli_tool
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PackChoice:
+    """The packs that the settings choose. `packs` are named one by one, `detect` adds those that fit the folder."""
+
+    preset: str = "none"
+    packs: tuple[str, ...] = ()
+    detect: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return self.preset == "none" and not self.packs and not self.detect
+
+
+@dataclass(frozen=True, slots=True)
+class PackTool:
+    """A tool of a pack. `is_named`: its pack was named, so it is offered even if the profile has a similar one."""
+
+    name: str
+    pack: str
+    definition: CliTool | Tool[Any]
+    is_named: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its description, up to a colon."""
+        line = self.definition.description.partition("\n")[0]
+        first = line.partition(". ")[0].partition(": ")[0]
+        return f"{first.rstrip('.')}."
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The programs that it needs; () for a tool that is written in Python."""
+        if not isinstance(self.definition, CliTool):
+            return ()
+        more = NEEDS.get(self.name)
+        return (self.definition.cmd, more) if more else (self.definition.cmd,)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPacks:
+    """The usable tools of a session's packs, and the report on the others. `detected` are packs that fit the folder and
+    were chosen for that.
+    """
+
+    tools: tuple[PackTool, ...]
+    report: EnvironmentReport
+    detected: tuple[str, ...] = ()
+
+
+def pack_tools(pack: str, *, is_named: bool = False) -> Iterator[PackTool]:
+    """Yield all tools of a pack, in its order. Blocks."""
+    path = Path(__file__).with_name(f"{pack}.yaml")
+    found = {tool.name: tool for tool in (read_packaged_tools(path) if path.is_file() else ())}
+    for name in PACKS[pack].tools:
+        if name in CODE_TOOLS:
+            module, _, attribute = CODE_TOOLS[name].partition(":")
+            tool: Tool[Any] = getattr(import_module(f"agent_ls.tools.{module}"), attribute)
+            yield PackTool(name, pack, tool, is_named)
+        elif name in found:
+            yield PackTool(name, pack, found[name], is_named)
+
+
+def load_packs(
+    choice: PackChoice,
+    folder: str,
+    *,
+    path: str | None,
+    permissions: Permissions = UNRESTRICTED,
+    is_local: bool = True,
+) -> SessionPacks:
+    """Load the chosen packs. `path` is the PATH of commands. Without `is_local` all programs count as installed, since
+    the place where commands run cannot be looked at. Blocks.
+    """
+    fitting = suggest_packs(folder) if is_local else ()
+    detected = tuple(pack for pack, _ in fitting) if choice.detect else ()
+    packs = tuple(dict.fromkeys((*PRESETS[choice.preset], *choice.packs, *detected)))
+    tools = [tool for pack in packs for tool in pack_tools(pack, is_named=pack in choice.packs)]
+    wanted = {program for tool in tools for program in tool.programs}
+    installed = {name for name in wanted if not is_local or shutil.which(name, path=path)}
+    report = validate(packs, {tool.name: tool.programs for tool in tools}, installed, permissions, fitting)
+    usable = tuple(tool for tool in tools if installed.issuperset(tool.programs))
+    return SessionPacks(usable, report, detected)
+
+
+def permissions_of(folder: str, *, is_restricted: bool, has_network: bool) -> Permissions:
+    """Return what tools may do in this folder. Blocks."""
+    return Permissions(is_restricted, os.access(folder, os.W_OK), has_network)
+
+
+def with_packs(
+    profiles: ProfileFor,
+    packs: SessionPacks,
+    variables: Mapping[str, str],
+    *,
+    native_names: bool,
+    without: Collection[str] = (),
+) -> ProfileFor:
+    """Add these tools to profiles, and log those that are missing.
+
+    A tool never replaces one with the same name, and is left out if the profile has one that does the same, unless its
+    pack was named. `without` are tools that the host removed.
+    """
+    if packs.report.missing:
+        absent = ", ".join(f"{one.name} ({', '.join(one.tools)})" for one in packs.report.missing)
+        log.warning("tools are not offered because their programs are missing: %s", absent)
+    made = [(tool, _made(tool, variables.get)) for tool in packs.tools if tool.name not in without]
+
+    def profile(provider: str, model: str) -> ProviderProfile:
+        found = profiles(provider, model)
+        lookup = found.registry.copy().lookup
+        for pack_tool, tool in made:
+            others = () if pack_tool.is_named else COVERED_BY.get(pack_tool.name, ())
+            if any(lookup(name) for name in (pack_tool.name, *others)):
+                continue
+            for shaped in family_tools(tool, found.id, native_names=native_names):
+                if lookup(shaped.name) is None:
+                    found.registry.register(shaped)
+        return found
+
+    return profile
+
+
+def _made(tool: PackTool, variable: Callable[[str], str | None]) -> Tool[Any]:
+    if isinstance(tool.definition, CliTool):
+        return cli_tool(tool.definition, variable)
+    return tool.definition

@@ -1,0 +1,381 @@
+"""The user's own tools, read from YAML files and checked before a model sees them.
+
+Files are `tools.yaml` and `tools/*.yaml` in the user's own folder, and in `.agent-ls` of a trusted project.
+An invalid definition is left out and reported with its file and line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import SchemaError
+
+from agent_ls.llm.requests import TOOL_NAME, TOOL_NAME_RULE
+from agent_ls.loop.context.history_search import SEARCH_HISTORY
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.base import Category, Tool
+from agent_ls.tools.cli_tool import (
+    MAX_OUTPUT_BYTES,
+    PLACE,
+    TIMEOUT_MS,
+    CliParameter,
+    CliTool,
+    ParameterType,
+    Scalar,
+    cli_tool,
+)
+from agent_ls.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from agent_ls.app.tools.packs.load import SessionPacks
+    from agent_ls.app.tools.yaml_lines import Lined
+
+FILE = "tools.yaml"
+FOLDER = "tools"
+PROJECT_FOLDER = ".agent-ls"
+MAX_BYTES = 256 * 1024
+MAX_FILES = 50
+MAX_TIMEOUT_S = 3600
+
+SHELLS = frozenset("sh bash dash zsh ksh ash fish csh tcsh cmd cmd.exe powershell pwsh".split())
+
+ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
+
+
+@dataclass(frozen=True, slots=True)
+class CliTools:
+    """The valid tools, and a sentence for each problem, which begins with FILE:LINE.
+
+    `notebooks`: the session's folder contains notebooks, so their tool is offered too. `skills`: the user or
+    the folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose, None for none.
+    `agents`: as `skills`, of kinds of subagents.
+    """
+
+    tools: tuple[CliTool, ...] = ()
+    problems: tuple[str, ...] = ()
+    notebooks: bool = False
+    skills: bool = False
+    packs: SessionPacks | None = None
+    agents: bool = False
+
+    @property
+    def warning(self) -> str:
+        """Warning for the user of a session; "" if there is no problem."""
+        return "\n".join(filter(None, (self._left_out, self.packs.report.warning if self.packs else "")))
+
+    @property
+    def recorded(self) -> Mapping[str, object]:
+        """Facts of the folder that decided which tools there are, for the header of a recording."""
+        return {"notebooks": self.notebooks, "packs": list(self.packs.detected) if self.packs else []}
+
+    @property
+    def _left_out(self) -> str:
+        if not self.problems:
+            return ""
+        more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+        return f"A tool of yours is left out: {self.problems[0]}{more}. `agent-ls tools` shows them all."
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Parameter(_Part):
+    type: ParameterType = "string"
+    description: str = ""
+    enum: list[Scalar] = Field(default_factory=list)
+    pattern: str = ""
+    minLength: int | None = Field(None, ge=0)
+    maxLength: int | None = Field(None, ge=0)
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    optional: bool = False
+
+
+class _Definition(_Part):
+    name: str
+    description: str = Field(min_length=1)
+    category: Category
+    cmd: str = Field(min_length=1)
+    args: list[str] = Field(default_factory=list)
+    optional_args: dict[str, list[str]] = Field(default_factory=dict)
+    parameters: dict[str, _Parameter] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)
+    timeout_seconds: int = Field(TIMEOUT_MS // 1000, ge=1, le=MAX_TIMEOUT_S)
+    max_output_bytes: int = Field(MAX_OUTPUT_BYTES, ge=1024)
+
+
+def load_cli_tools(user_folder: Path, workspace: Path | None, *, trusted: bool) -> CliTools:
+    """Load the user's tools, then those of the project if it is `trusted`; the first of each name wins.
+
+    Blocks.
+    """
+    folders = [user_folder]
+    if workspace is not None and trusted:
+        folders.append(workspace / PROJECT_FOLDER)
+    tools: dict[str, CliTool] = {}
+    problems: list[str] = []
+    for path in (path for folder in folders for path in _files(folder)):
+        for found in read_tool_file(path):
+            if isinstance(found, str):
+                problems.append(found)
+            elif known := tools.get(found.name):
+                problems.append(f"{found.source}: {found.name} is defined already, in {known.source}")
+            else:
+                tools[found.name] = found
+    return CliTools(tuple(tools.values()), tuple(problems))
+
+
+def has_project_tools(workspace: Path) -> bool:
+    """Return whether the project defines tools, trusted or not. Blocks."""
+    return any(True for _ in _files(workspace / PROJECT_FOLDER))
+
+
+def with_cli_tools(
+    profiles: ProfileFor, tools: Sequence[CliTool], variables: Mapping[str, str]
+) -> ProfileFor:
+    """Add these tools to profiles. A tool never replaces one with the same name."""
+    made: Sequence[Tool[Any]] = [cli_tool(definition, variables.get) for definition in tools]
+    if not made:
+        return profiles
+
+    def profile(provider: str, model: str) -> ProviderProfile:
+        found = profiles(provider, model)
+        for tool in made:
+            if found.registry.lookup(tool.name) is None:
+                found.registry.register(tool)
+        return found
+
+    return profile
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    try:
+        more = sorted(path for path in (folder / FOLDER).iterdir() if path.suffix in (".yaml", ".yml"))
+    except OSError:
+        more = []
+    yield from (path for path in (folder / FILE, *more[:MAX_FILES]) if path.is_file())
+
+
+def read_tool_file(path: Path) -> Iterator[CliTool | str]:
+    """Yield the tools of a file, and a sentence for each invalid definition. Blocks."""
+    from agent_ls.app.tools.yaml_lines import YamlError, read_yaml  # few users have tool files
+
+    try:
+        data = path.read_bytes()
+        if len(data) > MAX_BYTES:
+            yield f"{path}:1: it is larger than {MAX_BYTES // 1024} KiB"
+            return
+        read = read_yaml(data.decode("utf-8"))
+    except OSError as error:
+        yield f"{path}:1: it cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError as error:
+        yield f"{path}:1: it is not UTF-8 (byte {error.start})"
+    except YamlError as error:
+        yield f"{path}:{error.line}: {error}"
+    else:
+        yield from _definitions(path, read)
+
+
+@lru_cache(maxsize=64)
+def read_packaged_tools(path: Path) -> tuple[CliTool, ...]:
+    """Return the tools of a file that belongs to agent-ls. Tests check its definitions as `read_tool_file` does.
+
+    Faster than that by a factor of twenty: without line numbers, and with the C parser where there is one. Blocks.
+    """
+    import yaml  # few users choose tool packs
+
+    raw = yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return tuple(_definition(_Definition.model_validate(each)) for each in raw["tools"])
+
+
+def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
+    if read.value is None:
+        return
+    known = isinstance(read.value, dict) and set(read.value) == {"tools"}
+    if not known or not isinstance(read.value["tools"], list):
+        yield f"{path}:1: it has to be one list by the name `tools:`, each with a name, a description, …"
+        return
+    for number, raw in enumerate(read.value["tools"]):
+        place = ("tools", number)
+        try:
+            parsed = _Definition.model_validate(raw)
+        except ValidationError as error:
+            yield from (f"{path}:{read.line((*place, *loc))}: {words}" for loc, words in _wrong(error))
+            continue
+        source = f"{path}:{read.line(place)}"
+        if wrong := list(_misfits(parsed)):
+            yield from (f"{path}:{read.line((*place, *loc))}: {parsed.name}: {words}" for loc, words in wrong)
+        else:
+            yield replace(_definition(parsed), source=source)
+
+
+def _wrong(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for problem in error.errors(include_url=False):
+        loc = problem["loc"]
+        name = ".".join(map(str, loc)) or "this"
+        match problem["type"]:
+            case "missing":
+                yield loc[:-1], f"{name} is missing"
+            case "extra_forbidden":
+                yield loc, f"{name} is not known here"
+            case "string_type":
+                yield loc, f"{name} has to be a text: put it in quotes"
+            case _:
+                words = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+                yield loc, f"{name}: {words[:1].lower()}{words[1:]}"
+
+
+def _misfits(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield problems that involve more than one entry, or that the types do not express."""
+    if not TOOL_NAME.fullmatch(found.name):
+        yield ("name",), f"{found.name!r} is not a valid tool name: use {TOOL_NAME_RULE}"
+    if found.name in own_names():
+        yield ("name",), "a tool of this name is built in: choose another"
+    if "__" in found.name:
+        yield ("name",), "two underscores are kept for tools of servers: choose another name"
+    if found.cmd.startswith("-") or PLACE.search(found.cmd):
+        yield ("cmd",), "cmd has to be the name or the path of a program"
+    elif " " in found.cmd and "/" not in found.cmd:
+        yield ("cmd",), f"cmd is one program: put its words under args ({found.cmd.split()[0]} alone here)"
+    if "\0" in "".join((found.cmd, *found.args, *found.env.values())):
+        yield (), "a command cannot contain a NUL character"
+    yield from _places(found)
+    yield from _parameters(found)
+    for name, text in found.env.items():
+        if not name.replace("_", "a").isalnum() or name[0].isdigit():
+            yield ("env", name), "this is not a variable name"
+        if PLACE.search(text):
+            yield ("env", name), "arguments of a call are not put into variables"
+    try:
+        cli_tool(_definition(found), lambda name: None)
+    except (SchemaError, ValueError, TypeError) as error:
+        yield ("parameters",), f"a pattern or a limit cannot be used: {str(error).splitlines()[0]}"
+
+
+def _places(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    used: set[str] = set()
+    for number, word in enumerate(found.args):
+        for name in PLACE.findall(word):
+            used.add(name)
+            if name not in found.parameters:
+                yield ("args", number), f"{{{{{name}}}}} names no parameter"
+            elif found.parameters[name].optional:
+                yield ("args", number), f"{name} is optional: put this word under optional_args.{name}"
+    for name, words in found.optional_args.items():
+        used.add(name)
+        if name not in found.parameters or not found.parameters[name].optional:
+            yield ("optional_args", name), f"{name} has to be a parameter with `optional: true`"
+        for other in {each for word in words for each in PLACE.findall(word)} - {name}:
+            used.add(other)
+            if other not in found.parameters or found.parameters[other].optional:
+                yield ("optional_args", name), f"{{{{{other}}}}} can be missing here, or names no parameter"
+    for name in found.parameters.keys() - used:
+        yield ("parameters", name), f"{name} is used by no word of args or optional_args"
+    is_shell = os.path.basename(found.cmd) in SHELLS
+    if is_shell and any(PLACE.search(word) for word in found.args):
+        yield (
+            ("cmd",),
+            f"{found.cmd} would read arguments as commands: name the program itself, or a script that takes them",
+        )
+
+
+def _parameters(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    kinds: Mapping[ParameterType, tuple[type, ...]] = {
+        "string": (str,), "integer": (int,), "number": (int, float), "boolean": (),
+    }  # fmt: skip
+    for name, parameter in found.parameters.items():
+        place = ("parameters", name)
+        if not name.isidentifier() or not name.isascii():
+            yield place, f"{name!r} cannot be the name of a parameter: use letters, digits and underscores"
+        if any(
+            isinstance(each, bool) or not isinstance(each, kinds[parameter.type]) for each in parameter.enum
+        ):
+            yield (*place, "enum"), f"each has to be of type {parameter.type} (in quotes, if it is a text)"
+        texts = parameter.pattern or parameter.minLength is not None or parameter.maxLength is not None
+        numbers = parameter.minimum is not None or parameter.maximum is not None
+        if texts and parameter.type != "string":
+            yield place, "pattern, minLength and maxLength are for texts"
+        if numbers and parameter.type not in ("integer", "number"):
+            yield place, "minimum and maximum are for numbers"
+
+
+def _definition(found: _Definition) -> CliTool:
+    return CliTool(
+        name=found.name,
+        description=found.description,
+        category=found.category,
+        cmd=found.cmd,
+        args=tuple(found.args),
+        optional_args={name: tuple(words) for name, words in found.optional_args.items()},
+        parameters={name: _parameter(parameter) for name, parameter in found.parameters.items()},
+        env=found.env,
+        timeout_ms=found.timeout_seconds * 1000,
+        max_output_bytes=found.max_output_bytes,
+    )
+
+
+def _parameter(found: _Parameter) -> CliParameter:
+    kind: Literal["string", "integer", "number", "boolean"] = found.type
+    return CliParameter(
+        type=kind,
+        description=found.description,
+        enum=tuple(found.enum),
+        pattern=found.pattern,
+        min_length=found.minLength,
+        max_length=found.maxLength,
+        minimum=found.minimum,
+        maximum=found.maximum,
+        optional=found.optional,
+    )
+
+
+SOMETIMES_OFFERED = frozenset(
+    "definition references symbols rename_symbol diagnostics edit_notebook use_skill web_fetch web_search "
+    "find_tools call_tool read_resource remember report_finding abort append_file copy_file create_file delete_file "
+    "head move_file read_lines reflect summarize tail".split()
+)
+"""Built-in tools that depend on the editor, the folder, the servers, a pack or a setting."""
+
+
+@lru_cache(maxsize=1)
+def own_names() -> frozenset[str]:
+    """Return the names of all built-in tools in every model family, those of the family's own agent included."""
+    from agent_ls.profiles.create import family_presentation
+
+    native = (name for family, _ in _FAMILIES for name in family_presentation(family).native_names())
+    return own_kinds().union(native)
+
+
+@lru_cache(maxsize=1)
+def own_kinds() -> frozenset[str]:
+    """Return our names of all built-in tools."""
+    from agent_ls.profiles.create import create_profile
+    from agent_ls.profiles.options import ProfileOptions
+
+    every = ProfileOptions(plan=True, ask_user=True, think=True, submit=True, subagents=True)
+    registries = [create_profile(name, model, options=every).registry for name, model in _FAMILIES]
+    return SOMETIMES_OFFERED.union({SEARCH_HISTORY}, *map(kinds_of, registries))
+
+
+@lru_cache(maxsize=1)
+def own_kinds_by_native_name() -> Mapping[str, str]:
+    """Return our names of built-in tools by those of the model families' own agents."""
+    from agent_ls.profiles.create import family_presentation
+
+    mappings = [family_presentation(family).name_mapping() for family, _ in _FAMILIES]
+    return {native: kind for mapping in mappings for kind, native in mapping.items()}
+
+
+def kinds_of(registry: ToolRegistry) -> frozenset[str]:
+    """Return our names of the tools in a registry."""
+    return frozenset(tool.kind for name in registry.names() if (tool := registry.lookup(name)))
+
+
+_FAMILIES = (("anthropic", ""), ("openai", ""), ("gemini", ""), ("compatible", "any"))

@@ -1,0 +1,260 @@
+"""Run one attempt of a task: work folder, `agent-ls exec` in its own process, patch, check, result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+from anyio.abc import Process
+
+from agent_ls.app.errors import AppError
+from agent_ls.batch.folder import (
+    CHECK,
+    CHECK_MARK,
+    ERRORS,
+    EVENTS,
+    PATCH,
+    SETTINGS,
+    CheckResult,
+    Result,
+    Status,
+    TaskLock,
+    write_atomically,
+    write_result,
+)
+from agent_ls.batch.manifest import Task
+from agent_ls.batch.workfolder import WorkFolders
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local.environment import LocalEnvironment
+from agent_ls.environments.local.processes.ending import killed, terminate
+from agent_ls.environments.local.trees.process_tree import end_marked
+
+GRACE_SECONDS = 10.0
+"""A child process gets so long to end by itself before it is killed."""
+
+_STATUSES: Mapping[int, Status] = {0: "done", 3: "refused", 4: "limit"}
+_TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeout", "stream"))
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How attempts are started. `child` is the program that runs one `agent-ls exec` and ends with its standard input.
+
+    `environ` are the variables of that program; `tool_environ` those of git and of checks, without keys.
+    `pace` is the file and the number of model requests per minute of all attempts; None: no limit.
+    """
+
+    child: Sequence[str]
+    environ: Mapping[str, str]
+    tool_environ: Mapping[str, str]
+    trusted: frozenset[str] = frozenset()
+    pace: tuple[Path, int] | None = None
+    keeps_work: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Figures from the events of one attempt."""
+
+    model: str = ""
+    session_id: str = ""
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    error: str = ""
+    is_transient: bool = False
+
+
+async def run_attempt(
+    task: Task, number: int, folder: Path, place: Path, lock: TaskLock, launch: Launch, works: WorkFolders
+) -> Result:
+    """Run one attempt in `folder`, which is empty but for its task, with the work folder below `place`.
+
+    The result is stored before this returns. A cancelled attempt stores none, and the next run repeats it.
+
+    Raises:
+        OSError: the result folder cannot be written.
+    """
+    began = time.monotonic()
+    failed = Result(task.id, number, "failed", 1, 0, task.digest, tags=task.tags)
+    try:
+        await works.remove(task, place)
+        work = await works.make(task, place)
+        exit_code, timed_out = await _run_agent(task, folder, work.path, lock, launch)
+        usage = await to_thread.run_sync(read_usage, folder)
+        patch = await works.patch(work)
+        await to_thread.run_sync((folder / PATCH).write_bytes, patch)
+        checked = await _run_check(task, folder, work.path, launch) if task.check else None
+        status = _status(exit_code, timed_out)
+        result = Result(
+            id=task.id,
+            attempt=number,
+            status=status,
+            exit_code=exit_code,
+            seconds=round(time.monotonic() - began, 3),
+            task_digest=task.digest,
+            model=usage.model or task.model,
+            session_id=usage.session_id,
+            requests=usage.requests,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=usage.cost_usd,
+            patch_sha256=hashlib.sha256(patch).hexdigest(),
+            check=checked,
+            error=_error(status, usage, folder),
+            is_transient=status == "crashed" or (status == "failed" and usage.is_transient),
+            tags=task.tags,
+        )
+    except AppError as error:
+        result = replace(failed, error=f"{error}: {error.hint}", seconds=round(time.monotonic() - began, 3))
+    await to_thread.run_sync(write_result, folder, result)
+    if not launch.keeps_work:
+        with suppress(AppError):  # what is left is removed by the next run
+            await works.remove(task, place)
+    return result
+
+
+async def _run_agent(
+    task: Task, folder: Path, work: Path, lock: TaskLock, launch: Launch
+) -> tuple[int, bool]:
+    """Run the child process to its end. Returns its exit code, and whether it was ended at the time limit."""
+    arguments = ["exec", "--json", "--cd", str(work), "--approve", task.approve]
+    for option, value in (("--provider", task.provider), ("--model", task.model), ("--effort", task.effort)):
+        arguments += [f"{option}={value}"] if value else []
+    arguments += [f"--allow={value}" for value in task.allow]
+    arguments += ["--trust"] if task.source in launch.trusted else []
+    if task.settings:
+        await to_thread.run_sync(write_atomically, folder / SETTINGS, json.dumps(task.settings))
+        arguments += ["--settings", str((folder / SETTINGS).resolve())]
+    request: dict[str, Any] = {"arguments": [*arguments, "--", task.prompt]}
+    if launch.pace:
+        request["pace"] = {"file": str(launch.pace[0].resolve()), "perMinute": launch.pace[1]}
+    with (folder / EVENTS).open("wb") as events, (folder / ERRORS).open("wb") as errors:
+        try:
+            process = await anyio.open_process(
+                list(launch.child),
+                stdin=subprocess.PIPE,
+                stdout=events,
+                stderr=errors,
+                env=launch.environ,
+                # In our session: LocalEnvironment takes a child in another one for something that a check left behind.
+                # The child keeps the task locked until it has ended, even if this process is killed.
+                pass_fds=() if sys.platform == "win32" else (lock.descriptor,),
+            )
+        except OSError as error:
+            raise AppError(f"agent-ls cannot be started: {error.strerror}", "run `agent-ls doctor`") from None
+    timed_out = False
+    try:
+        assert process.stdin
+        with suppress(
+            anyio.BrokenResourceError, anyio.ClosedResourceError
+        ):  # it ended at once: its code says more
+            await process.stdin.send(json.dumps(request).encode() + b"\n")
+        with anyio.move_on_after(task.max_seconds) as limit:
+            await process.wait()
+        timed_out = limit.cancelled_caught
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+    return process.returncode or 0, timed_out
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is None:
+        terminate(process)
+        with anyio.move_on_after(GRACE_SECONDS):
+            await process.wait()
+    await killed(process)
+    await process.aclose()
+
+
+async def _run_check(task: Task, folder: Path, work: Path, launch: Launch) -> CheckResult:
+    environment = LocalEnvironment(str(work), environ=launch.tool_environ)
+    await environment.initialize()
+    await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
+    try:
+        ended = await environment.exec_command(
+            task.check, CommandOptions(timeout_ms=round(task.check_seconds * 1000))
+        )
+    except EnvError as error:
+        raise AppError(f"the check cannot be started: {error}", "repair 'check' in the manifest") from None
+    finally:
+        with anyio.CancelScope(shield=True):
+            await environment.cleanup()
+            await to_thread.run_sync((folder / CHECK_MARK).unlink)
+    output = ended.output + (f"\n(ended after {task.check_seconds:g} s)\n" if ended.timed_out else "")
+    await to_thread.run_sync(write_atomically, folder / CHECK, output)
+    return CheckResult(ended.exit_code or (124 if ended.timed_out else 0), ended.timed_out)
+
+
+def read_usage(folder: Path) -> Usage:
+    """Read the figures from the events of an attempt. A torn or foreign line is passed over. Blocks."""
+    usage = Usage()
+    with (folder / EVENTS).open("rb") as events:
+        for line in events:
+            if not any(kind in line for kind in (b'"usage"', b'"error"', b'"session_start"')):
+                continue
+            try:
+                event: dict[str, Any] = json.loads(line)
+                usage = _with_event(usage, str(event["kind"]), event["data"], str(event["sessionId"]))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return usage
+
+
+def _with_event(usage: Usage, kind: str, data: Mapping[str, Any], session_id: str) -> Usage:
+    usage = replace(usage, session_id=session_id)
+    match kind:
+        case "session_start":
+            return replace(usage, model=f"{data.get('provider', '')}/{data.get('model', '')}".strip("/"))
+        case "usage":
+            total = data["total"]
+            return replace(
+                usage,
+                requests=usage.requests + 1,
+                input_tokens=int(total["inputTokens"]),
+                output_tokens=int(total["outputTokens"]),
+                cost_usd=data.get("totalCostUsd"),
+            )
+        case "error":
+            is_transient = data.get("retryable") is True or data.get("errorKind") in _TRANSIENT
+            return replace(usage, error=str(data["message"]), is_transient=is_transient)
+    return usage
+
+
+def _status(exit_code: int, timed_out: bool) -> Status:
+    if timed_out:
+        return "timeout"
+    if exit_code < 0 or exit_code > 4:  # a signal, or a process that ended without a word
+        return "crashed"
+    return _STATUSES.get(exit_code, "failed")
+
+
+def _error(status: Status, usage: Usage, folder: Path) -> str:
+    if status == "done":
+        return ""
+    if usage.error and status == "failed":
+        return usage.error
+    lines = (folder / ERRORS).read_text("utf-8", "replace").strip().splitlines()
+    return next((line for line in lines if line.startswith("agent-ls")), lines[-1] if lines else "")
+
+
+async def end_interrupted_check(folder: Path) -> None:
+    """End the processes of a check whose runner was killed."""
+    try:
+        mark = await to_thread.run_sync((folder / CHECK_MARK).read_text)
+    except OSError:
+        return
+    await end_marked(mark, GRACE_SECONDS)

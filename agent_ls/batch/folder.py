@@ -1,0 +1,258 @@
+"""The result folder of a batch: one folder per task, one per attempt; a result appears last, by a rename.
+
+The folder is the only state. A task with a final result is never run again; an attempt without a result was
+interrupted and is set aside under another name. A lock file per task keeps two processes from working on one task.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from agent_ls.app.errors import AppError
+from agent_ls.batch.manifest import Task
+from agent_ls.store.locks import kernel_lock
+
+Status: TypeAlias = Literal["done", "refused", "failed", "limit", "timeout", "crashed"]
+
+RESULT, TASK, EVENTS, ERRORS = "result.json", "task.json", "events.jsonl", "stderr.txt"
+PATCH, CHECK, CHECK_MARK, SETTINGS = "change.patch", "check.txt", "check.mark", "settings.json"
+_ATTEMPT = re.compile(r"attempt-([0-9]+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """How the check command of a task ended; `exit_code` 0 is a pass."""
+
+    exit_code: int
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of one attempt. `task_digest` identifies the task that it belongs to, `error` is one sentence.
+
+    `is_transient`: another attempt may succeed (a crash, the network, an overloaded provider).
+    """
+
+    id: str
+    attempt: int
+    status: Status
+    exit_code: int
+    seconds: float
+    task_digest: str
+    model: str = ""
+    session_id: str = ""
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    patch_sha256: str = ""
+    check: CheckResult | None = None
+    error: str = ""
+    is_transient: bool = False
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_success(self) -> bool:
+        """Return whether the agent finished and the check, if there is one, passed."""
+        return self.status == "done" and (self.check is None or self.check.exit_code == 0)
+
+
+class TaskLock:
+    """The right to work on one task. It ends with the last process that has the descriptor open."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def release(self) -> None:
+        os.close(self.descriptor)
+
+
+class TaskFolder:
+    """The folder of one task in the result folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def take(self) -> TaskLock | None:
+        """Take the lock of this task; None while another process has it. Blocks.
+
+        Raises:
+            AppError: the folder cannot be written, or its file system has no locks.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(
+                self.path / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
+            )
+        except OSError as error:
+            raise folder_error(self.path, error) from None
+        try:
+            kernel_lock(descriptor)
+        except (BlockingIOError, PermissionError):
+            os.close(descriptor)
+            return None
+        except OSError as error:
+            os.close(descriptor)
+            raise folder_error(self.path, error) from None
+        return TaskLock(descriptor)
+
+    def attempts(self) -> Sequence[tuple[int, Path]]:
+        """Return the attempts by number, without those that were set aside."""
+        found = [(int(it[1]), path) for path in _entries(self.path) if (it := _ATTEMPT.match(path.name))]
+        return sorted(found)
+
+    def last_result(self) -> Result | None:
+        """Return the newest result, if any."""
+        for _, path in reversed(self.attempts()):
+            if result := read_result(path):
+                return result
+        return None
+
+    def results(self) -> Sequence[Result]:
+        """Return the results of all attempts, oldest first."""
+        return [result for _, path in self.attempts() if (result := read_result(path))]
+
+    def set_aside_interrupted(self) -> Sequence[Path]:
+        """Rename attempts without a result to `attempt-N.lost`. Returns the new paths. The lock must be held."""
+        lost = []
+        for _, path in self.attempts():
+            if not (path / RESULT).exists():
+                names = {it.name for it in _entries(self.path)}
+                number = next(n for n in range(1, len(names) + 2) if _lost_name(path, n) not in names)
+                lost.append(path.rename(path.with_name(_lost_name(path, number))))
+        return lost
+
+    def begin(self, task: Task) -> tuple[int, Path]:
+        """Make the folder of the next attempt. Returns its number and path. The lock must be held."""
+        number = max((number for number, _ in self.attempts()), default=0) + 1
+        path = self.path / f"attempt-{number}"
+        path.mkdir()
+        write_atomically(path / TASK, json.dumps(asdict(task), indent=1))
+        return number, path
+
+
+def _lost_name(path: Path, number: int) -> str:
+    return f"{path.name}.lost" if number == 1 else f"{path.name}.lost-{number}"
+
+
+class ResultFolder:
+    """The folder of a whole batch; several runners may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    def prepare(self) -> None:
+        """Make the folder, readable by its owner only. Blocks.
+
+        Raises:
+            AppError: it cannot be made.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self.path / "tasks").mkdir(exist_ok=True)
+        except OSError as error:
+            raise folder_error(self.path, error) from None
+
+    def task(self, task_id: str) -> TaskFolder:
+        """Return the folder of a task, which may not exist yet."""
+        return TaskFolder(self.path / "tasks" / task_id)
+
+    def tasks(self) -> Iterator[TaskFolder]:
+        """Yield the folders of all tasks, by id."""
+        for path in sorted(_entries(self.path / "tasks")):
+            if path.is_dir() and not path.name.startswith("."):
+                yield TaskFolder(path)
+
+    def work(self, task_id: str) -> Path:
+        """Return the place of the task's work folder. Only the holder of the task's lock may use it."""
+        return self.path / ".work" / task_id
+
+
+def write_result(folder: Path, result: Result) -> None:
+    """Store the result of an attempt, as its last file. Blocks."""
+    write_atomically(folder / RESULT, json.dumps(to_json(result), indent=1) + "\n")
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """Return the fields of a result by their names in JSON."""
+    raw = {_camel(name): value for name, value in asdict(result).items()}
+    if result.check:
+        raw["check"] = {_camel(name): value for name, value in asdict(result.check).items()}
+    return {**raw, "isSuccess": result.is_success}
+
+
+def read_result(folder: Path) -> Result | None:
+    """Read the result of an attempt; None if it has none. Blocks.
+
+    Raises:
+        AppError: the file is not a result.
+    """
+    path = folder / RESULT
+    try:
+        raw: dict[str, Any] = json.loads(path.read_bytes())
+        values = {name: raw[_camel(name)] for name in Result.__dataclass_fields__ if _camel(name) in raw}
+        if check := values.get("check"):
+            values["check"] = CheckResult(int(check["exitCode"]), bool(check["timedOut"]))
+        return Result(**values)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise folder_error(path, error) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise AppError(
+            f"{path} is not a result of agent-ls batch", "delete that attempt's folder to run it again"
+        ) from None
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that a crash or a loss of power leaves the old content or the new. Blocks."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    if sys.platform != "win32":
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def folder_error(path: Path, error: OSError) -> AppError:
+    """Describe a failure to use the result folder."""
+    if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
+        return AppError(
+            f"the file system of {path} has no locks, so two runs could do one task twice",
+            "use --out on another file system, one folder per shard, and join them with `agent-ls batch merge`",
+        )
+    return AppError(
+        f"{path} cannot be used: {error.strerror}", "choose another folder with --out, or free space"
+    )
+
+
+def _entries(path: Path) -> list[Path]:
+    try:
+        return list(path.iterdir())
+    except FileNotFoundError:
+        return []

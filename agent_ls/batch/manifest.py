@@ -1,0 +1,210 @@
+"""Read a manifest: one JSON object per line, each of which describes one task."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.settings.model import setting_problems
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+APPROVALS = ("never", "edits", "all")
+_ID = re.compile(r"(?![.])[A-Za-z0-9._-]{1,100}\Z")
+_HINT = "docs/batch.md lists the fields of a task"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One line of a manifest. Exactly one of `folder` (copied) and `repo` (checked out at `commit`) is set."""
+
+    id: str
+    prompt: str
+    folder: str = ""
+    repo: str = ""
+    commit: str = ""
+    provider: str = ""
+    model: str = ""
+    effort: str = ""
+    approve: str = "edits"
+    allow: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    check: str = ""
+    check_seconds: float = 600
+    max_seconds: float = 3600
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """The folder that the work folder is made from."""
+        return self.repo or self.folder
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all fields: two tasks with the same digest ask for the same work."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part `index` of `count` parts of a manifest; `index` counts from 1."""
+
+    index: int = 1
+    count: int = 1
+
+    def has(self, task_id: str) -> bool:
+        """Return whether the task belongs to this part, which depends on its id alone."""
+        digest = hashlib.sha256(task_id.encode()).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.index - 1
+
+
+def parse_shard(text: str) -> Shard:
+    """Parse `2/8`.
+
+    Raises:
+        BadChoiceError: not a valid shard.
+    """
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise BadChoiceError(f"--shard {text}: not a valid shard", "write it as 2/8, from 1/8 to 8/8")
+    return Shard(int(found[1]), int(found[2]))
+
+
+def read_manifest(path: Path) -> list[Task]:
+    """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
+
+    Raises:
+        BadChoiceError: the file cannot be read, or a line is wrong; the message has its number.
+    """
+    tasks: list[Task] = []
+    lines: dict[str, int] = {}
+    try:
+        with path.open("rb") as file:
+            for number, data in _numbered(file):
+                if len(data) > MAX_LINE_BYTES:
+                    _refuse(path, number, f"the line is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
+                task = _parse(data, path, number) if data.strip() else None
+                if task is None:
+                    continue
+                # Some file systems do not distinguish case, and each task has a folder with the name of its id.
+                if first := lines.get(task.id.lower()):
+                    _refuse(path, number, f"the id {task.id!r} is that of line {first} (case does not count)")
+                lines[task.id.lower()] = number
+                tasks.append(task)
+    except OSError as error:
+        raise BadChoiceError(
+            f"the manifest {path} cannot be read: {error.strerror}", "name a file that you may read"
+        ) from None
+    if not tasks:
+        raise BadChoiceError(f"the manifest {path} has no tasks", _HINT)
+    return tasks
+
+
+def _numbered(file: Any) -> Iterator[tuple[int, bytes]]:
+    """Yield lines with their numbers; of a line that is too long, only the beginning is read."""
+    number = 0
+    while data := file.readline(MAX_LINE_BYTES + 2):
+        number += 1
+        yield number, data.removesuffix(b"\n")
+
+
+def _parse(data: bytes, path: Path, number: int) -> Task:
+    try:
+        raw = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        _refuse(path, number, "the line is not UTF-8")
+    except (ValueError, RecursionError) as error:
+        _refuse(path, number, f"the line is not JSON ({getattr(error, 'msg', 'nested too deeply')})")
+    if not isinstance(raw, dict):
+        _refuse(path, number, "the line is not a JSON object")
+    if unknown := sorted(raw.keys() - _FIELDS.keys()):
+        _refuse(path, number, f"the field {unknown[0]!r} is unknown")
+    values: dict[str, Any] = {}
+    for name, value in raw.items():
+        expected, attribute = _FIELDS[name]
+        if not _is_of(value, expected):
+            _refuse(path, number, f"{name!r} must be {expected}")
+        values[attribute] = tuple(value) if expected == _TEXTS else value
+    if not _ID.match(values.get("id", "")):
+        _refuse(
+            path, number, "'id' must be 1 to 100 of the characters A-Z a-z 0-9 . _ - and not begin with a dot"
+        )
+    if not values.get("prompt", "").strip():
+        _refuse(path, number, "'prompt' is missing or empty")
+    if problem := _source_problem(values) or _choice_problem(values):
+        _refuse(path, number, problem)
+    for name in ("folder", "repo"):
+        if values.get(name):
+            values[name] = str((path.parent / Path(values[name]).expanduser()).resolve())
+            if not Path(values[name]).is_dir():
+                _refuse(path, number, f"no such folder: {values[name]}")
+    return Task(**values)
+
+
+def _source_problem(values: Mapping[str, Any]) -> str:
+    if bool(values.get("folder")) == bool(values.get("repo")):
+        return "give exactly one of 'folder' and 'repo'"
+    if values.get("repo") and not values.get("commit"):
+        return "'repo' needs 'commit', a revision of that repository"
+    if values.get("folder") and values.get("commit"):
+        return "'commit' needs 'repo' in place of 'folder'"
+    return "'commit' must not begin with '-'" if values.get("commit", "").startswith("-") else ""
+
+
+def _choice_problem(values: Mapping[str, Any]) -> str:
+    if values.get("approve", "edits") not in APPROVALS:
+        return f"'approve' must be one of {', '.join(APPROVALS)}"
+    for name in ("check_seconds", "max_seconds"):
+        if values.get(name, 1) <= 0:
+            return "time limits must be greater than 0"
+    settings = values.get("settings", {})
+    if taken := settings.keys() & {"mode", "review"}:
+        return f"the setting {sorted(taken)[0]!r} has no effect here; 'approve' says what is allowed"
+    return "; ".join(setting_problems(settings))
+
+
+_TEXT, _TEXTS, _NUMBER, _OBJECT = "a text", "a list of texts", "a number", "an object"
+_FIELDS = {
+    "id": (_TEXT, "id"),
+    "prompt": (_TEXT, "prompt"),
+    "folder": (_TEXT, "folder"),
+    "repo": (_TEXT, "repo"),
+    "commit": (_TEXT, "commit"),
+    "provider": (_TEXT, "provider"),
+    "model": (_TEXT, "model"),
+    "effort": (_TEXT, "effort"),
+    "approve": (_TEXT, "approve"),
+    "allow": (_TEXTS, "allow"),
+    "settings": (_OBJECT, "settings"),
+    "check": (_TEXT, "check"),
+    "checkSeconds": (_NUMBER, "check_seconds"),
+    "maxSeconds": (_NUMBER, "max_seconds"),
+    "tags": (_OBJECT, "tags"),
+}
+"""The fields of a line, by their names in JSON: the type, and the attribute of `Task`."""
+
+FIELD_NAMES: Collection[str] = _FIELDS.keys()
+
+
+def _is_of(value: object, expected: str) -> bool:
+    if expected == _TEXT:
+        return isinstance(value, str) and "\0" not in value and _is_encodable(value)
+    if expected == _TEXTS:
+        return isinstance(value, list) and all(_is_of(item, _TEXT) for item in value)
+    if expected == _NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
+    return isinstance(value, dict)
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether the text is without lone surrogates, which no file and no request can hold."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _refuse(path: Path, number: int, problem: str) -> NoReturn:
+    raise BadChoiceError(f"{path}, line {number}: {problem}", _HINT)

@@ -1,0 +1,214 @@
+"""Run the tasks of a manifest, several at a time, and store each result as soon as it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.app.errors import AppError
+from agent_ls.batch.attempt import GRACE_SECONDS, Launch, end_interrupted_check, run_attempt
+from agent_ls.batch.folder import Result, ResultFolder, TaskLock, folder_error
+from agent_ls.batch.manifest import Task
+from agent_ls.batch.workfolder import WorkFolders
+from agent_ls.system import handle_termination_signals
+
+RETRY_SECONDS = (5.0, 30.0)
+RECHECK_SECONDS = 1.0
+"""How often a task that another process works on is looked at again."""
+
+
+@dataclass
+class Progress:
+    """The state of a run, for its display. `earlier` are results of attempts that were followed by another."""
+
+    total: int
+    running: set[str] = field(default_factory=set)
+    results: dict[str, Result] = field(default_factory=dict)
+    earlier: list[Result] = field(default_factory=list)
+    new_results: int = 0
+    is_stopping: bool = False
+
+    @property
+    def failed(self) -> int:
+        """Return how many results are no success."""
+        return sum(not result.is_success for result in self.results.values())
+
+
+Report = Callable[[Progress, str], None]
+"""Called after each change with the state and a sentence about the change ("" for none)."""
+
+
+class BatchRunner:
+    """Runs tasks in a result folder. `jobs` attempts run at a time, `attempts` is how often a task is tried."""
+
+    def __init__(
+        self, out: ResultFolder, launch: Launch, report: Report, *, jobs: int = 1, attempts: int = 2
+    ) -> None:
+        self._out = out
+        self._launch = launch
+        self._report = report
+        self._attempts = attempts
+        self._jobs = anyio.CapacityLimiter(jobs)
+        self._works = WorkFolders(launch.tool_environ, out.path)
+        self._scope = anyio.CancelScope()
+        self._failure: AppError | None = None
+
+    async def run(self, tasks: Sequence[Task]) -> Progress:
+        """Run every task that has no final result. The first termination signal starts no more tasks and gives the
+        running ones a few seconds; a second one ends them at once.
+
+        Raises:
+            AppError: the result folder cannot be used, or holds results of other tasks.
+        """
+        self._progress = Progress(len(tasks))
+        await to_thread.run_sync(self._read_results, tasks)
+        self._report(self._progress, "")
+        for task in tasks:
+            if task.id in self._progress.results and not self._launch.keeps_work:
+                await self._remove_leftover(task)
+        open_tasks = [task for task in tasks if task.id not in self._progress.results]
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._stop_on_signal, group.cancel_scope)
+            with self._scope:
+                async with anyio.create_task_group() as workers:
+                    for task in open_tasks:
+                        await self._jobs.acquire_on_behalf_of(task.id)
+                        if self._progress.is_stopping:
+                            break
+                        workers.start_soon(self._work, task)
+            group.cancel_scope.cancel()
+        if self._failure:  # raised here, because a task group would wrap it
+            raise self._failure
+        return self._progress
+
+    async def _remove_leftover(self, task: Task) -> None:
+        """Remove the work folder of a finished task whose runner was killed before it could."""
+        place = self._out.work(task.id)
+        if not await to_thread.run_sync(place.exists):
+            return
+        lock = await to_thread.run_sync(self._out.task(task.id).take)
+        if lock is None:
+            return  # its runner is just removing it
+        try:
+            with suppress(AppError):
+                await self._works.remove(task, place)
+        finally:
+            lock.release()
+
+    def _read_results(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            attempts = self._out.task(task.id).results()
+            if result := self._final_result(task):
+                self._progress.results[task.id] = result
+            self._progress.earlier += [it for it in attempts if it != result]
+
+    def _final_result(self, task: Task) -> Result | None:
+        result = self._out.task(task.id).last_result()
+        if result and result.task_digest != task.digest:
+            raise AppError(
+                f"{self._out.path} has a result of another task with the id {task.id!r}",
+                "use another --out for a changed manifest, or delete the folder of that task",
+            )
+        is_final = result and not (result.is_transient and result.attempt < self._attempts)
+        return result if is_final else None
+
+    async def _work(self, task: Task) -> None:
+        """Bring one task to its final result. It begins with a slot of the limiter, and gives it back."""
+        has_slot = True
+        try:
+            while (pause := await self._try_once(task)) is not None:
+                self._jobs.release_on_behalf_of(task.id)
+                has_slot = False
+                await anyio.sleep(pause)
+                await self._jobs.acquire_on_behalf_of(task.id)
+                has_slot = True
+                if self._progress.is_stopping:
+                    return
+        except AppError as error:
+            self._fail(error)
+        except OSError as error:
+            self._fail(folder_error(self._out.path, error))
+        finally:
+            if has_slot:
+                self._jobs.release_on_behalf_of(task.id)
+
+    async def _try_once(self, task: Task) -> float | None:
+        """Make one attempt. Returns None if the task has its final result, else the seconds until the next look."""
+        lock = await to_thread.run_sync(self._out.task(task.id).take)
+        if lock is None:
+            return RECHECK_SECONDS  # another runner works on it, or an attempt of a killed one is just ending
+        try:
+            if result := await to_thread.run_sync(self._final_result, task):
+                self._done(result)
+                return None
+            return await self._attempt(task, lock)
+        finally:
+            lock.release()
+
+    async def _attempt(self, task: Task, lock: TaskLock) -> float | None:
+        folder = self._out.task(task.id)
+        for lost in await to_thread.run_sync(folder.set_aside_interrupted):
+            await end_interrupted_check(lost)
+            self._report(self._progress, f"{task.id}: an interrupted attempt is repeated")
+        number, path = await to_thread.run_sync(folder.begin, task)
+        self._progress.running.add(task.id)
+        self._report(
+            self._progress, f"{task.id}: starts" + (f" again, attempt {number}" if number > 1 else "")
+        )
+        try:
+            place = self._out.work(task.id)
+            result = await run_attempt(task, number, path, place, lock, self._launch, self._works)
+        finally:
+            self._progress.running.discard(task.id)
+        if result.is_transient and number < self._attempts:
+            self._progress.earlier.append(result)
+            pause = RETRY_SECONDS[min(number, len(RETRY_SECONDS)) - 1]
+            self._report(self._progress, f"{describe(result)}; next attempt in {pause:g} s")
+            return pause
+        self._progress.new_results += 1
+        self._done(result)
+        return None
+
+    def _done(self, result: Result) -> None:
+        self._progress.results[result.id] = result
+        self._report(self._progress, describe(result))
+
+    def _fail(self, error: AppError) -> None:
+        self._failure = self._failure or error
+        self._progress.is_stopping = True
+        self._scope.cancel()
+
+    async def _stop_on_signal(self, everything: anyio.CancelScope) -> None:
+        signals, first = 0, anyio.Event()
+
+        def stop() -> None:
+            nonlocal signals
+            signals += 1
+            self._progress.is_stopping = True
+            first.set()
+            if signals > 1:
+                self._scope.cancel()
+
+        with handle_termination_signals(stop):
+            await first.wait()
+            self._report(
+                self._progress,
+                f"stopping: running tasks have {GRACE_SECONDS:g} s; the same command continues later",
+            )
+            await anyio.sleep(GRACE_SECONDS)
+            self._scope.cancel()
+            await anyio.sleep_forever()
+
+
+def describe(result: Result) -> str:
+    """Return one line about a result."""
+    words = f"{result.id}: {result.status}"
+    if result.check:
+        words += (
+            ", check passed" if result.check.exit_code == 0 else f", check failed ({result.check.exit_code})"
+        )
+    return f"{words}: {result.error}" if result.error else words

@@ -1,0 +1,33 @@
+"""agent-ls acp: arguments only."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--login", action="store_true", help="choose a provider, enter its API key, and end")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.login:
+        return _login()
+    from agent_ls.acp.start import main
+
+    return main()
+
+
+def _login() -> int:
+    """As `agent-ls keys set`, for a client that opens a terminal for it."""
+    from agent_ls.cli.keys import run as keys
+    from agent_ls.llm.credentials import KEYLESS, VARIABLES
+
+    names = [name for name in VARIABLES if name not in KEYLESS]
+    print(f"Providers: {', '.join(names)}")
+    print("Provider: ", end="", flush=True)
+    provider = sys.stdin.readline().strip()
+    if not provider:
+        print("agent-ls: no provider was named; nothing is changed", file=sys.stderr)
+        return 1
+    return keys(argparse.Namespace(action="set", provider=provider))

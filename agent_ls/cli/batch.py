@@ -1,0 +1,150 @@
+"""agent-ls batch: run many tasks, several at a time, and join the results of several runs."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_ls.batch.manifest import Task
+
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+MERGE = "merge"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "manifest", help="the tasks, one JSON object per line; or merge, to join result folders"
+    )
+    parser.add_argument(
+        "folders", nargs="*", type=Path, metavar="FOLDER", help="with merge: the folders to join"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="the result folder, old or new"
+    )
+    parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="tasks at a time (default: 1)")
+    parser.add_argument(
+        "--requests-per-minute",
+        type=_positive,
+        metavar="N",
+        help="model requests per minute of all tasks together (default: no limit)",
+    )
+    parser.add_argument(
+        "--attempts",
+        type=_positive,
+        default=2,
+        metavar="N",
+        help="how often a crash or an outage is tried (default: 2)",
+    )
+    parser.add_argument("--shard", default="1/1", metavar="I/N", help="run only part I of N, such as 2/8")
+    parser.add_argument("--trust", action="store_true", help="trust the folders of all tasks for this run")
+    parser.add_argument("--keep-work", action="store_true", help="keep the work folders of finished tasks")
+    parser.add_argument("--json", action="store_true", help="one result per line on standard output")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import AppError
+
+    try:
+        if options.manifest == MERGE:
+            return _merge(options)
+        if options.folders:
+            raise AppError(
+                f"one manifest at a time, not also {options.folders[0]}", "`agent-ls batch --help`"
+            )
+        return _run(options)
+    except AppError as error:
+        print(f"agent-ls batch: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _run(options: argparse.Namespace) -> int:
+    import os
+
+    import anyio
+
+    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.batch.attempt import Launch
+    from agent_ls.batch.display import Display
+    from agent_ls.batch.folder import ResultFolder
+    from agent_ls.batch.manifest import parse_shard, read_manifest
+    from agent_ls.batch.runner import BatchRunner, Progress
+    from agent_ls.batch.summary import write_summary
+    from agent_ls.environments.local.environ import without_secrets
+    from agent_ls.system import use_pidfd_watcher
+
+    shard = parse_shard(options.shard)
+    tasks = [task for task in read_manifest(Path(options.manifest)) if shard.has(task.id)]
+    trusted = _trusted(tasks, options.trust)
+    out = ResultFolder(options.out)
+    out.prepare()
+    launch = Launch(
+        child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
+        environ=dict(os.environ),
+        tool_environ=without_secrets(os.environ, load_credentials().known_secrets()),
+        trusted=trusted,
+        pace=(out.path / ".pace", options.requests_per_minute) if options.requests_per_minute else None,
+        keeps_work=options.keep_work,
+    )
+    display = Display(sys.stdout, as_json=options.json, columns=shutil.get_terminal_size().columns)
+
+    async def run_all() -> Progress:
+        runner = BatchRunner(out, launch, display.report, jobs=options.jobs, attempts=options.attempts)
+        return await runner.run(tasks)
+
+    use_pidfd_watcher()
+    progress = anyio.run(run_all)
+    write_summary(out)
+    display.finish(progress)
+    if progress.is_stopping:
+        return EXIT_INTERRUPTED
+    return EXIT_FAILED if progress.failed else EXIT_DONE
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import AppError
+    from agent_ls.batch.folder import ResultFolder
+    from agent_ls.batch.summary import merge
+
+    if not options.folders:
+        raise AppError("name the result folders to join", "agent-ls batch merge shard-1 shard-2 --out all")
+    merged = merge([ResultFolder(folder) for folder in options.folders], ResultFolder(options.out))
+    print(f"{merged.added} tasks added to {options.out}, {merged.known} were already there")
+    return EXIT_DONE
+
+
+def _trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
+    """Return the folders of the tasks that are trusted.
+
+    Raises:
+        AppError: a task may change or run something in a folder that is not trusted.
+    """
+    from agent_ls.app.clock import SystemClock
+    from agent_ls.app.errors import AppError
+    from agent_ls.app.permissions.trust import WorkspaceTrust
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.store.trust import TrustStore
+
+    sources = {task.source for task in tasks}
+    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "trusted" if is_all else "kept")
+    trusted = frozenset(source for source in sources if trust.standing(source) == "trusted")
+    for task in tasks:
+        if task.source not in trusted and (task.approve != "never" or task.check):
+            raise AppError(
+                f"the folder {task.source} of task {task.id} is not trusted, so nothing may be changed or run in it",
+                "`agent-ls trust add` trusts it, --trust trusts the folders of all tasks for this run",
+            )
+    return trusted
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number

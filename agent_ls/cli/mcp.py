@@ -1,0 +1,295 @@
+"""agent-ls mcp: the servers of the Model Context Protocol that sessions in a folder would have."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_ls.cli.output import to_single_row
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.config import ServerConfig
+    from agent_ls.mcp.sources import Found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs.add_parser("list", help="all servers, where they are configured, and whether they are approved")
+    add = verbs.add_parser("add", help="add a server to your own file")
+    add.add_argument("name")
+    add.add_argument("--url", default="", help="reach it at this address")
+    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
+    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    command = "or start this program with its arguments; options of `add` come before the name"
+    add.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help=command)
+    for verb, words in (
+        ("remove", "remove a server from your own file, and forget its login and its approval"),
+        ("login", "log in to a server in your browser, or enter the values that it asks for"),
+        ("test", "connect with a server and list its tools; asks you first where it is not approved"),
+    ):
+        verbs.add_parser(verb, help=words).add_argument("name")
+    take = verbs.add_parser("import", help="add the servers of another agent's file to your own")
+    take.add_argument("file", type=Path)
+    take.add_argument("names", nargs="*", metavar="NAME", help="(default: all)")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import AppError
+
+    verbs = {
+        "list": _list,
+        "add": _add,
+        "remove": _remove,
+        "login": _login,
+        "test": _test,
+        "import": _import,
+    }
+    try:
+        return verbs[options.verb](options)
+    except AppError as error:
+        print(f"agent-ls: {error}; {error.hint}" if error.hint else f"agent-ls: {error}", file=sys.stderr)
+        return 1
+
+
+def _found() -> tuple[Found, bool]:
+    """The servers of this folder, and whether it is trusted: else those of the project are left out."""
+    from agent_ls.app.clock import SystemClock
+    from agent_ls.app.permissions.trust import WorkspaceTrust
+    from agent_ls.app.settings.layers import user_layer
+    from agent_ls.app.settings.model import parse_settings
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.mcp.sources import Given, find_servers
+    from agent_ls.store.trust import TrustStore
+
+    folder = Path().resolve()
+    settings = parse_settings(user_layer()[0])[0].mcp
+    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
+    is_trusted = trust.standing(str(folder)) == "trusted"
+    entries = {
+        name: entry.model_dump(by_alias=True, exclude_unset=True) for name, entry in settings.servers.items()
+    }
+    project = folder if is_trusted and settings.project_files else None
+    return find_servers(state_folder(), project, Given(entries, {})), is_trusted
+
+
+def _list(options: argparse.Namespace) -> int:
+    from agent_ls.mcp.sources import PROJECT_FILES
+
+    del options
+    found, is_trusted = _found()
+    for config in found.servers:
+        print(to_single_row(f"{config.name}  ({_standing(config)})  {_place(config)}"))
+        print(to_single_row(f"    {_target(config)}"))
+    for problem in found.problems:
+        print(to_single_row(f"✗ {problem}"), file=sys.stderr)
+    if not found.servers and not found.problems:
+        print("no servers are configured: `agent-ls mcp add NAME -- COMMAND` adds one (docs/mcp.md)")
+    if not is_trusted and any(Path(name).exists() for name in PROJECT_FILES):
+        print("the project in this folder brings servers of its own: they are left out until you trust it")
+    return 1 if found.problems else 0
+
+
+def _standing(config: ServerConfig) -> str:
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.mcp.approvals import ApprovalStore
+
+    folder = str(Path().resolve()) if config.source == "project" else ""
+    known = ApprovalStore(state_folder()).known(config.digest, folder)
+    if not config.is_enabled or (known and known.is_off):
+        return "off"
+    if not config.needs_approval or (known and known.decision == "allowed"):
+        return "on"
+    return "denied" if known and known.decision == "denied" else "not approved yet"
+
+
+def _place(config: ServerConfig) -> str:
+    return config.file or "settings"
+
+
+def _target(config: ServerConfig) -> str:
+    from agent_ls.app.servers.of_session import effect_of
+
+    effect = effect_of(config)
+    return effect.command or effect.url
+
+
+def _pairs(words: list[str], option: str) -> dict[str, str]:
+    from agent_ls.app.errors import BadChoiceError
+
+    pairs = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name and equals):
+            raise BadChoiceError(f"{option} {word!r} is not NAME=VALUE", f"write it as {option} NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _add(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.app.servers.user_file import put_server, user_file
+
+    entry: dict[str, Any] = {}
+    words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    if words[:1] in (["--url"], ["--env"], ["--header"]):
+        raise BadChoiceError(f"{words[0]} follows the name", "write options of `add` before the name")
+    if words:
+        entry |= {"command": words[0], "args": words[1:]}
+    if options.url:
+        entry["url"] = options.url
+    if options.header:
+        entry["headers"] = _pairs(options.header, "--header")
+    if options.env:
+        entry["env"] = _pairs(options.env, "--env")
+    put_server(options.name, entry)
+    print(f"{options.name} is in {user_file()}; `agent-ls mcp test {options.name}` tries it")
+    return 0
+
+
+def _remove(options: argparse.Namespace) -> int:
+    from agent_ls.app.servers.login import input_name, server_secrets
+    from agent_ls.app.servers.user_file import own_servers, remove_server
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.mcp.approvals import ApprovalStore
+    from agent_ls.mcp.config import ConfigError, HttpTarget, parse_server
+
+    secrets = server_secrets(state_folder())
+    entry = own_servers().get(options.name)
+    was_there = remove_server(options.name)
+    was_approved = ApprovalStore(state_folder()).forget(options.name)
+    try:
+        config = parse_server(options.name, entry, "user")
+        if isinstance(config.target, HttpTarget):
+            secrets.remove(f"mcp {config.target.url}")
+        for name in config.inputs:
+            secrets.remove(input_name(options.name, name))
+    except ConfigError:
+        pass
+    if not was_there and not was_approved:
+        print(f"no server is named {options.name}; `agent-ls mcp list` lists them", file=sys.stderr)
+        return 1
+    print(f"{options.name} is removed" if was_there else f"{options.name} is asked about again")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.app.servers.user_file import own_servers, put_server, read_servers
+
+    entries: Mapping[str, Any] = read_servers(options.file)
+    unknown = [name for name in options.names if name not in entries]
+    if unknown:
+        raise BadChoiceError(
+            f"{options.file} has no server {unknown[0]}", f"it has {', '.join(entries) or 'none'}"
+        )
+    failed = False
+    for name in options.names or entries:
+        if name in own_servers():
+            print(f"{name} is left out: you have a server of that name already", file=sys.stderr)
+            failed = True
+            continue
+        try:
+            put_server(name, entries[name])
+            print(f"{name} is added")
+        except BadChoiceError as error:
+            print(f"✗ {error}", file=sys.stderr)
+            failed = True
+    return 1 if failed else 0
+
+
+def _named(name: str) -> ServerConfig:
+    from agent_ls.app.errors import BadChoiceError
+
+    found, is_trusted = _found()
+    for config in found.servers:
+        if config.name == name:
+            return config
+    hint = "`agent-ls mcp list` lists them"
+    raise BadChoiceError(
+        f"no server is named {name}", hint if is_trusted else f"{hint}; this folder is not trusted"
+    )
+
+
+def _test(options: argparse.Namespace) -> int:
+    import anyio
+
+    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.app.servers.trial import environ_without_keys, try_server
+    from agent_ls.app.settings.state_folder import state_folder
+
+    config = _named(options.name)
+    if not _is_approved(config):
+        return 1
+    environ = environ_without_keys(list(load_credentials().known_secrets()))
+    facts = anyio.run(try_server, config, state_folder(), Path().resolve(), environ)
+    print(to_single_row(f"{facts.title} {facts.version}, protocol {facts.protocol}"))
+    for tool in facts.tools:
+        print(to_single_row(f"  {tool.name}  {' '.join(tool.description.split())[:100]}"))
+    for problem in facts.invalid:
+        print(to_single_row(f"✗ {problem}"), file=sys.stderr)
+    print(f"{len(facts.tools)} tools, {len(facts.prompts)} prompts, {len(facts.resources)} resources")
+    return 0
+
+
+def _is_approved(config: ServerConfig) -> bool:
+    """Asks the user where that is due, and keeps the answer."""
+    from agent_ls.app.clock import SystemClock
+    from agent_ls.app.servers.of_session import FETCHED, REASON, effect_of
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
+
+    if _standing(config) == "on" or not config.needs_approval:
+        return True
+    effect = effect_of(config)
+    print(to_single_row(f"{effect.command or effect.url}"))
+    for variable in effect.variables:
+        print(to_single_row(f"  with {variable}"))
+    print(f"  as {_place(config)} says")
+    print(REASON + (FETCHED if effect.is_fetched else ""))
+    if not sys.stdin.isatty():
+        print("agent-ls: not approved, and nobody can be asked: run this in a terminal", file=sys.stderr)
+        return False
+    if input("Approve it? [y/N] ").strip().lower() not in ("y", "yes"):
+        return False
+    folder = str(Path().resolve()) if config.source == "project" else ""
+    now = SystemClock().now()
+    ApprovalStore(state_folder()).decide(ApprovedServer(config.digest, config.name, "allowed", folder, now))
+    return True
+
+
+def _login(options: argparse.Namespace) -> int:
+    import webbrowser
+    from getpass import getpass
+
+    import anyio
+
+    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.app.servers.login import input_name, server_secrets
+    from agent_ls.app.servers.trial import environ_without_keys, log_in
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.mcp.config import HttpTarget
+
+    config = _named(options.name)
+    if not _is_approved(config):
+        return 1
+    for name in config.inputs:
+        value = getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
+        if value:
+            server_secrets(state_folder()).put(input_name(config.name, name), value)
+    if not isinstance(config.target, HttpTarget):
+        if not config.inputs:
+            print(f"{config.name} is a program: it has no login", file=sys.stderr)
+            return 1
+        return 0
+
+    async def show(address: str) -> None:
+        print(f"Log in here:\n{address}", flush=True)
+        await anyio.to_thread.run_sync(webbrowser.open, address)
+
+    environ = environ_without_keys(list(load_credentials().known_secrets()))
+    facts = anyio.run(log_in, config, state_folder(), Path().resolve(), environ, show)
+    print(f"{config.name} is ready: {len(facts.tools)} tools")
+    return 0

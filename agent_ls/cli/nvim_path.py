@@ -1,0 +1,27 @@
+"""agent-ls nvim-path: print the folder of the Neovim plugin that belongs to this installation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the command takes no arguments."""
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = find_plugin()
+    if folder is None:
+        print("agent-ls: this installation has no Neovim plugin; install agent-ls again", file=sys.stderr)
+        return 1
+    print(folder)
+    return 0
+
+
+def find_plugin() -> Path | None:
+    """Return the plugin's folder in the installed package or in the checkout; None if there is none."""
+    package = Path(__file__).resolve().parents[1]
+    places = (package / "editors" / "nvim", package.parent / "editors" / "nvim")
+    return next((place for place in places if (place / "plugin").is_dir()), None)

@@ -1,0 +1,118 @@
+"""Checked standard output: no control characters of untrusted text, and one sentence if writing fails."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO, cast
+
+_HIDDEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class OutputError(Exception):
+    """Standard output cannot be written; the message says why."""
+
+
+def to_single_row(text: str) -> str:
+    """Return `text` in one line: a title or path with a newline must not look like two rows."""
+    return text.replace("\r", "").replace("\n", "\\n")
+
+
+def escaped_json(text: str) -> str:
+    """Escape control characters that JSON allows in strings, and bidirectional marks."""
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class CheckedOutput(io.TextIOBase):
+    """A text stream that writes `clean(text)`, and raises OutputError if that fails."""
+
+    def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
+        self._stream = stream
+        self._clean = clean
+
+    def write(self, text: str) -> int:
+        with _checked_writes():
+            self._stream.write(self._clean(text))
+        return len(text)
+
+    def flush(self) -> None:
+        with _checked_writes():
+            self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def reconfigure(self, *, encoding: str | None = None, errors: str | None = None) -> None:
+        if isinstance(self._stream, io.TextIOWrapper):
+            self._stream.reconfigure(encoding=encoding, errors=errors)
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # a variable in the base class
+        return self._stream.encoding
+
+
+@contextmanager
+def _checked_writes() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # the reader has closed the pipe
+    except OSError as error:
+        raise OutputError(error.strerror or str(error)) from error
+
+
+def run_checked(run: Callable[[], int], clean: Callable[[str], str]) -> int:
+    """Run a command with checked output. Returns its exit code, or 1 if its output could not be written."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    if sys.stdout is None:
+        return _report_failure("it is closed")
+    stdout, stderr = sys.stdout, sys.stderr
+    sys.stdout = cast("TextIO", CheckedOutput(stdout, clean))
+    sys.stderr = cast("TextIO", CheckedOutput(stderr, clean))
+    try:
+        try:
+            return run()
+        finally:
+            sys.stdout.flush()
+    except Exception as error:
+        found = _output_error(error)
+        if found is None:
+            raise
+        _redirect_to_null(stdout)
+        sys.stderr = stderr
+        return _report_failure(str(found)) if isinstance(found, OutputError) else 1
+    finally:
+        sys.stdout, sys.stderr = stdout, stderr
+
+
+def _report_failure(why: str) -> int:
+    try:
+        print(f"agent-ls: standard output cannot be written: {why}", file=sys.stderr, flush=True)
+    except OSError:
+        _redirect_to_null(sys.stderr)
+    return 1
+
+
+def _output_error(error: BaseException) -> OutputError | BrokenPipeError | None:
+    """Return the output error in `error`, also inside exception groups."""
+    if isinstance(error, OutputError | BrokenPipeError):
+        return error
+    inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next((found for it in inner if (found := _output_error(it))), None)
+
+
+def _redirect_to_null(stream: TextIO) -> None:
+    """Redirect the descriptor, so that the interpreter's last flush cannot fail again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,68 @@
+"""agent-ls skills: skills, commands and kinds of subagents in files, as the model and the slash lists have them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from agent_ls.cli.output import to_single_row
+
+WINDOW_TOKENS = 200_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cd", type=Path, default=Path(), metavar="FOLDER", help="with those of the project in this folder"
+    )
+    parser.add_argument("--catalogue", action="store_true", help="print the list that the model gets")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agent_ls.app.clock import SystemClock
+    from agent_ls.app.permissions.ignore_file import IgnoreFile
+    from agent_ls.app.permissions.trust import WorkspaceTrust
+    from agent_ls.app.settings.layers import read_user_settings
+    from agent_ls.app.settings.model import parse_settings
+    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.app.skills.agent_tool import kinds_text
+    from agent_ls.app.skills.agents import load_agent_kinds
+    from agent_ls.app.skills.catalogue import catalogue_text
+    from agent_ls.app.skills.loader import has_skills, load_user_commands
+    from agent_ls.store.trust import TrustStore
+
+    folder = str(options.cd.resolve())
+    state, (chosen, _) = str(state_folder()), parse_settings(read_user_settings())
+    settings = chosen.skills
+    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
+    is_trusted = trust.standing(folder) == "trusted"
+    ignored = IgnoreFile((folder,))
+    found = load_user_commands(settings, state, folder if is_trusted else None, is_ignored=ignored)
+    kinds = load_agent_kinds(settings, state, folder if is_trusted else None, is_ignored=ignored)
+    if options.catalogue:
+        texts = (catalogue_text(found.for_model, WINDOW_TOKENS), kinds_text(kinds, WINDOW_TOKENS))
+        print("\n\n".join(filter(None, texts)) or "The model is sent no skills.")
+    else:
+        for command in found.found:
+            users = [
+                name for name, may in (("you", command.for_user), ("the model", command.for_model)) if may
+            ]
+            print(
+                to_single_row(
+                    f"/{command.name}  ({command.kind} of the {command.origin}, for {' and '.join(users)})"
+                )
+            )
+            print(to_single_row(f"    {command.description}"))
+            print(to_single_row(f"    {command.path}"))
+        for kind in kinds.found.values():
+            print(to_single_row(f"{kind.name}  (kind of subagent of the {kind.origin}, for the model)"))
+            print(to_single_row(f"    {kind.description}"))
+            print(to_single_row(f"    {kind.path}"))
+    for problem in (*found.problems, *kinds.problems):
+        print(to_single_row(f"✗ {problem}"), file=sys.stderr)
+    is_empty = not (found.found or found.problems or kinds.found or kinds.problems)
+    if is_empty and not options.catalogue:
+        print(f"There are no skills: write {state_folder() / 'skills'}/NAME/SKILL.md (docs/skills.md).")
+    if not is_trusted and has_skills(settings, state, folder, whose="project"):
+        print("The project in this folder has skills of its own: they are left out until you trust it.")
+    return 0

@@ -1,0 +1,44 @@
+"""System call numbers, and differences between the supported machine types."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from typing import NamedTuple
+
+
+class Machine(NamedTuple):
+    """A machine type. `audit` is its id in seccomp, `column` the index of its numbers in the tables of seccomp.py."""
+
+    audit: int
+    column: int
+    capget: int
+    capset: int
+
+
+_MACHINES = {
+    "x86_64": Machine(0xC000003E, 0, 125, 126),
+    "aarch64": Machine(0xC00000B7, 1, 90, 91),
+}
+MACHINE = (
+    _MACHINES.get(os.uname().machine) if hasattr(os, "uname") and os.uname().sysname == "Linux" else None
+)
+"""None where system calls cannot be filtered."""
+
+
+@cache
+def libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def checked(result: int) -> int:
+    """Return `result`, or raise the error of the last C call.
+
+    Raises:
+        OSError: the call failed.
+    """
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result

@@ -1,0 +1,78 @@
+"""Confine the calling thread and everything that it starts, permanently.
+
+Landlock restricts files, signals and abstract sockets; seccomp restricts what Landlock does not cover. Other
+threads of the process are not affected, so a process can start a confined child from a separate thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+from agent_ls.confinement import landlock, seccomp
+from agent_ls.confinement.calls import MACHINE, checked, libc
+from agent_ls.confinement.wanted import Confinement
+
+_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_READ_ANYTHING = 1 << 2
+_KEPT_OF_ROOT = 0b1101_1111
+"""For a root user who may write: change owner, override modes, act as owner, keep setid bits, change user and group."""
+
+
+def unavailable() -> str:
+    """Return why this system cannot confine, "" if it can."""
+    if MACHINE is None:
+        return f"system calls of a {os.uname().machine} are not known"
+    try:
+        version = landlock.version()
+    except OSError:
+        return "the kernel has no Landlock"
+    if version < landlock.OLDEST:
+        return f"the kernel has Landlock {version}, and {landlock.OLDEST} is needed (Linux 6.2)"
+    return ""
+
+
+def confine(confinement: Confinement, *, terminal: str = "", newest: int = landlock.NEWEST) -> None:
+    """Enforce `confinement` on the calling thread.
+
+    `terminal` is the terminal device of a read-only command, which the command may write to. `newest` is the
+    highest version of Landlock to use.
+
+    Raises:
+        OSError: this system cannot enforce it. The thread must then not be used any more.
+    """
+    if why := unavailable():
+        raise OSError(why)
+    version = min(landlock.version(), newest)
+    with landlock.Ruleset(
+        version,
+        writable=confinement.writable,
+        hidden=confinement.hidden,
+        own_devices=(terminal,) if confinement.only_looks else None,
+        keeps_sockets_out=not confinement.network,
+    ) as ruleset:
+        checked(libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        _drop_capabilities(_READ_ANYTHING if confinement.only_looks else _KEPT_OF_ROOT)
+        ruleset.enforce()
+    seccomp.enforce(
+        network=confinement.network,
+        only_looks=confinement.only_looks,
+        # Builds signal their own children. On a kernel without scoped signals, forbid all signals only for read-only
+        # commands.
+        scopes_signals=version >= landlock.SCOPES or not confinement.only_looks,
+    )
+
+
+def _drop_capabilities(kept: int) -> None:
+    """Drop capabilities permanently: with no_new_privs, programs started by root do not get them back."""
+    assert MACHINE
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    data = ctypes.create_string_buffer(24)
+    checked(libc().syscall(MACHINE.capget, header, data))
+    words = struct.unpack("6I", data.raw)
+    # The permitted ones; those from 32 on (performance, BPF, checkpoints) are all dropped.
+    low = words[1] & kept
+    libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+    checked(libc().syscall(MACHINE.capset, header, struct.pack("6I", low, low, 0, 0, 0, 0)))

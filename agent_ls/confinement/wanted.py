@@ -1,0 +1,19 @@
+"""The limits of a confined process, as a value that can be sent to another process as JSON."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Confinement(NamedTuple):
+    """The limits of a process and its descendants. All paths are absolute, with links resolved.
+
+    `writable` are folders. Files below `hidden` cannot be opened, although their names can be listed.
+    `only_looks`: the process changes nothing, also not by system calls that Landlock does not check (modes, times,
+    attributes, keys).
+    """
+
+    writable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    network: bool = False
+    only_looks: bool = False

@@ -1,0 +1,335 @@
+"""The near end as an ExecutionEnvironment: each operation is a call to `LocalEnvironment` at the far end."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    CommandOptions,
+    DirEntry,
+    ExecResult,
+    FileState,
+    FileWrite,
+    GrepOptions,
+    GrepResult,
+    OutputSink,
+    ProcessInfo,
+)
+from agent_ls.environments.errors import (
+    EnvironmentLostError,
+    PathNotFoundError,
+    ProcessStartError,
+    StaleFileError,
+)
+from agent_ls.environments.far.connection import (
+    CLOSE_SECONDS,
+    Connection,
+    RemoteCancelledError,
+    finished,
+    on_loop,
+    value_of,
+)
+from agent_ls.environments.far.facts import EndConfig, Opened
+from agent_ls.environments.far.host import FarHost
+from agent_ls.environments.far.settling import Settled, lost_commit, settle
+from agent_ls.environments.opened import current_check
+
+
+class FarEnvironment:
+    """A folder at a far place. Nothing is started there before it is first used.
+
+    - `config`: called when the environment is made there, and again after a loss.
+    - `demand_right`: called before a commit is sent; raises to refuse it.
+    - `known`: facts from an earlier connection, valid before the first use.
+    - `notify`: gets a sentence for the model when a loss has ended background processes.
+    """
+
+    def __init__(
+        self,
+        host: FarHost,
+        config: Callable[[], EndConfig],
+        *,
+        demand_right: Callable[[], None] = lambda: None,
+        notify: Callable[[str], None] = lambda text: None,
+        known: Opened | None = None,
+    ) -> None:
+        self.host = host
+        self.notify = notify
+        self._config = config
+        self._demand_right = demand_right
+        self._opened = known
+        self._connection: Connection | None = None
+        self._opening = anyio.Lock()
+        self._processes: dict[str, tuple[Connection, str]] = {}
+
+    @property
+    def facts(self) -> Opened | None:
+        """Facts about the far end; None before the first use."""
+        return self._opened
+
+    async def initialize(self) -> None:
+        """Connect, and check the folder.
+
+        Raises:
+            EnvironmentLostError, PathNotFoundError, NotAFolderError.
+        """
+        await self._ready()
+
+    async def cleanup(self) -> None:
+        connection, opened = self._connection, self._opened
+        self._connection = None
+        if connection and opened and not connection.lost:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSE_SECONDS):
+                with suppress(EnvironmentLostError):
+                    await finished(connection.call("close", opened.number))
+
+    def working_directory(self) -> str:
+        return self._opened.root if self._opened else self._config().folder
+
+    def platform(self) -> str:
+        return self._opened.platform if self._opened else "linux"
+
+    def os_version(self) -> str:
+        """As LocalEnvironment's, with the place, so that the model knows where it works."""
+        return f"{self._opened.os_version if self._opened else ''} on {self.host.place.machine}".strip()
+
+    # --- files
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        content: bytes = await self._read("read_bytes", bytes, path, max_bytes)
+        return content
+
+    async def file_exists(self, path: str) -> bool:
+        is_there: bool = await self._look("file_exists", bool, path)
+        return is_there
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        entries: Sequence[DirEntry] = await self._read("list_directory", Sequence[DirEntry], path, depth)
+        return entries
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        self._demand_right()
+        connection, number = await self._ready()
+        with anyio.CancelScope(shield=True):  # completed or not begun, never half known
+            try:
+                states = await self._committed(connection, number, writes, attribution)
+            except EnvironmentLostError as error:
+                states = await self._settle(writes, attribution, connection, error)
+        await anyio.lowlevel.checkpoint()
+        return states
+
+    async def _committed(
+        self, connection: Connection, number: int, writes: Sequence[FileWrite], attribution: Attribution
+    ) -> Sequence[FileState]:
+        call = connection.call("commit", list(writes), attribution, environment=number, check=current_check())
+        states: Sequence[FileState] = value_of(await finished(call), Sequence[FileState])[0]
+        return states
+
+    async def _settle(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        lost: Connection,
+        error: EnvironmentLostError,
+    ) -> Sequence[FileState]:
+        """Find out, over a new connection, what a commit did before the loss; complete it if it is not done.
+
+        Raises:
+            EnvironmentLostError: names the files that were written, that were not, and that are unknown.
+        """
+        changed = [write for write in writes if write.content != write.base]
+        try:
+            connection, number = await self._ready()
+            await self._sweep(connection, changed, lost.pid)
+            settled = await settle(changed, self._content)
+            if settled.is_untouched or settled.is_partly_done:
+                self._demand_right()  # another process may have taken the session since
+                with suppress(StaleFileError):  # the lost far end may have written it just now
+                    await self._committed(connection, number, settled.not_begun, attribution)
+                settled = await settle(changed, self._content)
+        except EnvironmentLostError as again:
+            raise lost_commit(error, Settled(unknown=tuple(changed)), again) from again
+        if settled.is_done:
+            root = self.working_directory()
+            return [FileState(_absolute(root, it.path), it.base, it.content) for it in writes]
+        raise lost_commit(error, settled, None)
+
+    async def _sweep(self, connection: Connection, writes: Sequence[FileWrite], pid: int) -> None:
+        """Remove temporary files that a killed far end left next to these files."""
+        root = self.working_directory()
+        folders = sorted({posixpath.dirname(_absolute(root, write.path)) for write in writes})
+        await finished(connection.call("sweep", folders, pid))
+
+    async def _content(self, path: str) -> bytes | None:
+        try:
+            return await self.read_bytes(path, 1 << 40)
+        except PathNotFoundError:
+            return None
+
+    # --- commands
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        try:
+            result: ExecResult = await self._ask(
+                "exec_command",
+                ExecResult,
+                command,
+                _sent(options),
+                on_output=on_loop(on_output) if on_output else None,
+            )
+        except EnvironmentLostError as error:
+            raise EnvironmentLostError(
+                f"{error.sentence} The command is ended there, and what it did until then stays.",
+                "Find out what it did before you run it again.",
+            ) from error
+        return result
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        info: ProcessInfo = await self._ask("start_process", ProcessInfo, command, _sent(options))
+        if self._connection:
+            self._processes[info.id] = (self._connection, command)
+        return info
+
+    async def list_processes(self) -> Sequence[ProcessInfo]:
+        found: Sequence[ProcessInfo] = await self._look("list_processes", Sequence[ProcessInfo])
+        return found
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        read: tuple[str, int] = await self._of_process("read_process", process_id, tuple[str, int], offset)
+        return read
+
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        info: ProcessInfo = await self._of_process("wait_process", process_id, ProcessInfo)
+        return info
+
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        info: ProcessInfo = await self._of_process("write_process", process_id, ProcessInfo, text, close)
+        return info
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        info: ProcessInfo = await self._of_process("kill_process", process_id, ProcessInfo)
+        return info
+
+    async def _of_process(self, method: str, process_id: str, expected: Any, *arguments: Any) -> Any:
+        await self._ready()
+        if (known := self._processes.get(process_id)) and known[0] is not self._connection:
+            raise EnvironmentLostError(
+                f"Process {process_id} was ended when the connection to {self.host.place.machine} was lost, "
+                "and its output is lost too.",
+                "Start it again if it is still needed.",
+            )
+        return await self._ask(method, expected, process_id, *arguments)
+
+    # --- search
+
+    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
+        found: GrepResult = await self._look("grep", GrepResult, pattern, path, options)
+        return found
+
+    async def glob(self, pattern: str, path: str) -> Sequence[str]:
+        found: Sequence[str] = await self._look("glob", Sequence[str], pattern, path)
+        return found
+
+    async def list_files(self, limit: int) -> Sequence[str]:
+        """As LocalEnvironment.list_files."""
+        found: Sequence[str] = await self._look("list_files", Sequence[str], limit)
+        return found
+
+    # --- calls
+
+    async def _ready(self) -> tuple[Connection, int]:
+        """Return the connection, and this environment's number there; make both if necessary."""
+        async with self._opening:
+            connection = await self.host.connected()
+            if connection is self._connection and self._opened:
+                return connection, self._opened.number
+            config = replace(self._config(), processes_before=len(self._processes))
+            raw = await finished(connection.call("open", config))
+            self._opened = value_of(raw, Opened)[0]
+            before, self._connection = self._connection, connection
+            lost = [(name, of) for name, (of, _) in self._processes.items() if of is before]
+            if before and lost:
+                commands = "; ".join(f"{name} ({self._processes[name][1]})" for name, _ in lost)
+                self.notify(
+                    f"The connection to {self.host.place.machine} was lost and made again. Background processes "
+                    f"there were ended by that: {commands}."
+                )
+            return connection, self._opened.number
+
+    async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
+        """Ask something that changes nothing."""
+        return await self._twice(partial(self._ask, method, expected, *arguments))
+
+    async def _twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+        """Ask; after a loss once more, over a new connection."""
+        try:
+            return await ask()
+        except EnvironmentLostError:
+            if self.host.current():
+                raise
+            return await ask()
+
+    async def _ask(
+        self,
+        method: str,
+        expected: Any,
+        *arguments: Any,
+        on_output: Callable[[str, str], object] | None = None,
+    ) -> Any:
+        connection, number = await self._ready()
+        call = connection.call(method, *arguments, environment=number, on_output=on_output)
+        try:
+            return value_of(await finished(call), expected)[0]
+        except anyio.get_cancelled_exc_class():
+            # What it started is ended before the caller goes on.
+            connection.cancel(call)
+            with anyio.CancelScope(shield=True), suppress(Exception):  # nobody waits for its result any more
+                await finished(call)
+            raise
+        except RemoteCancelledError as error:
+            raise EnvironmentLostError(f"{self.host.place.machine} has stopped the call.") from error
+
+    async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
+        """Read, and then check which file was really opened: its content is not used before that."""
+        return await self._twice(partial(self._read_once, method, expected, path, *arguments))
+
+    async def _read_once(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
+        check = current_check()
+        connection, number = await self._ready()
+        call = connection.call(method, path, *arguments, environment=number)
+        try:
+            raw = await finished(call)
+        except anyio.get_cancelled_exc_class():
+            connection.cancel(call)
+            raise
+        value, opened = value_of(raw, expected)
+        if check:
+            for facts in opened:
+                await anyio.to_thread.run_sync(check, facts.real, facts.result())
+        return value
+
+
+def _sent(options: CommandOptions) -> CommandOptions:
+    """Return what travels.
+
+    Raises:
+        ProcessStartError: the command must be confined by this machine, which cannot be done there.
+    """
+    if options.confinement:
+        raise ProcessStartError("Commands on another machine cannot be confined by this one.")
+    return replace(options, terminal=None, shown="")
+
+
+def _absolute(root: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(root, path))

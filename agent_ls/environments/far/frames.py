@@ -1,0 +1,166 @@
+"""Messages over a pair of pipes. Both ends use this module, and it needs the standard library only.
+
+    message = 4 bytes length of the header, header (JSON), body (bytes)
+    frame   = 4 bytes length of the piece, 8 bytes message number, 1 byte: 1 for the last piece; the piece
+
+A message is cut into pieces of at most PIECE_BYTES, and pieces of several messages may alternate, so that a
+large file does not delay a ping.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+PIECE_BYTES = 256 * 1024
+MESSAGE_LIMIT_BYTES = 1024 * 1024 * 1024
+"""A longer message is a fault of the other end."""
+
+_FRAME = struct.Struct(">IQB")
+_LENGTH = struct.Struct(">I")
+
+
+class FrameError(Exception):
+    """The other end sent something that is not a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """`header` has at least `kind`. `body` is binary data that JSON would make larger."""
+
+    header: Mapping[str, Any]
+    body: bytes = b""
+
+    @property
+    def kind(self) -> str:
+        return str(self.header.get("kind", ""))
+
+
+def encode(message: Message) -> bytes:
+    header = json.dumps(message.header, separators=(",", ":")).encode("ascii")
+    return _LENGTH.pack(len(header)) + header + message.body
+
+
+def decode(data: bytes) -> Message:
+    """Return the message in `data`.
+
+    Raises:
+        FrameError: it is not a message.
+    """
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        end = _LENGTH.size + length
+        header = json.loads(data[_LENGTH.size : end])
+    except (struct.error, ValueError, RecursionError) as error:
+        raise FrameError(f"a message that cannot be read: {error}") from error
+    if not isinstance(header, dict) or end > len(data):
+        raise FrameError("a message that is cut off")
+    return Message(header, data[end:])
+
+
+def read_messages(file: BinaryIO) -> Iterator[Message]:
+    """Yield messages until the end of the input. Blocks.
+
+    Raises:
+        FrameError: the input is damaged. OSError, ValueError: it cannot be read.
+    """
+    parts: dict[int, list[bytes]] = {}
+    sizes: dict[int, int] = {}
+    while head := _exactly(file, _FRAME.size):
+        length, number, is_last = _FRAME.unpack(head)
+        if length > PIECE_BYTES or is_last > 1:
+            raise FrameError("a frame that is too long")
+        piece = _exactly(file, length)
+        if len(piece) < length:
+            return  # cut off: the message was never complete
+        sizes[number] = sizes.get(number, 0) + length
+        if sizes[number] > MESSAGE_LIMIT_BYTES:
+            raise FrameError("a message that is too long")
+        parts.setdefault(number, []).append(piece)
+        if is_last:
+            del sizes[number]
+            yield decode(b"".join(parts.pop(number)))
+
+
+def _exactly(file: BinaryIO, size: int) -> bytes:
+    """Read `size` bytes; fewer, or none, at the end of the input."""
+    chunks = []
+    while size > 0 and (chunk := file.read(size)):
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks) if size == 0 else b""
+
+
+class Outbox:
+    """Sends messages from a thread of its own, so that a slow reader blocks nobody else.
+
+    `write` writes all given bytes, or raises OSError; then `on_failure` is called once, in the thread.
+    """
+
+    def __init__(self, write: Callable[[bytes], object], on_failure: Callable[[str], object]) -> None:
+        self._write = write
+        self._on_failure = on_failure
+        self._ready = threading.Condition()
+        self._queue: deque[tuple[int, memoryview]] = deque()
+        self._number = 0
+        self._waiting_bytes = 0
+        self._is_closed = False
+        self._is_writing = False
+        self._thread = threading.Thread(target=self._run, daemon=True, name="agent-ls-far-writer")
+        self._thread.start()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much has not been written yet."""
+        return self._waiting_bytes
+
+    def send(self, message: Message) -> None:
+        """Queue a message. After `close`, does nothing."""
+        data = memoryview(encode(message))
+        with self._ready:
+            if self._is_closed:
+                return
+            self._number += 1
+            self._waiting_bytes += len(data)
+            self._queue.append((self._number, data))
+            self._ready.notify()
+
+    def close(self, wait_seconds: float = 0) -> None:
+        """Send nothing more. First waits up to `wait_seconds` for what is queued."""
+        with self._ready:
+            self._ready.wait_for(lambda: not self._queue and not self._is_writing, wait_seconds)
+            self._is_closed = True
+            self._ready.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._ready:
+                self._is_writing = False
+                self._ready.notify_all()
+                self._ready.wait_for(lambda: self._queue or self._is_closed)
+                if self._is_closed:
+                    return
+                number, data = self._queue.popleft()
+                self._is_writing = True
+            piece, rest = data[:PIECE_BYTES], data[PIECE_BYTES:]
+            try:
+                self._write(_FRAME.pack(len(piece), number, not rest) + bytes(piece))
+            except (OSError, ValueError) as error:
+                with self._ready:
+                    self._is_closed = True
+                    self._queue.clear()
+                    self._is_writing = False
+                    self._ready.notify_all()
+                with suppress(Exception):
+                    self._on_failure(str(error))
+                return
+            with self._ready:
+                self._waiting_bytes -= len(piece)
+                if rest:
+                    self._queue.append((number, rest))

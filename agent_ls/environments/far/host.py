@@ -1,0 +1,107 @@
+"""A place, and the connection to it, which is made when it is needed and made again after a loss."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.errors import EnvError, EnvironmentLostError
+from agent_ls.environments.far.connection import Connection, value_of
+from agent_ls.environments.far.facts import Facts
+from agent_ls.environments.far.launchers import launch_argv
+from agent_ls.environments.far.place import Place
+from agent_ls.environments.local.environ import child_environ
+
+CALL_SECONDS = 60.0
+
+
+class FarHost:
+    """One connection for all environments of a place in this process.
+
+    `environ` returns the variables of the client program: without keys, because the program may pass them on.
+    """
+
+    def __init__(self, place: Place, environ: Callable[[], Mapping[str, str]]) -> None:
+        self.place = place
+        self._environ = environ
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+        self._previous = ""
+        self.generation = 0
+        """How many connections were made."""
+
+    def current(self) -> Connection | None:
+        """Return the connection if it is up."""
+        found = self._connection
+        return found if found and not found.lost else None
+
+    def connect(self) -> Connection:
+        """Return the connection; make one if there is none. Blocks.
+
+        Raises:
+            EnvironmentLostError: the place cannot be used.
+        """
+        with self._lock:
+            if found := self.current():
+                return found
+            made = Connection(self.place, launch_argv(self.place), child_environ(self._environ()))
+            made.start()
+            # Ends the far end that this one replaces, if the loss has not ended it, and what dead ones left.
+            with suppress(EnvError, TimeoutError):
+                value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), None)
+            self._previous = made.name
+            self._connection = made
+            self.generation += 1
+            return made
+
+    async def connected(self) -> Connection:
+        """As `connect`, for the event loop."""
+        if found := self.current():
+            return found
+        return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
+
+    def look(self, paths: Sequence[str]) -> Mapping[str, Facts]:
+        """Return the facts of files there. Blocks; call in a thread.
+
+        Raises:
+            EnvironmentLostError.
+        """
+        found: Sequence[Facts] = self._ask("look", Sequence[Facts], list(paths))
+        return dict(zip(paths, found, strict=True))
+
+    def text(self, path: str) -> str:
+        """Return the text of an ignore file there; `*` if it cannot be read, so that nothing is allowed by mistake."""
+        return str(self._ask("ignore_text", str, path))
+
+    def linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
+        """Return device and number of files with several names below these places there. Blocks."""
+        return frozenset(self._ask("linked", Sequence[tuple[int, int]], list(places)))
+
+    def _ask(self, method: str, expected: Any, *arguments: Any) -> Any:
+        """Ask something that changes nothing: after a loss once more, over a new connection. Blocks."""
+        try:
+            return self._answer(method, expected, *arguments)
+        except EnvironmentLostError:
+            if self.current():
+                raise
+            return self._answer(method, expected, *arguments)
+
+    def _answer(self, method: str, expected: Any, *arguments: Any) -> Any:
+        call = self.connect().call(method, *arguments)
+        try:
+            return value_of(call.future.result(CALL_SECONDS), expected)[0]
+        except TimeoutError as error:
+            words = f"{self.place.machine} has not answered within {CALL_SECONDS:.0f} s."
+            raise EnvironmentLostError(words, "Try again.") from error
+
+    async def close(self) -> None:
+        """End the far end. The next use makes a new connection."""
+        connection, self._connection = self._connection, None
+        if connection:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(connection.close, limiter=anyio.CapacityLimiter(1))

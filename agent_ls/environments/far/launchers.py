@@ -1,0 +1,68 @@
+"""The command lines that start the far end. Pure.
+
+Each is the user's own program for that place, so that its configuration counts: ssh_config, agents, jump hosts,
+contexts of docker and kubectl. None gets a terminal, which would change bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from agent_ls.environments.far.boot import ONE_LINE
+from agent_ls.environments.far.place import Place
+
+SSH_OPTIONS = (
+    "-T",  # no terminal
+    "-a",  # the agent with the user's keys stays here
+    "-x",
+    "-o", "BatchMode=yes",  # a question for a password could not be answered
+    "-o", "ConnectTimeout=30",
+    "-o", "ServerAliveInterval=15",
+    "-o", "ServerAliveCountMax=3",
+    "-o", "ClearAllForwardings=yes",
+)  # fmt: skip
+
+
+def launch_argv(place: Place) -> Sequence[str]:
+    """Return the program with its arguments that starts Python at the place."""
+    python = (place.python, "-I", "-c", ONE_LINE)
+    match place.kind:
+        case "ssh":
+            host = place.target.replace("[", "").replace("]", "")
+            return ("ssh", *SSH_OPTIONS, "--", host, shlex.join(("exec", *python)))
+        case "docker" | "podman" | "nerdctl":
+            user = ("--user", place.user) if place.user else ()
+            if place.image:
+                return (place.kind, "run", *_run_options(place), *user, place.image, *python)
+            return (place.kind, "exec", "--interactive", *user, place.target, *python)
+        case "kubectl":
+            namespace, pod, container = _pod(place.target)
+            return (
+                "kubectl", "exec", "--stdin", *(("--namespace", namespace) if namespace else ()), pod,
+                *(("--container", container) if container else ()), "--", *python,
+            )  # fmt: skip
+        case "devcontainer":
+            return ("devcontainer", "exec", "--workspace-folder", place.target, *python)
+        case "command":
+            return (*place.command, *python[1:])
+
+
+def _run_options(place: Place) -> Sequence[str]:
+    mounts = [word for folder in place.mounts for word in ("--volume", f"{folder}:{folder}")]
+    network = () if place.network else ("--network", "none")
+    owner: Sequence[str] = ()
+    if not place.user and place.kind == "docker" and hasattr(os, "getuid"):
+        owner = ("--user", f"{os.getuid()}:{os.getgid()}")  # new files belong to the user, not to root
+    # Podman's needs a program that is seldom installed; the far end collects its orphans itself.
+    init = () if place.kind == "podman" else ("--init",)
+    return ("--rm", "--interactive", *init, *network, *owner, *mounts)
+
+
+def _pod(target: str) -> tuple[str, str, str]:
+    """Split POD, NAMESPACE/POD or NAMESPACE/POD/CONTAINER."""
+    parts = target.split("/")
+    if len(parts) == 1:
+        return "", parts[0], ""
+    return parts[0], parts[1], parts[2] if len(parts) > 2 else ""

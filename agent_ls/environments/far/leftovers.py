@@ -1,0 +1,118 @@
+"""Find and end what a killed far end left running. Runs at the far end.
+
+All commands get a variable that names their far end: namespace of pids, pid, start time. A later far end of
+the same user finds commands whose far end no longer exists. It does not look into other namespaces, where
+the same numbers mean other processes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.local.trees import process_tree
+
+VARIABLE = "AGENT_LS_FAR_END"
+PREVIOUS_SECONDS = 30.0
+"""How long an earlier far end may take to end its commands, before it is killed."""
+GRACE_SECONDS = 2.0
+_MAX_FILES = 10_000
+
+
+def own_name() -> str:
+    """Return the name of this process: `NAMESPACE:PID:STARTED`."""
+    return f"{_namespace()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+async def end_previous(name: str) -> None:
+    """End an earlier far end of this place, if it still runs, and everything that dead far ends left running."""
+    namespace, _, rest = name.partition(":")
+    pid, _, started = rest.partition(":")
+    if namespace == _namespace() and namespace and pid.isdigit() and int(pid) != os.getpid():
+        await _end_far_end(int(pid), started)
+    for mark in await anyio.to_thread.run_sync(_orphaned_marks):
+        with anyio.CancelScope(shield=True):
+            await process_tree.end_marked(mark, GRACE_SECONDS)
+
+
+async def _end_far_end(pid: int, started: str) -> None:
+    with anyio.move_on_after(PREVIOUS_SECONDS):
+        with suppress(OSError):
+            if _started(pid) == started:
+                os.kill(pid, signal.SIGTERM)
+        while started and _started(pid) == started:  # noqa: ASYNC110  # another process, which tells nobody
+            await anyio.sleep(process_tree.POLL_SECONDS)
+        return
+    with suppress(OSError):
+        if _started(pid) == started:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _orphaned_marks() -> set[str]:
+    """Return the marks (LocalEnvironment.mark) of commands whose far end is dead."""
+    found = set()
+    for row in process_tree.process_table():
+        far, marks = _variables_of(row.pid)
+        namespace, _, rest = far.partition(":")
+        pid, _, started = rest.partition(":")
+        if not (far and pid.isdigit() and namespace == _namespace()) or _started(int(pid)) == started:
+            continue
+        # The last mark is that of the innermost environment, which the dead far end had.
+        if mark := marks.rstrip(";").rpartition(";")[2].partition(".")[0]:
+            found.add(mark)
+    return found
+
+
+def _variables_of(pid: int) -> tuple[str, str]:
+    """Return the far end's name and the marks in the variables of a process of this user."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = dict(
+                it.partition("=")[::2] for it in file.read().decode("utf-8", "replace").split("\0")
+            )
+    except OSError:
+        return "", ""
+    return variables.get(VARIABLE, ""), variables.get(process_tree.MARK_VARIABLE, "")
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """Return when a living process was started, in the system's ticks; "" for none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def linked_files(places: Sequence[str]) -> list[tuple[int, int]]:
+    """Return device and number of the files below these places that have several names. Blocks."""
+    found = []
+    for place in places:
+        for path in islice(_files_of(place), _MAX_FILES):
+            with suppress(OSError):
+                facts = os.stat(path)
+                if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode):
+                    found.append((facts.st_dev, facts.st_ino))
+    return found
+
+
+def _files_of(place: str) -> Iterator[str]:
+    if os.path.isfile(place):
+        yield place
+    for folder, _, names in os.walk(place):
+        yield from (os.path.join(folder, name) for name in names)

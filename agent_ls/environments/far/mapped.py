@@ -1,0 +1,176 @@
+"""Paths of this machine for an environment elsewhere: for editors whose folders show folders of that place.
+
+The editor, the review and the policy then name a file as the editor does. Commands run there and see the paths of
+that place.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from agent_ls.environments.base import (
+    READ_LIMIT_BYTES,
+    Attribution,
+    CommandOptions,
+    DirEntry,
+    ExecResult,
+    ExecutionEnvironment,
+    FileState,
+    FileWrite,
+    GrepOptions,
+    GrepResult,
+    OutputSink,
+    ProcessInfo,
+)
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.opened import checking, current_check
+from agent_ls.environments.search import shown_path
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+
+
+@dataclass(frozen=True, slots=True)
+class PathMap:
+    """Pairs of a folder here and the folder there that it shows. Paths outside of all are the same on both sides."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    def to_far(self, path: str) -> str:
+        return _moved(path, self.pairs)
+
+    def to_near(self, path: str) -> str:
+        return _moved(path, [(far, near) for near, far in self.pairs])
+
+    def canonical(self, path: str) -> str:
+        """Return the name here of a path that may be named as it is there."""
+        is_near = any(_is_below(path, near) for near, _ in self.pairs)
+        return path if is_near else self.to_near(path)
+
+
+def _moved(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+    for source, target in sorted(pairs, key=lambda pair: len(pair[0]), reverse=True):
+        if _is_below(path, source):
+            return posixpath.join(target, path[len(source) :].lstrip("/")) if path != source else target
+    return path
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+class MappedEnvironment(ForwardingEnvironment):
+    """`folder` is the working directory, as this machine names it."""
+
+    def __init__(self, inner: ExecutionEnvironment, folder: str, names: PathMap) -> None:
+        super().__init__(inner)
+        self._folder = folder
+        self._names = names
+
+    def working_directory(self) -> str:
+        return self._folder
+
+    def os_version(self) -> str:
+        there = self._names.to_far(self._folder)
+        where = "" if there == self._folder else f"; commands see this folder as {there}"
+        return self.inner.os_version() + where
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        with self._acting(path):
+            return await self.inner.read_bytes(self._far(path), max_bytes)
+
+    async def file_exists(self, path: str) -> bool:
+        return await self.inner.file_exists(self._far(path))
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        with self._acting(path):
+            return await self.inner.list_directory(self._far(path), depth)
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        moved = [
+            replace(
+                write,
+                path=self._far(write.path),
+                mode_from=self._far(write.mode_from) if write.mode_from else "",
+            )
+            for write in writes
+        ]
+        with self._acting(*(write.path for write in writes)):
+            states = await self.inner.commit(moved, attribution)
+        return [replace(state, path=self._near(state.path)) for state in states]
+
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        with self._acting(options.working_dir):
+            return await self.inner.exec_command(command, self._options(options), on_output)
+
+    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
+        with self._acting(options.working_dir):
+            return await self.inner.start_process(command, self._options(options))
+
+    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
+        with self._acting(path):
+            found = await self.inner.grep(pattern, self._far(path), options)
+        return replace(found, lines=tuple(replace(it, path=self._shown(it.path)) for it in found.lines))
+
+    async def glob(self, pattern: str, path: str) -> Sequence[str]:
+        moved = self._renamed(pattern) if posixpath.isabs(pattern) else pattern
+        with self._acting(path):
+            return [self._shown(name) for name in await self.inner.glob(moved, self._far(path))]
+
+    def _options(self, options: CommandOptions) -> CommandOptions:
+        return replace(options, working_dir=self._far(options.working_dir))
+
+    def _far(self, path: str) -> str:
+        return self._renamed(posixpath.normpath(posixpath.join(self._folder, path)))
+
+    def _renamed(self, path: str) -> str:
+        return self._names.to_far(path)
+
+    def _near(self, path: str) -> str:
+        return self._names.to_near(path)
+
+    def _shown(self, path: str) -> str:
+        """Return a path of a result as it is displayed here."""
+        if not posixpath.isabs(path):
+            return path
+        return shown_path(self._near(path), self._folder)
+
+    @contextmanager
+    def _acting(self, *asked: str) -> Iterator[None]:
+        """Let errors and checks of opened files name paths of this machine."""
+        check = current_check()
+        try:
+            if check is None:
+                yield
+                return
+            allowed = check
+            with checking(lambda real, facts: allowed(self._near(real), facts)):
+                yield
+        except EnvError as error:
+            raise _renamed(error, {self._far(path): path for path in asked}) from error
+
+
+def _renamed(error: EnvError, names: dict[str, str]) -> EnvError:
+    text = str(error)
+    for far in sorted(names, key=len, reverse=True):
+        text = text.replace(far, names[far])
+    error.args = (text,)
+    if error.path:
+        error.path = names.get(error.path, error.path)
+    return error
+
+
+class CanonicalPaths(MappedEnvironment):
+    """Around an editor's environment: a path that is named as it is at the place is the file that the editor shows."""
+
+    def _renamed(self, path: str) -> str:
+        return self._names.canonical(path)
+
+    def _near(self, path: str) -> str:
+        return path  # the inner environment names files as this machine does
+
+    def os_version(self) -> str:
+        return self.inner.os_version()

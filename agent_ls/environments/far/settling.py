@@ -1,0 +1,67 @@
+"""Find out which files a commit has written when its connection was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from agent_ls.environments.base import FileWrite
+from agent_ls.environments.errors import EnvError, EnvironmentLostError
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Files by what they hold now: the new content, the old one, something else or nothing that can be read."""
+
+    done: tuple[FileWrite, ...] = ()
+    not_begun: tuple[FileWrite, ...] = ()
+    unknown: tuple[FileWrite, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        return not self.not_begun and not self.unknown
+
+    @property
+    def is_untouched(self) -> bool:
+        return not self.done and not self.unknown
+
+    @property
+    def is_partly_done(self) -> bool:
+        return bool(self.done and self.not_begun) and not self.unknown
+
+
+async def settle(writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]) -> Settled:
+    """Compare each file with what the commit meant to do; `content` returns None for no file.
+
+    Raises:
+        EnvironmentLostError: the connection was lost again.
+    """
+    done: list[FileWrite] = []
+    not_begun: list[FileWrite] = []
+    unknown: list[FileWrite] = []
+    for write in writes:
+        try:
+            found = await content(write.path)
+        except EnvironmentLostError:
+            raise
+        except EnvError:
+            unknown.append(write)
+            continue
+        (done if found == write.content else not_begun if found == write.base else unknown).append(write)
+    return Settled(tuple(done), tuple(not_begun), tuple(unknown))
+
+
+def lost_commit(
+    first: EnvironmentLostError, settled: Settled, again: EnvironmentLostError | None
+) -> EnvironmentLostError:
+    """Return the error that says what is known of each file."""
+    known = (
+        ("Written: {}.", settled.done),
+        ("Not written: {}.", settled.not_begun),
+        ("Not known whether they were written: {}.", settled.unknown),
+    )
+    words = [text.format(", ".join(it.path for it in files)) for text, files in known if files]
+    if again:
+        words.insert(0, f"Connecting again failed: {again.sentence}")
+    hint = "Read these files again before you change them."
+    return EnvironmentLostError(" ".join((first.sentence, *words)), hint)

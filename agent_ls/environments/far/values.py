@@ -1,0 +1,174 @@
+"""Values of the environment's interface as JSON and back. Both ends use this module.
+
+Bytes are moved into the body of a message and replaced by their range. A value from the other end is
+untrusted: it is checked against the type that is expected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_ls.environments import errors
+from agent_ls.environments.base import (
+    Attribution,
+    CommandOptions,
+    DirEntry,
+    ExecResult,
+    FileState,
+    FileWrite,
+    GrepLine,
+    GrepOptions,
+    GrepResult,
+    ProcessInfo,
+)
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.far.facts import EndConfig, Facts, Opened
+from agent_ls.environments.local.environ import EnvRules
+
+_CLASSES: Mapping[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        Attribution,
+        CommandOptions,
+        DirEntry,
+        EndConfig,
+        EnvRules,
+        ExecResult,
+        Facts,
+        FileState,
+        FileWrite,
+        GrepLine,
+        GrepOptions,
+        GrepResult,
+        ProcessInfo,
+        Opened,
+    )
+}
+_BYTES, _TYPE = "$bytes", "$type"
+_OMITTED = frozenset(("terminal", "confinement"))
+"""Fields of CommandOptions that do not travel."""
+
+_ERRORS: Mapping[str, type[EnvError]] = {
+    name: cls for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, EnvError)
+}
+_ERROR_FIELDS = ("path", "real", "unrestored")
+
+
+class ValueFault(Exception):
+    """The other end sent a value of the wrong kind."""
+
+
+def pack(value: Any) -> tuple[Any, bytes]:
+    """Return `value` as JSON, and the bytes that it refers to."""
+    body = bytearray()
+    return _packed(value, body), bytes(body)
+
+
+def _packed(value: Any, body: bytearray) -> Any:
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, bytes):
+        start = len(body)
+        body += value
+        return {_BYTES: [start, len(value)]}
+    if isinstance(value, Mapping):
+        return {str(name): _packed(inner, body) for name, inner in value.items()}
+    if isinstance(value, Sequence):
+        return [_packed(inner, body) for inner in value]
+    fields = [field.name for field in dataclasses.fields(value) if field.name not in _OMITTED]
+    return {_TYPE: type(value).__name__, **{name: _packed(getattr(value, name), body) for name in fields}}
+
+
+def unpack(value: Any, body: bytes, expected: Any) -> Any:
+    """Return the value that `pack` was given.
+
+    Raises:
+        ValueFault: it is not one of the type `expected`.
+    """
+    found = _unpacked(value, memoryview(body))
+    if not _fits(found, expected):
+        raise ValueFault(f"a value of type {type(found).__name__} where {expected} was expected")
+    return found
+
+
+def _unpacked(value: Any, body: memoryview) -> Any:
+    if isinstance(value, list):
+        return tuple(_unpacked(inner, body) for inner in value)
+    if not isinstance(value, dict):
+        return value
+    if (span := value.get(_BYTES)) is not None:
+        if not (isinstance(span, list) and len(span) == 2 and all(type(it) is int for it in span)):
+            raise ValueFault("a range of bytes that is malformed")
+        start, length = span
+        if not (0 <= start <= start + length <= len(body)):
+            raise ValueFault("a range of bytes that does not exist")
+        return bytes(body[start : start + length])
+    inner = {name: _unpacked(it, body) for name, it in value.items() if name != _TYPE}
+    if _TYPE not in value:
+        return inner
+    cls = _CLASSES.get(str(value[_TYPE]))
+    if cls is None:
+        raise ValueFault(f"an unknown type {value[_TYPE]!r}")
+    try:
+        made = cls(**inner)
+    except TypeError as error:
+        raise ValueFault(str(error)) from error
+    hints = _hints(cls)
+    for name in inner:
+        if not _fits(getattr(made, name), hints[name]):
+            raise ValueFault(f"a wrong {name} of {cls.__name__}")
+    return made
+
+
+_known_hints: dict[Any, Mapping[str, Any]] = {}
+
+
+def _hints(cls: Any) -> Mapping[str, Any]:
+    if cls not in _known_hints:
+        _known_hints[cls] = typing.get_type_hints(cls)
+    return _known_hints[cls]
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is typing.Literal:
+        return value in inner
+    if origin is tuple and inner and inner[-1] is not Ellipsis:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(inner)
+            and all(_fits(it, one) for it, one in zip(value, inner, strict=True))
+        )
+    if origin is tuple or (isinstance(origin, type) and issubclass(origin, Sequence)):
+        return isinstance(value, tuple) and all(_fits(it, inner[0]) for it in value)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return isinstance(value, dict) and all(_fits(it, inner[1]) for it in value.values())
+    if hint is None or hint is type(None):
+        return value is None
+    if hint is int:
+        return type(value) is int
+    return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
+
+
+def pack_error(error: EnvError) -> Mapping[str, Any]:
+    fields = {name: getattr(error, name) for name in _ERROR_FIELDS if hasattr(error, name)}
+    return {"class": type(error).__name__, "text": str(error), "fields": fields}
+
+
+def unpack_error(raw: Any) -> EnvError:
+    """Return the error; one of an unknown class is an EnvError."""
+    raw = raw if isinstance(raw, dict) else {}
+    cls = _ERRORS.get(str(raw.get("class")), EnvError)
+    error = cls.__new__(cls)
+    Exception.__init__(error, str(raw.get("text", "the other machine gave no reason")))
+    fields = raw.get("fields")
+    for name, value in fields.items() if isinstance(fields, dict) else ():
+        if name in _ERROR_FIELDS:
+            setattr(error, name, tuple(map(str, value)) if isinstance(value, list) else str(value))
+    return error

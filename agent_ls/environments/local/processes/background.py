@@ -1,0 +1,176 @@
+"""The background processes of one environment: start, read, write to and end them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.environments.base import CommandOptions, ProcessInfo
+from agent_ls.environments.errors import InputRefusedError, PathNotFoundError, ProcessLimitError
+from agent_ls.environments.local.processes.children import Children
+from agent_ls.environments.local.processes.output import BackgroundOutput
+from agent_ls.environments.local.processes.pipes import InputPipe, drain, new_pipe
+from agent_ls.environments.local.processes.thread_pipes import ThreadInputPipe, new_input
+from agent_ls.environments.local.terminals.shown import TerminalInput
+from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
+
+MAX_RUNNING = 20
+"""Default maximum of processes that run at once: enough for a project's servers, but it stops a runaway loop."""
+
+WHOLE_ENDED = 20
+"""The full output is kept for this many of the last ended processes; for older ones only ENDED_KEPT_CHARS."""
+
+ENDED_KEPT_CHARS = 64 * 1024
+
+LAST_WORDS_SECONDS = 0.3
+"""How long to wait for the rest of the output if another process still holds it open."""
+
+INPUT_SECONDS = 10
+"""Time for a background process to read its input; until then a pipe holds 64 KiB of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    id: str
+    command: str
+    child: Child
+    input: InputPipe | ThreadInputPipe | TerminalInput
+    output: BackgroundOutput
+    reader: threading.Thread | None
+    started_ms: int
+
+    @property
+    def has_ended(self) -> bool:
+        return self.child.process.returncode is not None
+
+    def info(self) -> ProcessInfo:
+        process = self.child.process
+        is_waiting = isinstance(self.input, TerminalInput) and self.input.is_awaited
+        return ProcessInfo(
+            self.id, self.command, process.pid, process.returncode, self.started_ms, is_waiting
+        )
+
+
+class BackgroundProcesses:
+    """`ids_before`: how many ids are in use already."""
+
+    def __init__(self, children: Children, max_running: Callable[[], int], ids_before: int = 0) -> None:
+        self._children = children
+        self._ids_before = ids_before
+        self._max_running = max_running
+        self._starting = 0
+        self._backgrounds: dict[str, _Background] = {}
+
+    async def settle(self) -> None:
+        """Wait for the end of all processes, after each was asked to end."""
+        for background in self._backgrounds.values():
+            await _settled(background)
+
+    async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
+        """Start a process.
+
+        Raises:
+            ProcessLimitError, and the errors of starting a command.
+        """
+        self._demand_room()
+        self._starting += 1
+        try:
+            return (await self._started(command, folder, options)).info()
+        finally:
+            self._starting -= 1
+            self._let_go()
+
+    async def _started(self, command: str, folder: str, options: CommandOptions) -> _Background:
+        launch = await self._children.prepared(command, folder, options)
+        output, reader = BackgroundOutput(), None
+        given: InputPipe | ThreadInputPipe | TerminalInput
+        if link := await self._children.terminal(options):
+            child, process = await self._children.in_terminal(link, launch, options, output.add)
+            given = TerminalInput(process)
+        else:
+            with new_pipe() as pipe, new_pipe() as stdin:
+                child = await self._children.by_pipes(launch, pipe, pipe, stdin)
+                reader = drain(pipe.give_reading(), output.add)
+                given = new_input(stdin.give_writing())
+        number = self._ids_before + len(self._backgrounds) + 1
+        background = _Background(
+            f"p{number}", command, child, given, output, reader, round(time.time() * 1000)
+        )
+        self._backgrounds[background.id] = background
+        return background
+
+    def _demand_room(self) -> None:
+        running = [(it.id, it.command) for it in self._backgrounds.values() if not it.has_ended]
+        if len(running) + self._starting >= (most := self._max_running()):
+            raise ProcessLimitError(most, running)
+
+    def _let_go(self) -> None:
+        """Shorten the outputs of older ended processes."""
+        ended = [it for it in self._backgrounds.values() if it.has_ended]
+        for background in ended[:-WHOLE_ENDED]:
+            background.output.shrink(ENDED_KEPT_CHARS)
+
+    def infos(self) -> Sequence[ProcessInfo]:
+        return [background.info() for background in self._backgrounds.values()]
+
+    async def read(self, process_id: str, offset: int) -> tuple[str, int]:
+        """Return output. Of an ended process, first waits briefly for what is still in its pipe."""
+        background = self._background(process_id)
+        if background.has_ended and background.reader and background.reader.is_alive():
+            await to_thread.run_sync(
+                background.reader.join,
+                LAST_WORDS_SECONDS,
+                limiter=anyio.CapacityLimiter(1),
+                abandon_on_cancel=True,
+            )
+        return background.output.read(offset)
+
+    async def wait(self, process_id: str) -> ProcessInfo:
+        background = self._background(process_id)
+        await background.child.process.wait()
+        background.input.close()
+        return background.info()
+
+    async def write(self, process_id: str, text: str, *, close: bool) -> ProcessInfo:
+        background = self._background(process_id)
+        code = background.child.process.returncode
+        if code is not None:
+            raise InputRefusedError(process_id, f"it has ended with exit code {code}")
+        if not background.input.is_open:
+            raise InputRefusedError(process_id, "its input was closed")
+        try:
+            with anyio.fail_after(INPUT_SECONDS):
+                await background.input.write(text.encode("utf-8", "replace"), close=close)
+        except BrokenPipeError:
+            raise InputRefusedError(process_id, "it no longer reads its input") from None
+        except TimeoutError:
+            reason = f"it has not read all that was written within {INPUT_SECONDS} s"
+            raise InputRefusedError(process_id, reason) from None
+        return background.info()
+
+    async def kill(self, process_id: str) -> ProcessInfo:
+        background = self._background(process_id)
+        with anyio.CancelScope(shield=True):
+            await self._children.end_tree(background.child)
+            await _settled(background)
+        self._children.forget(background.child)
+        return background.info()
+
+    def _background(self, process_id: str) -> _Background:
+        if process_id not in self._backgrounds:
+            raise PathNotFoundError(process_id)
+        return self._backgrounds[process_id]
+
+
+async def _settled(background: _Background) -> None:
+    """Wait until the exit code is known and the output is complete, or the time for that is over."""
+    background.input.close()
+    with anyio.move_on_after(KILL_WAIT_SECONDS):
+        await background.child.process.wait()
+    if background.reader:
+        await to_thread.run_sync(background.reader.join, KILL_WAIT_SECONDS, limiter=anyio.CapacityLimiter(1))

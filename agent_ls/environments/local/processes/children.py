@@ -1,0 +1,194 @@
+"""Start child processes on this machine, track them, and end them.
+
+foreground.py and background.py decide what to start, and read the output.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.errors import NotAFolderError, PathNotFoundError, ProcessStartError
+from agent_ls.environments.local.environ import EnvPolicy, EnvRules, child_environ
+from agent_ls.environments.local.processes.pipes import Pipe
+from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink, reason_of
+from agent_ls.environments.local.terminals.relays import Relays
+from agent_ls.environments.local.terminals.shown import PIPES_VARIABLES, in_terminal_environ, on_waiting
+from agent_ls.environments.local.trees import adoption, cgroups
+from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child, Trees
+from agent_ls.environments.local.trees.process_tree import MARK_VARIABLE
+from agent_ls.environments.local.trees.session_trees import SessionTrees
+
+
+class Children:
+    """The child processes of one environment."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules],
+        grace_seconds: float,
+        relays: Relays | None,
+    ) -> None:
+        self._environ = environ
+        self._env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules] = env_policy
+        self._id = uuid.uuid4().hex
+        self._started = 0
+        self._running: set[Child] = set()
+        self._relays = relays
+        self._trees = _trees(f"{self._id}.", grace_seconds)
+
+    def _rules(self) -> EnvRules | EnvPolicy:
+        return self._env_policy() if callable(self._env_policy) else self._env_policy
+
+    async def initialize(self) -> None:
+        await self._trees.initialize()
+
+    @property
+    def mark(self) -> str:
+        """Value in the environment of all processes that are started here."""
+        return self._id
+
+    @property
+    def adopts_orphans(self) -> bool:
+        return self._trees.adopts_orphans
+
+    @property
+    def have_been(self) -> bool:
+        """Whether anything was ever started."""
+        return self._started > 0
+
+    async def end_all(self) -> None:
+        """End all processes ever started here that still run, including those that commands left behind."""
+        await self._trees.end_all(self._running)
+        self._running.clear()
+
+    async def close_terminals(self) -> None:
+        if self._relays:
+            await self._relays.close()
+
+    # --- starting
+
+    async def terminal(self, options: CommandOptions) -> RelayLink | None:
+        """Return the terminal for a call's command; None: the command runs with pipes."""
+        call_id = options.attribution.call_id
+        return await self._relays.take(call_id) if self._relays and call_id else None
+
+    async def prepared(self, command: str, folder: str, options: CommandOptions) -> Launch:
+        """Return the program and environment to start: the same for pipes and for a terminal."""
+        await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
+        self._started += 1
+        mark = f"{self._id}.{self._started};"
+        environ = child_environ(
+            {**PIPES_VARIABLES, **self._environ}, options.inherit or self._rules(), options.env_vars
+        )
+        if options.argv:
+            _demand_program(options.argv[0], folder, environ.get("PATH"))
+        environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
+        argv = self._trees.argv(command, options.argv)
+        return Launch(options.shown or command, argv, folder, environ, mark, options.confinement)
+
+    async def by_pipes(self, launch: Launch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None) -> Child:
+        """Start a shell that writes to the pipes and may read from `stdin`; then close this process's ends."""
+        try:
+            with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
+                process = await self._trees.start(
+                    launch,
+                    stdin=stdin.reading if stdin else subprocess.DEVNULL,
+                    stdout=stdout.writing,
+                    stderr=stderr.writing,
+                )
+        except (OSError, ValueError) as error:
+            raise ProcessStartError(f"The command could not be started: {_reason(error)}.") from error
+        stdout.close_writing()
+        stderr.close_writing()
+        if stdin:
+            stdin.close_reading()
+        child = Child(process, launch.mark)
+        self._running.add(child)
+        return child
+
+    async def in_terminal(
+        self, link: RelayLink, launch: Launch, options: CommandOptions, take: Callable[[str], None]
+    ) -> tuple[Child, RelayedProcess]:
+        environ = in_terminal_environ(launch.environ, options.env_vars)
+        since = adoption.now_ticks() if link.adopts_orphans else 0
+        process = await link.start(replace(launch, environ=environ), take, on_waiting(options.terminal))
+        cgroups.place(launch.mark, process.pid)
+        if link.adopts_orphans:
+            adoption.begin(launch.mark, link.relay_pid, since, lambda: not process.is_over)
+        if options.terminal:
+            options.terminal.opened(process)
+        child = Child(process, launch.mark)
+        self._running.add(child)
+        return child, process
+
+    # --- ending
+
+    async def end(self, child: Child) -> list[str]:
+        """End the child and its descendants; return a sentence if some remain."""
+        stayed = await self._trees.end(child)
+        if stayed:
+            return [f"These processes could not be ended: {numbers(stayed)}."]
+        with anyio.move_on_after(KILL_WAIT_SECONDS) as patience:
+            await child.process.wait()
+        if patience.cancelled_caught and isinstance(child.process, RelayedProcess):
+            child.process.link.close()  # it has not reported how its command ended, and never will
+        return []
+
+    async def left_behind(self, child: Child) -> list[int]:
+        """Return the processes that the command left running, and reap orphans that ended."""
+        return await self._trees.left_behind(child)
+
+    async def end_tree(self, child: Child) -> None:
+        """End the child and its descendants without waiting for its exit code."""
+        await self._trees.end(child)
+
+    def forget(self, child: Child) -> None:
+        self._running.discard(child)
+        self._trees.forget(child)
+
+
+def numbers(pids: Sequence[int]) -> str:
+    return f"pid {', '.join(map(str, pids))}"
+
+
+def _trees(mark: str, grace_seconds: float) -> Trees:
+    if os.name == "nt":
+        from agent_ls.environments.local.trees.job_trees import (
+            JobTrees,  # its libraries exist on Windows only
+        )
+
+        return JobTrees()
+    return SessionTrees(mark, grace_seconds)
+
+
+def _demand_folder(folder: str, asked: str) -> None:
+    with suppress(ValueError):
+        if os.path.isdir(folder):
+            return
+        if os.path.exists(folder):
+            raise NotAFolderError(asked)
+    raise PathNotFoundError(asked or folder)
+
+
+def _demand_program(name: str, folder: str, path: str | None) -> None:
+    # Otherwise the launcher would report the error, as if the program had run.
+    place = os.path.join(folder, name) if os.path.dirname(name) else name
+    if shutil.which(place, path=path) is None:
+        raise ProcessStartError(f"The program {name} was not found. Is it installed?")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return reason_of(error.errno or 0, error.strerror or str(error))
+    return str(error)

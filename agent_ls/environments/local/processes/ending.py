@@ -1,0 +1,81 @@
+"""Start and end children of asyncio without taking their exit status from the code that waits for it.
+
+`Process.kill` and `terminate` poll first. For a child that has just ended, that collects the exit status
+before asyncio's child watcher does, which then prints a warning on stderr. Closing a process that has not
+ended has the same effect.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+
+@asynccontextmanager
+async def running(
+    argv: Sequence[str],
+    folder: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> AsyncIterator[Process]:
+    """Run a program in `folder` with pipes for its output; leaving the block ends it."""
+    with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
+        process = await anyio.open_process(argv, stdin=subprocess.DEVNULL, cwd=folder, env=environ)
+    async with process:
+        try:
+            yield process
+        finally:
+            await killed(process)
+
+
+async def run_program(
+    argv: Sequence[str],
+    folder: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program to its end and return its output. When cancelled, it is killed.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    output: dict[str, bytes] = {}
+
+    async def read(name: str, stream: ByteReceiveStream | None) -> None:
+        assert stream, "it is started with pipes"
+        output[name] = b"".join([chunk async for chunk in stream])
+
+    async with running(argv, folder, environ) as process:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read, "stdout", process.stdout)
+            group.start_soon(read, "stderr", process.stderr)
+        code = await process.wait()
+    return subprocess.CompletedProcess(argv, code, output["stdout"], output["stderr"])
+
+
+def terminate(process: Process) -> None:
+    """Ask the process to end if it still runs."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        if os.name == "nt":
+            process.terminate()
+        else:
+            os.kill(process.pid, signal.SIGTERM)
+
+
+async def killed(process: Process) -> None:
+    """Kill the process if it still runs, and wait for its end even when cancelled."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.kill(process.pid, signal.SIGKILL)
+    with anyio.CancelScope(shield=True):
+        await process.wait()

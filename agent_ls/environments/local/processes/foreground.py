@@ -1,0 +1,186 @@
+"""Run shell commands on this machine and wait for them; background processes are in background.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import anyio
+
+from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink, Stream
+from agent_ls.environments.local.environ import EnvPolicy, EnvRules
+from agent_ls.environments.local.processes.background import MAX_RUNNING, BackgroundProcesses
+from agent_ls.environments.local.processes.children import Children, numbers
+from agent_ls.environments.local.processes.output import CommandOutput
+from agent_ls.environments.local.processes.pipes import Pipe, Readers, new_pipe
+from agent_ls.environments.local.processes.thread_pipes import new_readers
+from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.local.terminals.relays import Relays
+from agent_ls.environments.local.terminals.shown import (
+    CLOSED_NOTE,
+    EDITOR_ENDS_SECONDS,
+    LOST_NOTE,
+    PATIENCE_MS,
+    UNANSWERED_NOTE,
+    waited_for,
+)
+from agent_ls.environments.local.trees.base import Child
+
+TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
+
+NEVER_TOLD = -9
+"""Exit code of a process that could not be ended: the same as of a killed one."""
+
+DRAIN_SECONDS = 0.3
+"""How long to wait for output after a command's end if another process still holds it open."""
+
+_STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
+
+
+class LocalProcesses:
+    """The commands of one environment."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules],
+        terminate_grace_ms: int,
+        relays: Relays | None = None,
+        input_patience_ms: int = PATIENCE_MS,
+        max_background: Callable[[], int] = lambda: MAX_RUNNING,
+        processes_before: int = 0,
+    ) -> None:
+        self._children = Children(environ, env_policy, terminate_grace_ms / 1000, relays)
+        self._input_patience_ms = input_patience_ms
+        self.background = BackgroundProcesses(self._children, max_background, processes_before)
+
+    @property
+    def mark(self) -> str:
+        return self._children.mark
+
+    async def initialize(self) -> None:
+        await self._children.initialize()
+
+    async def cleanup(self) -> None:
+        """End all processes ever started here that still run, including those that commands left behind."""
+        if not self._children.have_been:
+            return
+        with anyio.CancelScope(shield=True):
+            await self._children.end_all()
+            await self.background.settle()
+            await self._children.close_terminals()
+
+    async def run(
+        self, command: str, folder: str, options: CommandOptions, on_output: OutputSink | None
+    ) -> ExecResult:
+        begun = anyio.current_time()
+        launch = await self._children.prepared(command, folder, options)
+        if link := await self._children.terminal(options):
+            return await self._run_shown(link, launch, options, on_output)
+        readers = new_readers(CommandOutput(), on_output)
+        with new_pipe() as stdout, new_pipe() as stderr:
+            child = await self._children.by_pipes(launch, stdout, stderr)
+            try:
+                timed_out, notes = await self._attend(child, readers, (stdout, stderr), options.timeout_ms)
+            except BaseException:  # usually cancelled
+                with anyio.CancelScope(shield=True):
+                    await self._children.end(child)
+                raise
+            finally:
+                self._children.forget(child)
+        return _result(child, readers.output, timed_out=timed_out, notes=notes, begun=begun)
+
+    async def _run_shown(
+        self, link: RelayLink, launch: Launch, options: CommandOptions, on_output: OutputSink | None
+    ) -> ExecResult:
+        begun = anyio.current_time()
+        output = CommandOutput()
+
+        def take(text: str) -> None:
+            output.add("stdout", text)
+            if on_output:
+                on_output("stdout", text)
+
+        child, process = await self._children.in_terminal(link, launch, options, take)
+        try:
+            timed_out, notes = await self._attend_shown(child, process, options.timeout_ms)
+        except BaseException:  # usually cancelled
+            with anyio.CancelScope(shield=True):
+                await self._children.end(child)
+            raise
+        finally:
+            self._children.forget(child)
+        return _result(child, output, timed_out=timed_out, notes=notes, begun=begun)
+
+    async def _attend_shown(
+        self, child: Child, process: RelayedProcess, timeout_ms: int
+    ) -> tuple[bool, list[str]]:
+        """Wait as `_attend` does; the relay reads the output and reports how the command ended."""
+        notes: list[str] = []
+        timed_out = not await waited_for(process, timeout_ms, self._input_patience_ms)
+        if timed_out and process.is_waiting:
+            notes.append(UNANSWERED_NOTE)
+        if timed_out or process.is_closed or process.is_lost:
+            with anyio.CancelScope(shield=True):
+                notes += await self._children.end(child)
+        if process.is_closed or process.is_lost:
+            notes.append(CLOSED_NOTE if process.is_closed else LOST_NOTE)
+            await anyio.sleep(EDITOR_ENDS_SECONDS)
+        left = (
+            await self._children.left_behind(child)
+            if process.is_held or self._children.adopts_orphans
+            else []
+        )
+        if process.is_held and not timed_out:
+            notes.append(_held_open(left))
+        return timed_out, notes
+
+    async def _attend(
+        self, child: Child, readers: Readers, pipes: tuple[Pipe, Pipe], timeout_ms: int
+    ) -> tuple[bool, list[str]]:
+        """Wait until the shell has ended and its output is read.
+
+        Returns whether it was ended at the time limit, and notes for the result.
+        """
+        notes: list[str] = []
+        async with anyio.create_task_group() as group:
+            for pipe, stream in zip(pipes, _STREAMS, strict=True):
+                group.start_soon(readers.read, pipe, stream)
+            with anyio.move_on_after(timeout_ms / 1000) as limit:
+                await child.process.wait()
+            if limit.cancelled_caught:
+                with anyio.CancelScope(shield=True):
+                    notes += await self._children.end(child)
+            with anyio.move_on_after(DRAIN_SECONDS):
+                await readers.all_done()
+            group.cancel_scope.cancel()
+        for pipe, stream in zip(pipes, _STREAMS, strict=True):
+            readers.finish(pipe, stream)
+        is_held = not readers.are_done and not limit.cancelled_caught
+        left = await self._children.left_behind(child) if is_held or self._children.adopts_orphans else []
+        if is_held:
+            notes.append(_held_open(left))
+            for pipe in pipes:
+                readers.let_go(pipe)
+        return limit.cancelled_caught, notes
+
+
+def _result(
+    child: Child, output: CommandOutput, *, timed_out: bool, notes: list[str], begun: float
+) -> ExecResult:
+    if dropped := output.dropped_chars:
+        notes.append(f"{dropped} characters in the middle of the output were not kept.")
+    code = child.process.returncode
+    return ExecResult(
+        stdout=output.text("stdout"),
+        stderr=output.text("stderr"),
+        output=output.text("stdout", "stderr"),
+        exit_code=NEVER_TOLD if code is None else code,
+        timed_out=timed_out,
+        duration_ms=round((anyio.current_time() - begun) * 1000),
+        note=" ".join(notes),
+    )
+
+
+def _held_open(left: Sequence[int]) -> str:
+    who = f"Left running in the background: {numbers(left)}." if left else "Something was left running."
+    return f"{who} It holds the command's output open; what it prints from now on is not shown."

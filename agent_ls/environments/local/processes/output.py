@@ -1,0 +1,120 @@
+"""Bounded buffers for the output of processes."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TypeAlias
+
+from agent_ls.environments.base import Stream
+
+KEPT_CHARS = 64 * 1024 * 1024
+"""Characters kept of a command's output: half from the start, half from the end."""
+
+BACKGROUND_KEPT_CHARS = 4 * 1024 * 1024
+"""Characters kept of a background process's output: its end."""
+
+# short segments are joined, so that a program that writes byte by byte does not cost an object per byte
+_JOIN_BELOW_CHARS = 4096
+
+
+Piece: TypeAlias = tuple[Stream, str]
+
+
+class _Tail:
+    """The last `limit` characters that were added."""
+
+    def __init__(self, limit: int) -> None:
+        self.pieces: deque[Piece] = deque()
+        self._limit = limit
+        self._chars = 0
+
+    def add(self, stream: Stream, text: str) -> list[tuple[Stream, int]]:
+        """Add text; return how many characters of which stream were dropped for it."""
+        _append(self.pieces, stream, text)
+        self._chars += len(text)
+        return self._cut()
+
+    def shrink(self, limit: int) -> list[tuple[Stream, int]]:
+        """Lower the limit; return how many characters of which stream were dropped."""
+        self._limit = min(self._limit, limit)
+        return self._cut()
+
+    def _cut(self) -> list[tuple[Stream, int]]:
+        dropped: list[tuple[Stream, int]] = []
+        while (excess := self._chars - self._limit) > 0:
+            oldest_stream, oldest = self.pieces.popleft()
+            if excess < len(oldest):
+                self.pieces.appendleft((oldest_stream, oldest[excess:]))
+            dropped.append((oldest_stream, min(excess, len(oldest))))
+            self._chars -= dropped[-1][1]
+        return dropped
+
+
+def _append(pieces: list[Piece] | deque[Piece], stream: Stream, text: str) -> None:
+    if pieces and pieces[-1][0] == stream and len(pieces[-1][1]) < _JOIN_BELOW_CHARS:
+        pieces[-1] = (stream, pieces[-1][1] + text)
+    else:
+        pieces.append((stream, text))
+
+
+class CommandOutput:
+    """A command's output as segments in order of arrival."""
+
+    def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
+        self._head: list[Piece] = []
+        self._head_room = kept_chars // 2
+        self._tail = _Tail(kept_chars - kept_chars // 2)
+        self._dropped: dict[Stream, int] = {"stdout": 0, "stderr": 0}
+
+    @property
+    def dropped_chars(self) -> int:
+        return sum(self._dropped.values())
+
+    def add(self, stream: Stream, text: str) -> None:
+        kept, rest = text[: self._head_room], text[self._head_room :]
+        if kept:
+            self._head_room -= len(kept)
+            _append(self._head, stream, kept)
+        if rest:
+            for oldest, chars in self._tail.add(stream, rest):
+                self._dropped[oldest] += chars
+
+    def text(self, *streams: Stream) -> str:
+        """Return the output of these streams; a line in the middle says how much was dropped."""
+        head = "".join(text for stream, text in self._head if stream in streams)
+        tail = "".join(text for stream, text in self._tail.pieces if stream in streams)
+        dropped = sum(self._dropped[stream] for stream in streams)
+        return head + (dropped_line(dropped) if dropped else "") + tail
+
+
+def dropped_line(chars: int) -> str:
+    return f"\n[{chars} characters of output were not kept]\n"
+
+
+class BackgroundOutput:
+    """The end of a process's output, addressed by character offset; written by one thread, read by another."""
+
+    def __init__(self, kept_chars: int = BACKGROUND_KEPT_CHARS) -> None:
+        self._lock = threading.Lock()
+        self._tail = _Tail(kept_chars)
+        self._start = 0
+
+    def add(self, text: str) -> None:
+        with self._lock:
+            self._start += sum(chars for _, chars in self._tail.add("stdout", text))
+
+    def shrink(self, kept_chars: int) -> None:
+        """Lower the limit of what is kept."""
+        with self._lock:
+            self._start += sum(chars for _, chars in self._tail.shrink(kept_chars))
+
+    def read(self, offset: int) -> tuple[str, int]:
+        """Return the text from `offset` on, and the offset of its end.
+
+        A first line says how much was dropped.
+        """
+        with self._lock:
+            kept, start = "".join(text for _, text in self._tail.pieces), self._start
+        gone = dropped_line(start - max(offset, 0)) if max(offset, 0) < start else ""
+        return gone + kept[max(offset - start, 0) :], start + len(kept)

@@ -1,0 +1,182 @@
+"""Start a child process from a separate thread, which waits for its end.
+
+If required, the thread confines itself first: Landlock and seccomp apply to one thread and its children, so
+that neither a helper program nor code between fork and exec is needed. A child with a parent-death signal
+gets it when the starting thread ends, so the thread lives as long as the child.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+
+from agent_ls.confinement.wanted import Confinement
+from agent_ls.environments.local.trees import adoption, cgroups
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False, slots=True)
+class StartedProcess:
+    """A started process. `returncode` None: it runs. Negative for a signal, as in subprocess."""
+
+    pid: int
+    returncode: int | None = None
+    _ended: anyio.Event = field(default_factory=anyio.Event)
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def end(self, code: int) -> None:
+        """Record the end. Call once, on the event loop."""
+        self.returncode = code
+        self._ended.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A process to start, in a session of its own. The caller closes the descriptors.
+
+    `mark` names its control group, "" for none.
+    """
+
+    argv: Sequence[str]
+    folder: str
+    environ: Mapping[str, str]
+    stdin: int
+    stdout: int
+    stderr: int
+    confinement: Confinement | None = None
+    mark: str = ""
+
+
+async def start_process(start: Start) -> StartedProcess:
+    """Start a process. Call in a shielded scope: a cancelled start would leave a process that nobody ends.
+
+    Raises:
+        OSError, ValueError: it cannot be started or confined.
+    """
+    starting = _Starting(start)
+    try:
+        threading.Thread(target=starting.run, daemon=True, name="agent-ls-command").start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, "the system allows no more threads") from error
+    return await starting.started()
+
+
+class _Starting:
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._loop = anyio.lowlevel.current_token()
+        self._is_known = anyio.Event()
+        self._process: StartedProcess | None = None
+        self._failure: OSError | ValueError | None = None
+
+    async def started(self) -> StartedProcess:
+        await self._is_known.wait()
+        if self._process is None:
+            raise self._failure or OSError("the thread that starts it failed")
+        return self._process
+
+    def run(self) -> None:
+        """Run in the thread, which can do little after confining itself."""
+        group: int | None = None
+        try:
+            # Opened before the thread confines itself, because then it cannot write there any more.
+            group = cgroups.create(self._start.mark) if self._start.mark else None
+            if self._start.confinement:
+                from agent_ls.confinement.confine import confine  # Linux only
+
+                confine(self._start.confinement)
+            child = _popen(self._start, group)
+        except (OSError, ValueError) as error:
+            return self._tell(self._failed, error)
+        except BaseException:
+            self._tell(self._failed, None)
+            raise
+        finally:
+            if group is not None:
+                os.close(group)
+        self._tell(self._runs, child.pid)
+        self._tell(self._ended, child.wait())
+
+    def _tell(self, call: Callable[[T], None], what: T) -> None:
+        with suppress(RuntimeError):  # the event loop has ended, so nobody waits
+            anyio.from_thread.run_sync(call, what, token=self._loop)
+
+    def _runs(self, pid: int) -> None:
+        self._process = StartedProcess(pid)
+        self._is_known.set()
+
+    def _ended(self, code: int) -> None:
+        if self._process:
+            self._process.end(code)
+
+    def _failed(self, error: OSError | ValueError | None) -> None:
+        self._failure = error
+        self._is_known.set()
+
+
+def run_confined(
+    argv: Sequence[str], environ: Mapping[str, str], confinement: Confinement | None, limit_s: float
+) -> tuple[int, str]:
+    """Run a short program to its end; return its exit code and output. Blocks.
+
+    Raises:
+        OSError: it cannot be started or confined. subprocess.TimeoutExpired.
+    """
+    done: list[subprocess.CompletedProcess[bytes]] = []
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            if confinement:
+                from agent_ls.confinement.confine import confine
+
+                confine(confinement)
+            done.append(
+                subprocess.run(
+                    argv,
+                    env=environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    timeout=limit_s,
+                    check=False,
+                )
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True, name="agent-ls-confined")
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return done[0].returncode, done[0].stdout.decode("utf-8", "replace")
+
+
+def _popen(start: Start, group: int | None) -> subprocess.Popen[bytes]:
+    with adoption.STARTING:
+        return subprocess.Popen(
+            start.argv if group is None else cgroups.joining(group, start.argv),
+            pass_fds=() if group is None else (group,),
+            cwd=start.folder,
+            env=start.environ,
+            stdin=start.stdin,
+            stdout=start.stdout,
+            stderr=start.stderr,
+            start_new_session=True,
+        )

@@ -1,0 +1,91 @@
+"""Terminals without a view: the same relay, started by this process.
+
+Clients display output and send input by messages.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from agent_ls.environments.local.trees import adoption
+from agent_ls.environments.terminal_host import NewTerminal, TerminalHost
+
+Shown: TypeAlias = Literal["relay", "own", "pipes"]
+"""Where commands run.
+
+`relay`: in the editor's terminals, if it has them; `own`: in terminals of this process; `pipes`: in none.
+"""
+
+
+class OwnTerminals:
+    """Implements TerminalHost with terminals of this process. A relay ends with its connection."""
+
+    @property
+    def has_terminals(self) -> bool:
+        return os.name != "nt"
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        return _started(terminal)
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        """Do nothing: clients request the output by call id."""
+
+
+def _started(terminal: NewTerminal) -> bool:
+    try:
+        with adoption.STARTING:
+            relay = subprocess.Popen(
+                terminal.argv,
+                cwd=terminal.cwd,
+                env={},  # it needs no variables and passes none on
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            adoption.own_child(relay.pid)
+    except OSError:
+        return False
+    # A relay ends with its connection, but its exit status must be collected.
+    threading.Thread(target=_wait, args=(relay,), daemon=True, name="agent-ls-relay-end").start()
+    return True
+
+
+def _wait(relay: subprocess.Popen[bytes]) -> None:
+    relay.wait()
+    adoption.not_our_child(relay.pid)
+
+
+class ChosenTerminals:
+    """Implements TerminalHost by the setting at the time a command starts. Open terminals stay in use."""
+
+    def __init__(self, shown: Callable[[], Shown], editor: TerminalHost | None) -> None:
+        self._shown = shown
+        self._editor = editor
+        self._own = OwnTerminals()
+
+    @property
+    def has_terminals(self) -> bool:
+        host = self._host()
+        return host is not None and host.has_terminals
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        host = self._host()
+        return host is not None and await host.open_terminal(terminal)
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        if host := self._host():
+            host.runs_in(terminal_id, call_id)
+
+    def _host(self) -> TerminalHost | None:
+        match self._shown():
+            case "relay":
+                return self._editor
+            case "own":
+                return self._own
+            case "pipes":
+                return None

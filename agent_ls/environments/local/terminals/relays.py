@@ -1,0 +1,180 @@
+"""The terminals of one environment: opened when a command needs one, and reused by later commands.
+
+For each terminal, a socket is created in a new folder that only this user can access; the relay reads its
+address from a file, which it removes. When it has connected, or the time is over, socket, file and folder
+are removed.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.local.terminals.relay_link import RelayLink, is_of_our_user
+from agent_ls.environments.terminal_host import NewTerminal, TerminalHost
+from agent_ls.relay.frames import HELLO, FrameDecoder, decode_words
+
+CONNECT_SECONDS = 3.0
+RETRY_SECONDS = 60.0
+"""Delay after a terminal that did not open, so that commands do not wait each time for an editor that opens none."""
+
+_START = Path(__file__).resolve().parents[3] / "relay" / "start.py"
+
+
+class Relays:
+    def __init__(self, host: TerminalHost, folder: str, title: str = "agent-ls") -> None:
+        self._host = host
+        self._folder = folder
+        self._title = title
+        self._links: list[RelayLink] = []
+        self._not_before = 0.0
+
+    async def take(self, call_id: str) -> RelayLink | None:
+        """Return an idle terminal, opening one if necessary; None if that fails."""
+        if not self._host.has_terminals:
+            return None
+        self._links = [link for link in self._links if not link.is_gone]
+        link = next((link for link in self._links if link.is_idle), None) or await self._opened()
+        if link is None or link.is_gone:  # a terminal may be closed directly after it was opened
+            return None
+        link.reserve()
+        self._host.runs_in(link.terminal_id, call_id)
+        return link
+
+    async def close(self) -> None:
+        links, self._links = self._links, []
+        for link in links:
+            link.close()
+        for link in links:
+            await link.closed()
+
+    async def _opened(self) -> RelayLink | None:
+        if anyio.current_time() < self._not_before:
+            return None
+        meeting = await anyio.to_thread.run_sync(_new_meeting)
+        if meeting is None:
+            self._not_before = anyio.current_time() + RETRY_SECONDS
+            return None
+        try:
+            link = await self._met(meeting)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(meeting.end)
+        if link is None:
+            self._not_before = anyio.current_time() + RETRY_SECONDS
+        return link
+
+    async def _met(self, meeting: _Meeting) -> RelayLink | None:
+        """Open a terminal and wait for its relay.
+
+        The link is reserved and stored at once, because the caller may be cancelled at any point.
+        """
+        terminal = NewTerminal(
+            f"t-{uuid.uuid4().hex[:12]}",
+            (sys.executable, "-I", "-S", str(_START), meeting.token_file),
+            self._folder,
+            self._title,
+        )
+        link: RelayLink | None = None
+
+        async def ask() -> None:
+            if not await self._host.open_terminal(terminal):
+                group.cancel_scope.cancel()
+
+        try:
+            with anyio.move_on_after(CONNECT_SECONDS):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(ask)
+                    link = await meeting.met(terminal.id)
+                    link.reserve()
+                    self._links.append(link)
+        except BaseException:
+            if link:
+                link.release()
+            raise
+        return link
+
+
+def _new_meeting() -> _Meeting | None:
+    """Create a socket in the first folder that can hold one.
+
+    XDG_RUNTIME_DIR may belong to another user, or its path may be too long for a socket.
+    """
+    for base in (os.environ.get("XDG_RUNTIME_DIR") or None, None, "/tmp"):
+        with suppress(OSError):
+            return _Meeting(base)
+    return None
+
+
+class _Meeting:
+    """A socket that waits for one caller that knows the token."""
+
+    def __init__(self, base: str | None) -> None:
+        """Create the socket and the token file.
+
+        Raises:
+            OSError: the folder cannot hold a socket.
+        """
+        self._folder = Path(tempfile.mkdtemp(prefix="agent-ls-", dir=base))
+        self._token = secrets.token_hex(32)
+        self._listener = socket.socket(socket.AF_UNIX)
+        try:
+            address = self._folder / "s"
+            self._listener.bind(str(address))
+            self._listener.listen(1)
+            self._listener.setblocking(False)
+            file = os.open(self.token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(file, "w", encoding="utf-8") as writing:
+                writing.write(f"{address}\n{self._token}")
+        except OSError:
+            self.end()
+            raise
+
+    @property
+    def token_file(self) -> str:
+        return str(self._folder / "t")
+
+    def end(self) -> None:
+        self._listener.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def met(self, terminal_id: str) -> RelayLink:
+        """Wait for the relay. Callers that do not know the token are disconnected."""
+        while True:
+            await anyio.wait_readable(self._listener)
+            with suppress(OSError):
+                connection, _ = self._listener.accept()
+                if frames := await self._known(connection):
+                    return RelayLink(connection, frames, terminal_id)
+                connection.close()
+
+    async def _known(self, connection: socket.socket) -> FrameDecoder | None:
+        connection.setblocking(False)
+        frames = FrameDecoder()
+        try:
+            found: list[tuple[bytes, bytes]] = []
+            while not found:
+                await anyio.wait_readable(connection)
+                data = connection.recv(4096)
+                if not data:
+                    return None
+                found = frames.feed(data)
+            kind, payload = found[0]
+            said = decode_words(payload)
+            is_known = kind == HELLO and secrets.compare_digest(said[0].encode(), self._token.encode())
+            return frames if is_known and is_of_our_user(connection, int(said[1])) else None
+        except (OSError, ValueError, IndexError):
+            return None
+        except BaseException:
+            connection.close()
+            raise

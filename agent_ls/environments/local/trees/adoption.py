@@ -1,0 +1,91 @@
+"""Attribute adopted processes to commands: processes that left the command's session and environment.
+
+On Linux, a process whose parent has ended becomes a child of the nearest subreaper: of agent-ls, or of the
+relay that ran the command. With `env -i setsid X &` nothing else shows its origin. The first check that
+sees it attributes it to a command that was started by the same subreaper, and this stays.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_ls.environments.local.trees.process_tree import Row
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    adopter: int
+    since: int
+    is_running: Callable[[], bool]
+
+
+STARTING = threading.Lock()
+"""Held while a child is started: until it runs its own program it looks like an adopted process."""
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+_lock = threading.Lock()
+_commands: dict[str, _Command] = {}  # by mark
+_claims: dict[Row, str] = {}
+_children: set[int] = set()  # own children with a session of their own, which carry no mark
+
+
+def now_ticks() -> int:
+    """Return the time in the unit of process start times: ticks since the system started."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
+
+
+def begin(mark: str, adopter: int, since: int, is_running: Callable[[], bool]) -> None:
+    """Register a command started at `since`, whose orphans become children of process `adopter`."""
+    with _lock:
+        _commands[mark] = _Command(adopter, since, is_running)
+
+
+def forget(mark: str) -> None:
+    """Remove a command from the search. Processes already attributed to it stay attributed."""
+    with _lock:
+        _commands.pop(mark, None)
+
+
+def own_child(pid: int) -> None:
+    with _lock:
+        _children.add(pid)
+
+
+def not_our_child(pid: int) -> None:
+    with _lock:
+        _children.discard(pid)
+
+
+def claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
+    """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
+
+    `is_marked` returns whether a process carries the mark of any command.
+    """
+    with STARTING, _lock:
+        living = set(rows)
+        for row in [row for row in _claims if row not in living]:
+            del _claims[row]
+        for name, command in [(name, command) for name, command in _commands.items() if mark in name]:
+            had_ended = not command.is_running()
+            for row in living - _claims.keys():
+                if row.parent == command.adopter and _is_stray(row, command.since) and not is_marked(row.pid):
+                    _claims[row] = name
+            if had_ended:  # processes that it left behind have been attributed now
+                del _commands[name]
+        return {row for row, name in _claims.items() if mark in name}
+
+
+def _is_stray(row: Row, since: int) -> bool:
+    if row.pid in _children or int(row.started or 0) < since:
+        return False
+    try:
+        return row.session != os.getsid(row.parent)  # in its own session the adopter starts helpers
+    except OSError:
+        return False

@@ -1,0 +1,70 @@
+"""Interface Trees: how a system starts a command so that all its descendants can be found and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from anyio.abc import Process
+
+from agent_ls.environments.local.processes.starting import StartedProcess
+from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess
+
+KILL_WAIT_SECONDS = 2.0
+"""How long to wait for killed processes: one in an uninterruptible state stays, and is reported."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Child:
+    """A shell that this process or a relay started, in its own process group."""
+
+    process: Process | StartedProcess | RelayedProcess
+    mark: str
+
+    @property
+    def is_running(self) -> bool:
+        return self.process.returncode is None
+
+
+class Trees(Protocol):
+    """Commands of one environment. Each has a mark, which begins with the environment's own."""
+
+    adopts_orphans: bool
+    """Whether orphans of a command become children of this process, which must then collect their exit status."""
+
+    async def initialize(self) -> None: ...
+
+    def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
+        """Return the arguments that start `command`, or `argv` if it is given.
+
+        Raises:
+            ProcessStartError: the system's shell cannot run the text.
+        """
+        ...
+
+    async def start(
+        self, launch: Launch, *, stdin: int, stdout: int, stderr: int
+    ) -> Process | StartedProcess:
+        """Start a process.
+
+        Raises:
+            OSError, ValueError: it cannot be started.
+        """
+        ...
+
+    async def end(self, child: Child) -> list[int]:
+        """End the process and all its descendants; return pids that remain. Call in a shielded scope."""
+        ...
+
+    async def end_all(self, children: Iterable[Child]) -> None:
+        """End descendants of all commands so far, including forgotten ones."""
+        ...
+
+    async def left_behind(self, child: Child) -> list[int]:
+        """Return the processes that an ended command left running."""
+        ...
+
+    def forget(self, child: Child) -> None:
+        """Forget a command that has ended and that nobody waits for."""
+        ...

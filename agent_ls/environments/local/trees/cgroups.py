@@ -1,0 +1,105 @@
+"""Control groups of commands (Linux, cgroup v2): the kernel ends all processes of a group at once.
+
+A process that starts copies of itself faster than the process table can be read escapes signals, but not its group.
+Without permission to create groups, nothing here has an effect: then processes are found by other means
+(process_tree.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+
+_PREFIX = "agent-ls-"
+_BASH = "/bin/bash"
+"""Other shells cannot write to a descriptor with two digits."""
+
+
+@cache
+def own_group() -> str:
+    """Return the folder of this process's group if groups can be created in it, else ""."""
+    try:
+        mounts = _lines("/proc/self/mountinfo")
+        # After the separator `-` comes the type; before it, the root and the folder of the mount.
+        root, folder = next(line.split()[3:5] for line in mounts if " - cgroup2 " in line)
+        path = next(line[3:] for line in _lines("/proc/self/cgroup") if line.startswith("0::/"))
+    except (OSError, StopIteration, ValueError):
+        return ""
+    if path.startswith("/..") or not f"{path}/".startswith(f"{root.rstrip('/')}/"):
+        return ""
+    group = os.path.normpath(folder + path.removeprefix(root.rstrip("/")))
+    return group if os.access(group, os.W_OK) and os.access(f"{group}/cgroup.procs", os.W_OK) else ""
+
+
+def create(mark: str) -> int | None:
+    """Create the group of a command. Returns a descriptor for joining(), None without a group. The caller closes it."""
+    if not (base := own_group()) or not os.path.exists(_BASH):
+        return None
+    group = os.path.join(base, _PREFIX + mark)
+    with suppress(OSError):
+        os.mkdir(group, 0o700)
+        if os.path.exists(f"{group}/cgroup.kill"):
+            return os.open(f"{group}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+        os.rmdir(group)
+    return None
+
+
+def joining(descriptor: int, argv: Sequence[str]) -> Sequence[str]:
+    """Return the arguments that start `argv` in a group. It joins before it runs, so that nothing starts outside."""
+    script = f'{{ echo 0 >&{descriptor}; }} 2>/dev/null; exec {descriptor}>&-; exec "$@"'
+    return (_BASH, "-p", "-c", script, "bash", *argv)
+
+
+def place(mark: str, pid: int) -> None:
+    """Create the group of a command that runs already, and move it there."""
+    if (descriptor := create(mark)) is not None:
+        with suppress(OSError):  # it has ended
+            os.write(descriptor, str(pid).encode())
+        os.close(descriptor)
+
+
+def pids(mark: str) -> set[int]:
+    """Return the processes in the groups of commands whose mark contains `mark`."""
+    found: set[int] = set()
+    for group in _groups(mark):
+        for folder, _, _ in os.walk(group):
+            with suppress(OSError):
+                found.update(map(int, _lines(f"{folder}/cgroup.procs")))
+    return found
+
+
+def held(pid: int, mark: str) -> bool:
+    """Return whether a process that has ended was in the group of a command whose mark contains `mark`."""
+    with suppress(OSError):
+        line = next((line for line in _lines(f"/proc/{pid}/cgroup") if line.startswith("0::")), "")
+        return _PREFIX in line and mark in line.partition(_PREFIX)[2]
+    return False
+
+
+def kill(mark: str) -> None:
+    """Kill all processes in these groups."""
+    for group in _groups(mark):
+        with suppress(OSError), open(f"{group}/cgroup.kill", "w", encoding="ascii") as file:
+            file.write("1")
+
+
+def remove(mark: str) -> None:
+    """Remove those of these groups that have no processes."""
+    for group in _groups(mark):
+        for folder, _, _ in os.walk(group, topdown=False):
+            with suppress(OSError):
+                os.rmdir(folder)
+
+
+def _groups(mark: str) -> Iterator[str]:
+    if base := own_group():
+        with suppress(OSError):
+            names = os.listdir(base)
+            yield from (os.path.join(base, it) for it in names if it.startswith(_PREFIX) and mark in it)
+
+
+def _lines(path: str) -> list[str]:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read().splitlines()

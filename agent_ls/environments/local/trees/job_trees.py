@@ -1,0 +1,96 @@
+"""Commands as Windows job objects: a process cannot leave its job, and a job is ended as a whole.
+
+Windows has no signal that asks a program without a window to end, so processes are ended at once, without a
+grace period. A job ends with its last handle, so nothing outlives agent-ls, however it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+import anyio
+from anyio.abc import Process
+
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.environments.local.terminals.relay_link import Launch
+from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
+from agent_ls.environments.local.trees.jobs import CREATE_NO_WINDOW, CREATE_SUSPENDED, Job
+
+POLL_SECONDS = 0.02  # a job reports its end only to completion ports
+
+SHELL = ("cmd.exe", "/c")  # the platform's default shell
+MAX_LINE_CHARS = 8_000  # cmd.exe's limit is 8,191 characters, including the prefix
+UTF_8_CONSOLE = "chcp 65001>nul & "
+"""Without it, output of the shell and older programs is in the local code page. Affects only their console."""
+
+
+class _Line(tuple[str, ...]):
+    """A command line for cmd.exe, which must not be quoted like an argument."""
+
+
+class JobTrees:
+    """Implements Trees on Windows."""
+
+    adopts_orphans = False
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+
+    async def initialize(self) -> None: ...
+
+    def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
+        if not argv and "\n" in command.strip():
+            raise ProcessStartError(
+                "cmd.exe runs only the first of several lines: join them with &&, or run a script that has them."
+            )
+        if not argv and len(command) > MAX_LINE_CHARS:
+            raise ProcessStartError(
+                f"cmd.exe takes {MAX_LINE_CHARS:,} characters at most: write them to a script, and run that."
+            )
+        return argv or _Line((*SHELL, command.strip()))
+
+    async def start(self, launch: Launch, *, stdin: int, stdout: int, stderr: int) -> Process:
+        process = await anyio.open_process(
+            UTF_8_CONSOLE + launch.argv[-1] if isinstance(launch.argv, _Line) else launch.argv,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=launch.folder,
+            env=launch.environ,
+            creationflags=CREATE_SUSPENDED | CREATE_NO_WINDOW,
+        )
+        try:
+            self._jobs[launch.mark] = Job(process.pid)
+        except OSError:
+            with suppress(OSError):
+                process.kill()  # it has not run yet
+            raise
+        return process
+
+    async def end(self, child: Child) -> list[int]:
+        job = self._jobs.get(child.mark)
+        if job is None:
+            return []
+        job.terminate()
+        with anyio.move_on_after(KILL_WAIT_SECONDS):
+            while job.pids():  # noqa: ASYNC110  # nothing sets an event
+                await anyio.sleep(POLL_SECONDS)
+        return job.pids()
+
+    async def end_all(self, children: Iterable[Child]) -> None:
+        for job in self._jobs.values():
+            job.terminate()
+            job.close()
+        self._jobs.clear()
+
+    async def left_behind(self, child: Child) -> list[int]:
+        job = self._jobs.get(child.mark)
+        return job.pids() if job else []
+
+    def forget(self, child: Child) -> None:
+        """Close the job if it has no processes; processes left behind are ended with the environment."""
+        job = self._jobs.get(child.mark)
+        if job and not job.pids():
+            del self._jobs[child.mark]
+            job.close()

@@ -1,0 +1,250 @@
+"""Find all processes that a command started, including those that left its group, and end them.
+
+A process belongs to a command if it is in the session that the command was started in, carries the
+command's mark in its environment, was adopted from it (adoption.py), is in its control group (cgroups.py), or
+descends from such a process. On Linux, /proc shows all of them; elsewhere `ps` shows the first and the last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.environments.local.trees import adoption, cgroups
+from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS
+
+MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
+"""Environment variable of all descendants of a command. The marks of nested agents are concatenated."""
+
+_MARK = re.compile(
+    r"[0-9a-f]{32}"
+)  # other text, from a damaged log, could match the variables of any process
+
+POLL_SECONDS = 0.02  # polling interval where the system cannot report the end of a process
+
+_PROC = "/proc"
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Selects processes: those in `sessions`, those with a mark that contains `mark`, and their descendants."""
+
+    sessions: frozenset[int]
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the process table. `started` distinguishes processes with the same pid ("" if unknown).
+
+    Rows are equal if they belong to the same process, whose parent, group and session may change.
+    """
+
+    pid: int
+    started: str
+    parent: int = field(compare=False)
+    group: int = field(compare=False)
+    session: int = field(compare=False)
+    is_zombie: bool = field(compare=False)
+
+
+def adopt_orphans() -> bool:
+    """Make orphaned descendants children of this process, so that they can be reaped; False if not supported."""
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+async def end(root: Root, grace_seconds: float) -> list[int]:
+    """End all processes of `root`: SIGTERM, `grace_seconds`, SIGKILL. Return the pids that remain.
+
+    Call in a shielded scope.
+    """
+    asked: set[Row] = set()
+    with anyio.move_on_after(grace_seconds):
+        while found := await _look(root):
+            for row in parents_first(found.difference(asked), root):
+                _send(row, signal.SIGTERM)
+                _send(row, signal.SIGCONT)  # a stopped process would not handle SIGTERM
+            asked |= found
+            for row in found:
+                await _ended(row)
+    await to_thread.run_sync(cgroups.kill, root.mark, limiter=anyio.CapacityLimiter(1))
+    with anyio.move_on_after(KILL_WAIT_SECONDS):
+        # A process started during a check can be missed once, so two checks in a row must find nothing.
+        while (found := await _look(root)) or (found := await _look(root)):
+            for row in parents_first(found, root):
+                _send(row, signal.SIGKILL)
+            asked |= found
+            for row in found:
+                await _ended(row)
+    stayed = await _look(root)
+    # A session leader is a child whose status is collected elsewhere. Its unreaped children become ours when
+    # it ends.
+    adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
+    await to_thread.run_sync(reap_orphans, adopted, root, limiter=anyio.CapacityLimiter(1))
+    await to_thread.run_sync(cgroups.remove, root.mark, limiter=anyio.CapacityLimiter(1))
+    return sorted(row.pid for row in stayed)
+
+
+async def end_marked(mark: str, grace_seconds: float) -> None:
+    """End processes that a dead process's environment left running (`LocalEnvironment.mark`)."""
+    if _MARK.fullmatch(mark):
+        await end(Root(frozenset(), f"{mark}."), grace_seconds)
+
+
+def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
+    """Sort parents before children: a shell whose child ends first would go on with its next command."""
+    return sorted(rows, key=lambda row: (row.pid not in root.sessions, int(row.started or 0), row.pid))
+
+
+async def _look(root: Root) -> set[Row]:
+    # A limiter of its own: threads that hang in an unreachable network folder must not keep processes from
+    # being ended.
+    return await to_thread.run_sync(members, root, limiter=anyio.CapacityLimiter(1))
+
+
+def members(root: Root) -> set[Row]:
+    """Return the living processes of `root`. Blocks for some milliseconds."""
+    rows = [row for row in process_table() if not row.is_zombie and row.pid != os.getpid()]
+    grouped = cgroups.pids(root.mark)
+    found = {
+        row
+        for row in rows
+        if row.session in root.sessions or row.group in root.sessions or row.pid in grouped
+    }
+    found |= {row for row in rows if row not in found and _is_marked(row.pid, root.mark)}
+    found |= adoption.claimed(rows, root.mark, lambda pid: _is_marked(pid, ""))
+    return found | _descendants(found, rows)
+
+
+def _descendants(found: set[Row], rows: Iterable[Row]) -> set[Row]:
+    children: dict[int, list[Row]] = {}
+    for row in rows:
+        children.setdefault(row.parent, []).append(row)
+    below: set[Row] = set()
+    open_pids = [row.pid for row in found]
+    while open_pids:
+        new = [child for child in children.get(open_pids.pop(), []) if child not in below]
+        below.update(new)
+        open_pids += [child.pid for child in new]
+    return below
+
+
+def _is_marked(pid: int, mark: str) -> bool:
+    prefix = f"{MARK_VARIABLE}=".encode()
+    try:
+        with open(f"{_PROC}/{pid}/environ", "rb") as file:
+            variables = file.read().split(b"\0")
+    except OSError:
+        return False  # ended, another user's, or no /proc
+    return any(v.startswith(prefix) and mark.encode() in v for v in variables)
+
+
+# --- the process table ----------------------------------------------------------------------------------------
+
+
+def process_table() -> list[Row]:
+    return list(_rows_of_proc() if os.path.exists(f"{_PROC}/self/stat") else rows_of_ps())
+
+
+def _rows_of_proc() -> Iterator[Row]:
+    for name in os.listdir(_PROC):
+        if name.isdigit() and (row := _row_of_proc(int(name))):
+            yield row
+
+
+def _row_of_proc(pid: int) -> Row | None:
+    try:
+        with open(f"{_PROC}/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            # Fields are counted from the last parenthesis: the name before it may contain anything.
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    state, parent, group, session = fields[0], *map(int, fields[1:4])
+    return Row(pid, fields[19], parent, group, session, state in "ZX")
+
+
+def rows_of_ps() -> Iterator[Row]:
+    """Yield rows without a session: a process that called setsid and lost its parent is not found."""
+    listing = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,pgid=,state="], capture_output=True, check=False, text=True
+    ).stdout
+    for line in listing.splitlines():
+        pid, parent, group, state = line.split()[:4]
+        yield Row(int(pid), "", int(parent), int(group), -1, state.startswith("Z"))
+
+
+# --- signals --------------------------------------------------------------------------------------------------
+
+
+def _send(row: Row, number: signal.Signals) -> None:
+    if _is_same(row):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(row.pid, number)
+
+
+async def _ended(row: Row) -> None:
+    """Wait until the process has ended."""
+    try:
+        descriptor = os.pidfd_open(row.pid)
+    except ProcessLookupError:
+        return
+    except (OSError, AttributeError):  # another system, an old kernel, or a sandbox that forbids it
+        while _is_same(row):  # noqa: ASYNC110  # nothing there would set an event
+            await anyio.sleep(POLL_SECONDS)
+        return
+    try:
+        if _is_same(row):
+            await anyio.wait_readable(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_same(row: Row) -> bool:
+    """Return False if the process has ended, or another process has its pid now."""
+    if not row.started:
+        return any(other.pid == row.pid and not other.is_zombie for other in process_table())
+    now = _row_of_proc(row.pid)
+    return now is not None and now == row and not now.is_zombie
+
+
+# --- orphans that ended ---------------------------------------------------------------------------------------
+
+
+def reap_orphans(known: set[Row], root: Root | None = None) -> set[Row]:
+    """Reap adopted orphans that ended; return those of `known` that still run.
+
+    Adopted are `known` processes, and zombie children in a session that is neither this process's nor led by
+    themselves: a child that this process started is in one of these two. With `root`, adopted are also zombies
+    that were in its control groups, except the leaders of its sessions. Other exit statuses must not be
+    collected, because other code waits for them.
+    """
+    us, our_session = os.getpid(), os.getsid(0)
+    table = process_table()
+    for row in table:
+        if not row.is_zombie or row.parent != us:
+            continue
+        is_adopted = row in known or row.session not in (our_session, row.pid)
+        if not is_adopted and root and row.pid not in root.sessions:
+            is_adopted = cgroups.held(row.pid, root.mark)
+        if is_adopted:
+            _reap(row.pid)
+            known = known - {row}
+    return known.intersection(table)
+
+
+def _reap(pid: int) -> None:
+    with suppress(OSError):
+        os.waitpid(pid, os.WNOHANG)

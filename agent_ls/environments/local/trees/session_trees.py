@@ -1,0 +1,105 @@
+"""Commands as POSIX sessions: found by session, mark and descent (process_tree.py), ended by signals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Sequence
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.environments.local.processes.ending import run_program
+from agent_ls.environments.local.processes.starting import Start, StartedProcess, start_process
+from agent_ls.environments.local.terminals.relay_link import Launch
+from agent_ls.environments.local.trees import adoption, cgroups, process_tree
+from agent_ls.environments.local.trees.base import Child
+from agent_ls.environments.local.trees.process_tree import Root
+
+
+class SessionTrees:
+    """Implements Trees on Linux and macOS."""
+
+    def __init__(self, mark: str, grace_seconds: float) -> None:
+        """Create the trees. `grace_seconds` is the time between SIGTERM and SIGKILL."""
+        self._mark = mark
+        self._grace_seconds = grace_seconds
+        self._orphans: set[process_tree.Row] = set()
+        self._orphans_lock = threading.Lock()
+        self._launcher: tuple[str, ...] = ()
+        self.adopts_orphans = False
+
+    async def initialize(self) -> None:
+        self.adopts_orphans = process_tree.adopt_orphans()
+        self._launcher = await _death_signal_launcher()
+
+    def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
+        return (*self._launcher, *(argv or (default_shell(), "-c", command)))
+
+    async def start(self, launch: Launch, *, stdin: int, stdout: int, stderr: int) -> StartedProcess:
+        since = adoption.now_ticks() if self.adopts_orphans else 0
+        process = await start_process(
+            Start(
+                launch.argv,
+                launch.folder,
+                launch.environ,
+                stdin,
+                stdout,
+                stderr,
+                launch.confinement,
+                launch.mark,
+            )
+        )
+        if self.adopts_orphans:
+            adoption.begin(launch.mark, os.getpid(), since, lambda: process.returncode is None)
+        return process
+
+    async def end(self, child: Child) -> list[int]:
+        return await process_tree.end(_root(child), self._grace_seconds)
+
+    async def end_all(self, children: Iterable[Child]) -> None:
+        sessions = frozenset(child.process.pid for child in children if child.is_running)
+        await process_tree.end(Root(sessions, self._mark), self._grace_seconds)
+
+    async def left_behind(self, child: Child) -> list[int]:
+        """Return the processes that the command left running, and reap orphans that ended."""
+        return await to_thread.run_sync(self._count_orphans, _root(child), limiter=anyio.CapacityLimiter(1))
+
+    def _count_orphans(self, root: Root) -> list[int]:
+        left = process_tree.members(root)
+        with self._orphans_lock:
+            self._orphans = process_tree.reap_orphans(self._orphans | left)
+        cgroups.remove(root.mark)
+        return sorted(row.pid for row in left)
+
+    def forget(self, child: Child) -> None:
+        """Forget the command; its processes are still found by its mark and by attribution."""
+        adoption.forget(child.mark)
+
+
+def default_shell() -> str:
+    bash = "/bin/bash" if os.path.exists("/bin/bash") else shutil.which("bash")
+    return bash or "/bin/sh"
+
+
+def _root(child: Child) -> Root:
+    """Return the selection. After the child is reaped, its pid may be reused, so only the mark counts."""
+    return Root(frozenset({child.process.pid}) if child.is_running else frozenset(), child.mark)
+
+
+async def _death_signal_launcher() -> tuple[str, ...]:
+    """Return a prefix that makes a command die with this process even if it is killed; () if unsupported.
+
+    It does not affect descendants of the command. Python's own way to set this runs code between fork and exec,
+    which can deadlock in a process with threads.
+    """
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        return ()
+    launcher = (setpriv, "--pdeathsig", "KILL")
+    try:
+        trial = await run_program([*launcher, "true"])
+    except OSError:
+        return ()
+    return launcher if trial.returncode == 0 else ()

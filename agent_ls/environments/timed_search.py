@@ -1,0 +1,56 @@
+"""Run searches with Python's regular expressions without blocking the process.
+
+Python's engine backtracks: `(a+)+$` takes years on some lines, and nothing else in the process runs until
+it has finished. So a search with such a pattern runs in a worker process, which is ended at a time limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar, TypeVarTuple
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments import search
+from agent_ls.environments.base import GrepLine, GrepOptions
+from agent_ls.environments.errors import InvalidPatternError
+
+SEARCH_LIMIT_S = 20.0
+_BACKTRACKS = re.compile(r"[*+{?(|]")
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+async def run_timed(
+    pattern: str,
+    options: GrepOptions,
+    function: Callable[[*Ts], T],
+    *arguments: *Ts,
+    limit_s: float = SEARCH_LIMIT_S,
+) -> T:
+    """Run a search for `pattern`: in a thread if it is matched in linear time, else in a process with a time limit.
+
+    `function` and `arguments` have to be picklable.
+
+    Raises:
+        InvalidPatternError: the search took too long.
+    """
+    if options.literal or not _BACKTRACKS.search(pattern):
+        return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    from anyio import to_process  # rarely needed
+
+    try:
+        with anyio.fail_after(limit_s):
+            return await to_process.run_sync(function, *arguments, cancellable=True)
+    except TimeoutError:
+        raise InvalidPatternError(pattern, f"matching it takes longer than {limit_s:g} seconds") from None
+
+
+def grep_texts(
+    texts: Sequence[tuple[str, bytes]], regex: re.Pattern[str], options: GrepOptions
+) -> list[list[GrepLine]]:
+    """Return the matching lines of each text, which is given with its path for display."""
+    return [search.grep_text(shown, data, regex, options) for shown, data in texts]

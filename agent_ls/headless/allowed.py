@@ -1,0 +1,131 @@
+"""Grant what `exec --allow` lists, for one run: a tool, commands by their first words, paths, pages of a site."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import anyio.to_thread
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.tools.yaml_tools import own_names
+from agent_ls.loop.events.types import RuleOffer
+from agent_ls.policy.fetches import id_of_site
+from agent_ls.policy.path_rules import parse_path_rule
+from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
+
+SHELL_WORDS = frozenset(
+    ". : cd command eval exec export false printf pwd set source test time true ulimit".split()
+)
+"""Built-in commands of shells, which are not programs on PATH."""
+
+EDITING = frozenset(("write_file", "edit_file", "apply_patch", "edit_notebook", "rename_symbol"))
+"""Tools that edit files, including those that only other models have, so that one command line fits all models."""
+
+SWITCHES = {
+    "web_fetch": "webFetch",
+    "web_search": "webSearch",
+    "think": "thinkTool",
+    "submit": "submitTool",
+}
+"""Settings that enable a tool."""
+
+_OUR_TOOLS = "agent_ls.tools."
+"""Where the tools of packs are that are written in Python. A defined tool's function is a `partial`."""
+
+_SERVER_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*__[A-Za-z0-9_]+")
+"""The model's name of a tool of an MCP server."""
+
+_FORMS = "name a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
+
+
+async def allow_listed(live: LiveSession, listed: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Grant each entry while this process has the session open; nothing is stored. `environ` has the commands' PATH.
+
+    Raises:
+        BadChoiceError: an entry is unknown, or cannot be granted.
+    """
+    for text in listed:
+        if rule_id := await _rule_of(live, text.strip(), environ):
+            offer = RuleOffer(rule_id, f"--allow {text}", "session")
+            live.approver.grants.add(offer, "session", "")
+
+
+async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> str:
+    """Return the id of the rule for one entry of `--allow`, or "" if it needs none."""
+    registry = live.session.profile.registry
+    if tool := registry.lookup(text):
+        is_ours = text in own_names() or tool.prepare.__module__.startswith(_OUR_TOOLS)
+        return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(text)
+    if _SERVER_TOOL.fullmatch(text):
+        return tool_id(text)  # its server is not started before the first message
+    if text in EDITING:
+        return EDITS_RULE
+    if text in own_names():
+        hint = f"add --set {SWITCHES[text]}=true" if text in SWITCHES else _FORMS
+        raise _refused(text, "names a tool that this model is not offered", hint)
+    if text.startswith(("http://", "https://")):
+        return _rule_of_site(text, has_fetch=registry.lookup("web_fetch") is not None)
+    if text.startswith(("write:", "read:")):
+        return _rule_of_paths(text)
+    rule_id = id_of_words(text)
+    folder = live.stored.header.workspace_folder
+    if not rule_id or not await anyio.to_thread.run_sync(_is_command, text.split()[0], folder, environ):
+        names = {*registry.names(), *own_names()}
+        raise _refused(text, "names no tool, and no program on PATH", _nearest(text, names) or _FORMS)
+    return rule_id
+
+
+def _rule_of_builtin(name: str, category: str, kind: str) -> str:
+    """Return the rule for edits if the tool edits files; "" for a tool without effects, which needs no rule."""
+    if category == "write":
+        return EDITS_RULE
+    if category == "admin":
+        raise _refused(
+            name,
+            "runs any command, which is not allowed by its name",
+            "list commands by their first words, such as --allow 'npm test', or use --approve all",
+        )
+    if kind == "web_fetch":
+        raise _refused(name, "is asked about for each site", "list the sites: --allow https://HOST")
+    return ""
+
+
+def _rule_of_site(url: str, *, has_fetch: bool) -> str:
+    rule_id = id_of_site(url)
+    if not rule_id:
+        raise _refused(url, "is not an address of a site", "write it as https://HOST")
+    if not has_fetch:
+        raise _refused(url, "needs the tool that fetches pages, which is off", "add --set webFetch=true")
+    return rule_id
+
+
+def _rule_of_paths(text: str) -> str:
+    if not (rule_id := parse_path_rule(text)):
+        kind = text.partition(":")[0]
+        raise _refused(
+            text, "names no path that can be matched", f"write it as {kind}:GLOB, such as {kind}:src/**"
+        )
+    return rule_id
+
+
+def _is_command(word: str, folder: str, environ: Mapping[str, str]) -> bool:
+    """Return whether a command exists. Blocks."""
+    if word in SHELL_WORDS:
+        return True
+    if "/" in word or "\\" in word:
+        return (Path(folder) / word).exists()
+    return shutil.which(word, path=environ.get("PATH")) is not None
+
+
+def _nearest(text: str, names: set[str]) -> str:
+    near = get_close_matches(text, sorted(names), n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _refused(text: str, why: str, hint: str) -> BadChoiceError:
+    return BadChoiceError(f"--allow {text!r}: this {why}", hint)

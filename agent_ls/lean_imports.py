@@ -1,0 +1,169 @@
+"""Defer or skip work that other packages do at import time and that a server does not need at once.
+
+Only for processes of agent-ls (`server/start.py`, `acp/start.py`): call `make_lean` before other imports,
+with one thread. Without it everything works the same but starts later. Tests, and programs that import
+agent_ls, use the packages unchanged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+
+def make_lean(*, speaks_lsp: bool = True) -> None:
+    """Install all deferrals. Packages that are already imported stay unchanged. `speaks_lsp`: import the
+    types of LSP.
+    """
+    _put_off_methods()
+    _leave_out_plugins()
+    if speaks_lsp and "lsprotocol.types" not in sys.modules:
+        _put_off_types()
+
+
+def _put_off_methods() -> None:
+    """Make `dataclasses` compile each generated method at its first call.
+
+    Half of the import time of agent-ls is spent on compiling methods of five hundred classes, most of which
+    are never called. `dataclasses` passes the source of a function `__create_fn__`, which returns one or
+    several methods, to `exec`. The replaced `exec` defers that source and runs any other source as usual.
+    """
+
+    def put_off(text: str, scope: dict[str, Any], found: dict[str, Any]) -> None:
+        head, _, returned = text.rpartition("\n return ")
+        if not head.startswith("def __create_fn__("):
+            exec(text, scope, found)
+            return
+
+        def create(**values: Any) -> Any:
+            written = _Written(text, scope, values)
+            if not returned.startswith("("):
+                return _late(written, returned)
+            return tuple(_late(written, name) for name in returned.strip("()").split(",") if name)
+
+        found["__create_fn__"] = create
+
+    vars(dataclasses)["exec"] = put_off
+    if not _makes_dataclasses():  # another Python version may generate methods differently
+        del vars(dataclasses)["exec"]
+
+
+def _makes_dataclasses() -> bool:
+    try:
+        probe = dataclasses.make_dataclass("Probe", [("x", int), ("y", int, 2)], frozen=True, slots=True)
+        one, other = probe(1), probe(x=1, y=2)
+        return (
+            one == other and hash(one) == hash(other) and repr(one) == "Probe(x=1, y=2)" and one != probe(2)
+        )
+    except Exception:
+        return False
+
+
+class _Written:
+    """Source of methods, until one of them is called."""
+
+    __slots__ = ("_made", "_scope", "_text", "_values")
+
+    def __init__(self, text: str, scope: dict[str, Any], values: dict[str, Any]) -> None:
+        self._text, self._scope, self._values = text, scope, values
+        self._made: dict[str, Callable[..., Any]] = {}
+
+    def method(self, name: str) -> Callable[..., Any]:
+        if not self._made:
+            found: dict[str, Any] = {}
+            exec(self._text, self._scope, found)
+            made = found["__create_fn__"](**self._values)
+            self._made = {
+                method.__name__: method for method in (made if isinstance(made, tuple) else (made,))
+            }
+        return self._made[name]
+
+
+def _late(written: _Written, name: str) -> Callable[..., Any]:
+    """Return a method that compiles the real one at its first call and replaces itself in the class."""
+
+    def late(self: Any, /, *values: Any, **named: Any) -> Any:
+        method = written.method(name)
+        method.__qualname__ = late.__qualname__
+        for owner in type(self).__mro__:
+            if vars(owner).get(name) is late:
+                setattr(owner, name, method)
+        return method(self, *values, **named)
+
+    late.__name__ = name
+    return late
+
+
+def _leave_out_plugins() -> None:
+    # pydantic reads the metadata of all installed packages to find plugins; there are none here.
+    loader = ModuleType("pydantic.plugin._loader", "No plugins.")
+    vars(loader)["get_plugins"] = tuple
+    sys.modules.setdefault(loader.__name__, loader)
+
+
+def _put_off_types() -> None:
+    """Import the types of LSP such that each becomes a class of attrs at its first use.
+
+    There are about 550 types, and generating their methods takes longer than everything else that a first
+    request to a model waits for. A connection uses about twenty. An unfinished class has its name and
+    annotations and works in unions. It is finished in place when its first instance is created or its fields
+    are read.
+    """
+    import attrs
+
+    define = attrs.define
+    lock = threading.RLock()
+    waiting: set[type] = set()
+
+    class Fields:
+        """Replaces the attribute by which attrs recognises its classes and reads their fields."""
+
+        def __init__(self, cls: type) -> None:
+            self._cls = cls
+
+        def __get__(self, instance: object, owner: type) -> Any:
+            finish(self._cls)
+            return attrs.fields(self._cls)
+
+    def finish(cls: type) -> None:
+        with lock:
+            if cls in waiting:
+                # On access, `init` is replaced in one step, so that another thread finds one of the two. With
+                # slots it would be another class.
+                define(cls, init=True, slots=False)
+                attrs.resolve_types(cls, types.ALL_TYPES_MAP, {})
+                waiting.remove(cls)
+
+    def put_off(cls: Any = None, **options: Any) -> Any:
+        if cls is None or options or "__init__" in vars(cls):
+            return define(cls, **options)
+
+        def __init__(self: Any, /, *arguments: Any, **fields: Any) -> None:
+            finish(cls)
+            cls.__init__(self, *arguments, **fields)  # `__init__` has been replaced by now
+
+        cls.__init__ = __init__
+        cls.__attrs_attrs__ = Fields(cls)
+        waiting.add(cls)
+        return cls
+
+    vars(attrs)["define"] = put_off
+    try:
+        from lsprotocol import types
+
+        if types.Position(1, 2) != types.Position(line=1, character=2):
+            raise TypeError("not what it says")
+    except Exception:  # another attrs version may work differently
+        sys.modules.pop("lsprotocol.types", None)
+        vars(sys.modules["lsprotocol"]).pop("types", None)
+        return
+    finally:
+        vars(attrs)["define"] = define
+    from lsprotocol import _hooks
+
+    # Its converter would read the fields of each class to resolve their types; `finish` does that.
+    vars(_hooks)["_resolved_forward_references"] = True

@@ -1,0 +1,182 @@
+"""Answer the requests of a session by the program's callbacks; without a callback, decline them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from agent_ls.app.review.service import ReviewService
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.loop.budget import GO_ON
+from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events.types import ApprovalRequested, Hunk, HunkStateChanged, QuestionAsked, Warning
+from agent_ls.loop.questions import BadAnswerError
+
+T = TypeVar("T")
+
+Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer | bool] | Answer | bool]
+"""Decides about effects that the mode does not allow. An exception denies."""
+
+Answerer: TypeAlias = Callable[
+    [QuestionAsked], Awaitable[str | Sequence[str] | None] | str | Sequence[str] | None
+]
+"""Answers a question of the model: a text, several if the question takes them, or None to decline."""
+
+LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
+"""Decides whether a turn that reached a limit continues with the same amount once more."""
+
+ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
+"""Decides whether proposed changes (`review="before"`) are applied."""
+
+NOBODY = "nobody is here to approve it: this program gave no `approve`"
+FAILED = "the program's approver failed"
+NO_REVIEWER = "(the program, not a person) nobody is here to review it: it gave no `review_changes`"
+PROGRAM = "program"
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """The program's callbacks; None declines.
+
+    `answers_later`: without a callback, a request waits for a method call.
+    """
+
+    approve: Approver | None = None
+    answer: Answerer | None = None
+    extend_limit: LimitExtender | None = None
+    review_changes: ChangeReviewer | None = None
+    answers_later: bool = False
+
+    def is_left(self, callback: object) -> bool:
+        """Return whether the requests for this callback wait for a method call."""
+        return callback is None and self.answers_later
+
+
+class Replies:
+    """Answers each request in a separate task, so that one callback does not delay another."""
+
+    def __init__(
+        self, live: LiveSession, review: ReviewService, callbacks: Callbacks, tasks: TaskGroup
+    ) -> None:
+        self._live = live
+        self._review = review
+        self._callbacks = callbacks
+        self._tasks = tasks
+        self._reviewed: set[str] = set()
+
+    async def run(self) -> None:
+        """Answer pending requests, then each new request, until the session ends."""
+        for request in self._live.approver.pending():
+            self._begin(request)
+        for question in self._live.session.questions.pending():
+            self._begin(question)
+        self._tasks.start_soon(self._review_proposals)
+        with self._live.session.subscribe() as events:
+            async for item in events:
+                self._begin(item.envelope.event)
+
+    def _begin(self, event: object) -> None:
+        callbacks = self._callbacks
+        match event:
+            case ApprovalRequested() if not callbacks.is_left(callbacks.approve):
+                self._tasks.start_soon(self._approve, event)
+            case QuestionAsked(purpose="limit") if not callbacks.is_left(callbacks.extend_limit):
+                self._tasks.start_soon(self._extend, event)
+            case QuestionAsked(purpose="question") if not callbacks.is_left(callbacks.answer):
+                self._tasks.start_soon(self._reply, event)
+            case HunkStateChanged(hunks=hunks) if any(hunk.state == "proposed" for hunk in hunks):
+                self._tasks.start_soon(self._review_proposals)
+
+    async def _approve(self, request: ApprovalRequested) -> None:
+        if self._callbacks.approve is None:
+            answer: Any = Answer("deny", reason=NOBODY, decided_by=PROGRAM)
+        else:
+            try:
+                answer = await _called(self._callbacks.approve, request)
+            except Exception as error:  # code of the program: if it fails, the effect is denied
+                answer = Answer("deny", reason=f"{FAILED}: {error}", decided_by=PROGRAM)
+        if isinstance(answer, bool):
+            answer = Answer("allow" if answer else "deny", decided_by=PROGRAM)
+        elif not isinstance(answer, Answer):
+            reason = f"{FAILED}: it returned {type(answer).__name__}, not a bool or an Answer"
+            answer = Answer("deny", reason=reason, decided_by=PROGRAM)
+        try:
+            self._live.approver.answer(request.request_id, answer)
+        except UnknownApprovalError:
+            return  # the turn was stopped during the program's decision
+
+    async def _extend(self, question: QuestionAsked) -> None:
+        goes_on = await self._asked(self._callbacks.extend_limit, question, default=False)
+        self._settle(question, (GO_ON,) if goes_on is True else ())
+
+    async def _reply(self, question: QuestionAsked) -> None:
+        answer = await self._asked(self._callbacks.answer, question, default=None)
+        said = (answer,) if isinstance(answer, str) else () if answer is None else answer
+        if not isinstance(said, list | tuple) or not all(isinstance(text, str) for text in said):
+            kind = type(answer).__name__
+            self._warn(
+                f"The program's answer was not used: it is of type {kind}, not str, list of str or None."
+            )
+            said = ()
+        self._settle(question, said)
+
+    def _settle(self, question: QuestionAsked, answers: Sequence[str]) -> None:
+        questions = self._live.session.questions
+        said = tuple(text for text in answers if text.strip())
+        try:
+            questions.answer(question.question_id, said, declined=not said, by=PROGRAM)
+        except BadAnswerError as error:
+            self._warn(f"The program's answer was not used: {error}.")
+            questions.answer(question.question_id, (), declined=True, by=PROGRAM)
+
+    async def _review_proposals(self) -> None:
+        callback = self._callbacks.review_changes
+        if self._callbacks.is_left(callback):
+            return
+        proposed = [
+            hunk
+            for hunk in _all(self._review.open_hunks(session_id=self._live.id).values())
+            if hunk.state == "proposed" and hunk.id not in self._reviewed
+        ]
+        # Proposals of calls that have ended are left for a later review.
+        hunks = [hunk for hunk in proposed if self._live.approver.is_reviewed_first(hunk.call_id)]
+        if not hunks:
+            return
+        self._reviewed.update(hunk.id for hunk in hunks)
+        keeps = await self._asked(callback, tuple(hunks), default=False)
+        await self._review.review(
+            verdict="keep" if keeps is True else "undo",
+            hunk_ids=[hunk.id for hunk in hunks],
+            comment="" if callback else NO_REVIEWER,
+        )
+
+    async def _asked(self, callback: Callable[[Any], Any] | None, subject: object, default: T) -> T | Any:
+        """Return the callback's answer; `default` without a callback, or if it raises."""
+        if callback is None:
+            return default
+        try:
+            return await _called(callback, subject)
+        except Exception as error:  # code of the program: if it fails, the answer is no
+            self._warn(f"A callback of the program failed: {error}. It counts as a no.")
+            return default
+
+    def _warn(self, text: str) -> None:
+        self._live.emit(Warning(text, "program"))
+
+
+async def _called(callback: Callable[[Any], Any], subject: object) -> Any:
+    """Call a coroutine function here and a plain function in a thread, so that `input()` blocks no session."""
+    if inspect.iscoroutinefunction(callback):
+        return await callback(subject)
+    result = await anyio.to_thread.run_sync(callback, subject, abandon_on_cancel=True)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _all(groups: Iterable[Sequence[Hunk]]) -> Iterable[Hunk]:
+    return (hunk for group in groups for hunk in group)

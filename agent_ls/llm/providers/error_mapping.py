@@ -1,0 +1,279 @@
+"""Map a provider's errors to ours. Common rules; each provider adds a table of names and phrases.
+
+Order of tests: the error's code or type in the provider's table, then phrases in its message if the status is
+vague, then the status. The status alone never decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    ContentFilterError,
+    ContextLengthError,
+    InvalidRequestError,
+    LlmError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    ProviderError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestTimeoutError,
+    RequestTooLargeError,
+    ServerError,
+)
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.text import strip_escapes, to_display_line
+
+_STATUSES: Mapping[int, type[ProviderError]] = {
+    400: InvalidRequestError,
+    401: AuthenticationError,
+    402: QuotaExceededError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    413: RequestTooLargeError,
+    422: InvalidRequestError,
+    429: RateLimitError,
+    529: OverloadedError,
+}
+
+# Statuses of a misconfigured address or proxy: the same request never succeeds.
+_WRONG_WAYS: Mapping[int, tuple[str, str]] = {
+    405: (
+        "the address of {provider} does not take requests of this kind",
+        "Check the base URL of the provider.",
+    ),
+    407: (
+        "the proxy between this machine and {provider} requires a login",
+        "Put user and password into the address of the proxy (HTTPS_PROXY), or do without the proxy.",
+    ),
+}
+
+# Statuses whose meaning the message may narrow down.
+_VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
+
+# Phrases (lower case) that are more specific than the status, with examples.
+_WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
+    ("context length", ContextLengthError),  # This model's maximum context length is 8192 tokens
+    ("context window", ContextLengthError),  # Your input exceeds the context window of this model
+    ("too many tokens", ContextLengthError),
+    ("prompt is too long", ContextLengthError),  # prompt is too long: 210000 tokens > 200000 maximum
+    ("credit balance", QuotaExceededError),  # Your credit balance is too low to access the API
+    ("current quota", QuotaExceededError),  # You exceeded your current quota
+    ("content filter", ContentFilterError),
+    ("usage policy", ContentFilterError),
+    ("safety system", ContentFilterError),  # Your request was rejected as a result of our safety system.
+    ("invalid api key", AuthenticationError),
+    ("invalid key", AuthenticationError),
+    ("unauthorized", AuthenticationError),
+    ("api key not valid", AuthenticationError),
+    ("authentication error", AuthenticationError),
+    ("overloaded", OverloadedError),
+)
+
+_LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
+    AuthenticationError: (
+        "{provider} refused the key",
+        "Enter a valid key in the editor, or set it in {variable} and start agent-ls again. The conversation is kept.",
+    ),
+    PermissionDeniedError: ("{provider} denied access", "Check what this key and its project may use."),
+    NotFoundError: (
+        "{provider} does not know the model {model}",
+        "Choose another model, or check its spelling and the base URL.",
+    ),
+    ContextLengthError: ("the conversation is too long for {model}", "Compact it or start a new session."),
+    RequestTooLargeError: ("the request is too large for {provider}", "Leave out large images or files."),
+    InvalidRequestError: (
+        "{provider} rejected the request",
+        "Check the model's name and the key: some servers report a wrong one so. If both are right, please report it.",
+    ),
+    QuotaExceededError: (
+        "the credit at {provider} is used up",
+        "Check plan, billing and spend limits there.",
+    ),
+    RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
+    ContentFilterError: ("{provider} refused the content", "Put the request in other words."),
+    OverloadedError: ("{provider} is overloaded", "Try again in a few minutes, or choose another model."),
+    ServerError: ("{provider} failed", "Try again; if it stays so, look at the provider's status page."),
+    ProviderError: ("{provider} answered with an error", "Try again."),
+}
+
+MAX_MESSAGE_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFailure:
+    """An error as the provider reported it. `names` are its code and type, most specific first.
+
+    `retry_after_s`: the delay given in its body. `kind`: the class, if its body is unambiguous. `prompt_tokens` and
+    `context_tokens`: the size of a request that was too long and of the server's context, 0 if it does not say.
+    """
+
+    message: str = ""
+    names: Sequence[str] = ()
+    request_id: str = ""
+    retry_after_s: float | None = None
+    kind: type[ProviderError] | None = None
+    prompt_tokens: int = 0
+    context_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FailureTable:
+    """One provider's error names and phrases. `words` are lower case and tested before the common ones.
+
+    `more_context`: how the user starts this server with a larger context; "" for a service.
+    """
+
+    provider: str
+    names: Mapping[str, type[ProviderError]]
+    words: Sequence[tuple[str, type[ProviderError]]] = field(default=())
+    more_context: str = ""
+
+    def error(self, failure: ProviderFailure, model: str, head: ReplyHead | None = None) -> LlmError:
+        """Return the error for `failure`. `head` None: it occurred inside a stream that began with 200."""
+        status = head.status if head else None
+        code = next((name for name in failure.names if name), "")
+        if head is not None and 300 <= head.status < 400:
+            return self._redirect(head, model)
+        if status == 408:
+            return self._timeout(failure, model, head)
+        if status is not None and status in _WRONG_WAYS:
+            return self._wrong_way(status, model)
+        kind = failure.kind or self._kind(failure, status)
+        if status == 413 and not issubclass(kind, ContextLengthError):
+            kind = RequestTooLargeError  # whatever the body calls it, the same request never fits
+        lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
+        if kind is ContextLengthError:
+            lead, hint = f"{lead}{_sizes(failure)}", self._longer_context(hint)
+        error = kind(
+            _sentence(lead, failure.message, status),
+            provider=self.provider,
+            model=model,
+            hint=hint,
+            retry_after_s=_delay_s(failure, kind, head),
+            status=status,
+            code=code,
+            request_id=failure.request_id,
+        )
+        told = head.headers.get("x-should-retry") if head else None
+        # Waiting never refills an account or makes a request smaller.
+        if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
+            error.retryable = told == "true"
+        return error
+
+    def _kind(self, failure: ProviderFailure, status: int | None) -> type[ProviderError]:
+        named = next((self.names[name] for name in failure.names if name in self.names), None)
+        if named is not None and named not in (InvalidRequestError, RateLimitError):
+            return named
+        # "invalid_request_error" is also the type of bodies whose status is more specific (401, 404).
+        is_vague = named is InvalidRequestError and status not in (None, 400, 422)
+        kind = _by_status(status) if named is None or is_vague else named
+        if status not in _VAGUE_STATUSES:
+            return kind
+        text = failure.message.lower()
+        worded = next((kind for words, kind in (*self.words, *_WORDS) if words in text), kind)
+        # "Too many tokens per minute" is a rate, not a context: for a 429, phrases only decide whether money
+        # is used up.
+        return worded if kind is not RateLimitError or worded is QuotaExceededError else kind
+
+    def _longer_context(self, hint: str) -> str:
+        if not self.more_context:
+            return hint
+        return f"The first message is sent with all tools and instructions. {self.more_context} {hint}"
+
+    def _facts(self, model: str) -> Mapping[str, str]:
+        return {"provider": self.provider, "model": model, "variable": f"{self.provider.upper()}_API_KEY"}
+
+    def _redirect(self, head: ReplyHead, model: str) -> LlmError:
+        return ConfigurationError(
+            f"the address of {self.provider} redirects elsewhere (HTTP {head.status}), which is not followed",
+            provider=self.provider,
+            model=model,
+            hint="Set the base URL to the final address.",
+        )
+
+    def _wrong_way(self, status: int, model: str) -> LlmError:
+        problem, hint = _WRONG_WAYS[status]
+        return ConfigurationError(
+            f"{problem.format(provider=self.provider)} (HTTP {status})",
+            provider=self.provider,
+            model=model,
+            hint=hint,
+        )
+
+    def _timeout(self, failure: ProviderFailure, model: str, head: ReplyHead | None) -> LlmError:
+        error = RequestTimeoutError(
+            _sentence(f"{self.provider} gave up waiting", failure.message, 408),
+            provider=self.provider,
+            model=model,
+            hint="Try again.",
+            retry_after_s=retry_after_s(head) if head else None,
+        )
+        # A request that the server itself found too slow is not sent again, unless the server asks for it.
+        error.retryable = head is not None and head.headers.get("x-should-retry") == "true"
+        return error
+
+
+# Please try again in 1.146s. / Please retry in 48.9s. / try again in 84ms
+_WORDED_DELAY = re.compile(r"(?:try again|retry) in (\d+(?:\.\d+)?)\s*(ms|s|m)\b", re.IGNORECASE)
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
+    """Return how long to wait, from the headers, the body or the message."""
+    told = retry_after_s(head) if head else None
+    told = failure.retry_after_s if told is None else told
+    if told is not None or kind is not RateLimitError:
+        return told
+    found = _WORDED_DELAY.search(failure.message)
+    return float(found[1]) * _UNIT_S[found[2].lower()] if found else None
+
+
+def retry_after_s(head: ReplyHead) -> float | None:
+    """Return the seconds to wait from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date."""
+    milliseconds = _number(head.headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    told = head.headers.get("retry-after", "")
+    seconds = _number(told)
+    if seconds is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(told).timestamp() - head.received_at_s)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def _sizes(failure: ProviderFailure) -> str:
+    """Return the sizes that the message of the server does not have, in brackets."""
+    prompt, context = failure.prompt_tokens, failure.context_tokens
+    if not (prompt and context) or (str(prompt) in failure.message and str(context) in failure.message):
+        return ""
+    return f" ({prompt:,} tokens for a context of {context:,})"
+
+
+def _by_status(status: int | None) -> type[ProviderError]:
+    if status is not None and status not in _STATUSES and 500 <= status < 600:
+        return ServerError
+    return _STATUSES.get(status, ProviderError) if status is not None else ProviderError
+
+
+def _sentence(lead: str, message: str, status: int | None) -> str:
+    told = to_display_line(strip_escapes(message), MAX_MESSAGE_CHARS)
+    where = f" (HTTP {status})" if status else ""
+    return f"{lead}{where}: {told}" if told else f"{lead}{where}"

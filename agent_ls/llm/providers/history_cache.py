@@ -1,0 +1,95 @@
+"""Cache encoded histories: messages that one request encoded are not encoded again by the next.
+
+Each request of a session sends the whole history, which is the previous one with additions. So the part that
+can no longer change is kept encoded as long as requests continue it. It is found by comparing messages, not
+by session: a history that was edited is simply another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
+
+from agent_ls.llm.messages import Message, Role
+from agent_ls.llm.providers.pairing import pair_tool_results
+from agent_ls.llm.requests import Request
+
+MAX_CACHED_HISTORIES = (
+    4  # for sessions working at the same time; beyond that, messages are only encoded again
+)
+
+
+class WireHistory(Protocol):
+    """Messages encoded for one wire format, after pair_tool_results."""
+
+    def add(self, message: Message) -> None:
+        """Encode and append a message.
+
+        Raises:
+            ConfigurationError: the message contains something that this provider does not accept.
+        """
+        ...
+
+    def copy(self) -> Self: ...
+
+
+H = TypeVar("H", bound=WireHistory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[H]):
+    model: str
+    messages: tuple[Message, ...]
+    history: H
+
+
+class HistoryCache(Generic[H]):
+    """The cached histories of one codec. `begin` creates an empty history for a model."""
+
+    def __init__(self, begin: Callable[[str], H]) -> None:
+        self._begin = begin
+        self._kept: list[_Kept[H]] = []
+
+    def encode(self, request: Request) -> H:
+        """Return the encoded history of `request`.
+
+        Raises:
+            ConfigurationError: as WireHistory.add.
+        """
+        at = _count_final(request.messages)
+        settled, rest = request.messages[:at], request.messages[at:]
+        known = self._longest(request.model, settled)
+        history = self._extend(known.history, settled[len(known.messages) :])
+        self._keep(known, _Kept(request.model, settled, history))
+        return self._extend(history, rest)
+
+    def _longest(self, model: str, settled: tuple[Message, ...]) -> _Kept[H]:
+        """Return the longest cached history that these messages continue. Equal objects make the comparison cheap."""
+        fitting = (kept for kept in self._kept if kept.model == model and _continues(settled, kept.messages))
+        empty = _Kept(model, (), self._begin(model))
+        return max(fitting, key=lambda kept: len(kept.messages), default=empty)
+
+    def _keep(self, known: _Kept[H], now: _Kept[H]) -> None:
+        others = [kept for kept in self._kept if kept is not known]
+        self._kept = [*others[-MAX_CACHED_HISTORIES + 1 :], now]
+
+    def _extend(self, history: H, messages: Sequence[Message]) -> H:
+        longer = history.copy()
+        for message in pair_tool_results(messages):
+            longer.add(message)
+        return longer
+
+
+def _count_final(messages: Sequence[Message]) -> int:
+    """Return how many messages can no longer change: those before the last answer, whose calls may still get
+    results.
+    """
+    last = (at for at in range(len(messages) - 1, -1, -1) if messages[at].role is Role.ASSISTANT)
+    return next(last, 0)
+
+
+def _continues(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
+    """Return whether `messages` continue `known`, with an answer or nothing as the next message."""
+    following = messages[len(known) : len(known) + 1]
+    return messages[: len(known)] == known and all(next_.role is Role.ASSISTANT for next_ in following)

@@ -1,0 +1,97 @@
+"""Write text and reasoning as stream events, one part at a time, for wires that only send pieces."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from agent_ls.llm.messages import (
+    Citation,
+    ContentPart,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    SearchPart,
+    TextPart,
+)
+from agent_ls.llm.providers.wire_json import PieceJoiner
+from agent_ls.llm.stream import (
+    OpaqueItem,
+    ReasoningDelta,
+    ReasoningEnd,
+    ReasoningStart,
+    StreamEvent,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallEnd,
+)
+
+_Kind: TypeAlias = Literal["text", "reasoning"]
+
+
+class PartWriter:
+    """Collects events in `out`; the caller takes them from there."""
+
+    def __init__(self) -> None:
+        self.out: list[StreamEvent] = []
+        self._next_index = 0
+        self._open: _Kind | None = None
+        self._pieces = PieceJoiner()
+
+    @property
+    def open_kind(self) -> _Kind | None:
+        """The kind of the open part."""
+        return self._open
+
+    def index(self) -> int:
+        """Return the index of the next part, and reserve it."""
+        self._next_index += 1
+        return self._next_index - 1
+
+    def begin(self, kind: _Kind) -> None:
+        """Open a part of that kind, unless one is open."""
+        if self._open == kind:
+            return
+        self.end()
+        self._open, self._pieces = kind, PieceJoiner()
+        at = self.index()
+        self.out.append(TextStart(at) if kind == "text" else ReasoningStart(at))
+
+    def write(self, kind: _Kind, piece: str) -> None:
+        """Append to the open part of that kind, or to a new one. An empty piece opens no part."""
+        if not piece:
+            return
+        self.begin(kind)
+        if ready := self._pieces.add(piece):
+            at = self._next_index - 1
+            self.out.append(TextDelta(at, ready) if kind == "text" else ReasoningDelta(at, ready))
+
+    @property
+    def open_text(self) -> str:
+        """The text of the open part so far, "" if none is open."""
+        return self._pieces.text if self._open else ""
+
+    def end(self, origin: Origin | None = None, citations: tuple[Citation, ...] = ()) -> None:
+        """End the open part, if there is one. `origin` is the item to send back; `citations` are those of a text."""
+        kind, text, at = self._open, self._pieces.text, self._next_index - 1
+        self._open = None
+        if kind == "text":
+            self.out.append(TextEnd(at, TextPart(text, origin, citations)))
+        elif kind == "reasoning":
+            self.out.append(ReasoningEnd(at, ReasoningPart(text, origin)))
+
+    def item(self, part: OpaquePart | SearchPart) -> None:
+        """Add a part that arrives complete."""
+        self.end()
+        self.out.append(OpaqueItem(self.index(), part))
+
+    def take(self) -> list[StreamEvent]:
+        """Return and remove the events so far."""
+        out, self.out = self.out, []
+        return out
+
+
+def collect_parts(events: list[StreamEvent]) -> tuple[ContentPart, ...]:
+    """Return the parts of a complete answer, in order, from all its events."""
+    ends = [e for e in events if isinstance(e, TextEnd | ReasoningEnd | ToolCallEnd | OpaqueItem)]
+    return tuple(event.part for event in sorted(ends, key=lambda event: event.index))

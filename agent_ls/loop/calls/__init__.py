@@ -1,0 +1,1 @@
+"""One tool call: arguments, approval, execution, output, and the result for the model."""

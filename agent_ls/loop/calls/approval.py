@@ -1,0 +1,307 @@
+"""The `Approver` interface, which a session asks before a call takes effect, and the pending requests.
+
+`PendingApprovals` emits the events `approval_requested` and `approval_resolved`, and waits for the first answer. Each
+front end (server, headless, library) answers through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import anyio
+from pydantic.alias_generators import to_camel
+
+from agent_ls.environments.effects import CommandEffect, Effect
+from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
+from agent_ls.loop.ids import new_id
+
+if TYPE_CHECKING:
+    from agent_ls.loop.seams import Clock
+
+ApprovalScope: TypeAlias = Literal["once", "turn", "session", "project", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalQuestion:
+    """The exact effect of one call, for a decision.
+
+    `allowed` lists what the user approved for this call before a restart, so that the same question is
+    not asked twice. `is_users_own`: the user wrote this command instead of the model's; it is judged
+    like a new action. `agent_id` is the subagent that makes the call, "" for the main agent. `category`
+    is that of the tool. `failed_confined`: the command failed while it was confined to reading, and is
+    to run again without confinement. `must_ask` is a reason to ask the user in every mode, "" for none.
+    """
+
+    call_id: str
+    turn_id: str
+    tool: str
+    summary: str
+    effect: Effect
+    allowed: tuple[ApprovalRequested, ...] = ()
+    is_users_own: bool = False
+    agent_id: str = ""
+    category: Literal["read", "write", "admin"] | None = None
+    failed_confined: bool = False
+    must_ask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call may run.
+
+    `asked`: the user was asked, so time has passed and the effect must be computed again before the call
+    runs. `is_confined`: the call is allowed because it is read-only, so it runs confined or not at all.
+    `command` is a replacement written by the user, which is not judged yet; "" keeps the original. `by`
+    as in ApprovalResolved.decided_by, "" if the user was not asked.
+    """
+
+    asked: bool = False
+    command: str = ""
+    by: str = ""
+    is_confined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The call may not run. `reason` is sent to the model; `by` as in ApprovalResolved.decided_by."""
+
+    reason: str
+    by: str = "policy"
+
+
+Decision: TypeAlias = Allowed | Denied
+
+
+class Approver(Protocol):
+    """Interface that decides whether a call may take effect."""
+
+    async def decide(self, question: ApprovalQuestion) -> Decision:
+        """Decide about an effect. May wait for the user without limit; raises nothing but cancellation."""
+        ...
+
+    async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
+        """Allow a read-only effect as `decide` does; None if the user would have to be asked. Must not raise."""
+        ...
+
+    async def resume(self, request: ApprovalRequested) -> Decision:
+        """Wait for the answer to a request from before a restart. Nothing is judged again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A user's decision on a pending request.
+
+    `rule_id` must be one of the rules that the request offered; "" stores no rule. `decided_by` names
+    the client. `command` replaces the command of the request, "" keeps it; it cannot be combined with a
+    rule.
+    """
+
+    decision: Literal["allow", "deny"]
+    scope: ApprovalScope = "once"
+    rule_id: str = ""
+    reason: str = ""
+    decided_by: str = ""
+    client_key: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision of policy on an effect, before the user is asked."""
+
+    kind: Literal["allow", "ask", "refuse"]
+    reason: str
+    rules: tuple[RuleOffer, ...] = ()
+
+
+class UnknownApprovalError(Exception):
+    """No request with this id is known here, or the answer names a rule that the request did not offer."""
+
+
+class BadReplacementError(Exception):
+    """A replacement command that does not fit the request or the answer. The request stays open."""
+
+    kind = "invalid_params"
+    hint = "allow the command as it is, allow one of your own this one time, or deny it"
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request and its state. `resolved` is None while it is pending."""
+
+    event: ApprovalRequested
+    turn_id: str
+    is_answered: anyio.Event
+    resolved: ApprovalResolved | None = None
+
+
+class PendingApprovals:
+    """The pending approval requests of a session. `emit` records and publishes an event of the session.
+
+    `is_stopped` is called when waiting is cancelled. True means that the user stopped the turn: the
+    request is denied. False means that the process ends: the request stays open and is restored on
+    resume. Resolved requests are kept, so that a late answer gets the first decision back. A request
+    without an answer for `limit_ms` is denied by `timeout`; 0 means no limit.
+    """
+
+    def __init__(
+        self,
+        emit: Callable[[RecordedEvent], object],
+        is_stopped: Callable[[], bool] = lambda: True,
+        clock: Clock | None = None,
+        limit_ms: int = 0,
+    ) -> None:
+        self._clock = clock
+        self.limit_ms = limit_ms
+        """Applies to requests that start to wait from now on."""
+        self._emit = emit
+        self._is_stopped = is_stopped
+        self._requests: dict[str, _Request] = {}
+
+    async def ask(self, question: ApprovalQuestion, verdict: Verdict) -> Decision:
+        """Request approval and wait for the first answer.
+
+        If the turn is stopped, the request is denied by `interrupt`.
+        """
+        event = _requested(question, verdict)
+        self.restore(event, question.turn_id)
+        self._emit(event)
+        return await self.wait(event.request_id)
+
+    def restore(self, event: ApprovalRequested, turn_id: str) -> None:
+        """Add a request from before a restart. The caller must call `wait` next."""
+        self._requests[event.request_id] = _Request(event, turn_id, anyio.Event())
+
+    async def wait(self, request_id: str) -> Decision:
+        """Wait for the answer to a known request.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        request = self._known(request_id)
+        try:
+            await self._answered(request)
+        finally:
+            # Requests of subagents, and requests without a call, cannot be resumed after a restart.
+            is_lost = request.event.agent_id or not request.event.call_id
+            if request.resolved is None and (is_lost or self._is_stopped()):
+                self._settle(request, Answer("deny", reason="The turn was stopped.", decided_by="interrupt"))
+        resolved = request.resolved
+        if resolved is None or resolved.decision == "deny":
+            reason = resolved.reason if resolved else ""
+            return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
+        return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
+
+    async def _answered(self, request: _Request) -> None:
+        if not self._clock or not self.limit_ms:
+            await request.is_answered.wait()
+            return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._give_up, request, self._clock, self.limit_ms)
+            await request.is_answered.wait()
+            group.cancel_scope.cancel()
+
+    async def _give_up(self, request: _Request, clock: Clock, limit_ms: int) -> None:
+        await clock.sleep(limit_ms / 1000)
+        words = f"Nobody answered within {limit_ms / 1000:g} s, so it was denied and not run."
+        if not request.resolved:
+            self._settle(request, Answer("deny", reason=words, decided_by="timeout"))
+
+    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
+        """Resolve a pending request. The first answer wins: later callers get the first decision back.
+
+        Raises:
+            UnknownApprovalError, BadReplacementError.
+        """
+        request = self._known(request_id)
+        if request.resolved:
+            return request.resolved
+        if answer.rule_id and answer.rule_id not in {rule.id for rule in request.event.rules}:
+            raise UnknownApprovalError(f"Rule {answer.rule_id} was not offered by request {request_id}.")
+        if answer.command and (reason := _why_not_replaced(request.event, answer)):
+            raise BadReplacementError(reason)
+        return self._settle(request, answer)
+
+    def pending(self) -> tuple[ApprovalRequested, ...]:
+        """The requests without an answer, oldest first."""
+        return tuple(request.event for request in self._requests.values() if not request.resolved)
+
+    def turn_of(self, request_id: str) -> str:
+        """Return the id of the turn that a request belongs to, resolved or not.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        return self._known(request_id).turn_id
+
+    def _known(self, request_id: str) -> _Request:
+        if request := self._requests.get(request_id):
+            return request
+        raise UnknownApprovalError(f"No approval {request_id} is known in this session. It may have ended.")
+
+    def _settle(self, request: _Request, answer: Answer) -> ApprovalResolved:
+        request.resolved = ApprovalResolved(
+            request_id=request.event.request_id,
+            decision=answer.decision,
+            scope=answer.scope,
+            decided_by=answer.decided_by,
+            reason=answer.reason,
+            rule_id=answer.rule_id,
+            client_key=answer.client_key,
+            command="" if answer.command == request.event.effect.get("command") else answer.command,
+        )
+        self._emit(request.resolved)
+        request.is_answered.set()
+        return request.resolved
+
+
+def _why_not_replaced(request: ApprovalRequested, answer: Answer) -> str:
+    if request.effect["type"] != CommandEffect.__name__:
+        return "only a command can be replaced: this request is about something else"
+    if request.effect.get("inputOf"):
+        return "what is typed into a process can be denied, not replaced: say in the denial what to type"
+    if answer.decision == "deny":
+        return "a command that is denied is not replaced"
+    if answer.rule_id:
+        return "no rule is kept for a command that was replaced: the rule names the one that was asked about"
+    return "a command cannot be blank" if not answer.command.strip() else ""
+
+
+def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequested:
+    return ApprovalRequested(
+        request_id=new_id("a"),
+        call_id=question.call_id,
+        tool=question.tool,
+        summary=question.summary,
+        reason=verdict.reason,
+        effect=effect_json(question.effect),
+        digest=question.effect.digest,
+        rules=verdict.rules,
+        agent_id=question.agent_id,
+    )
+
+
+SELDOM = (
+    "inputOf", "outsideSandbox", "server", "title", "about", "change", "annotated", "hosts", "readsRule",
+)  # fmt: skip
+"""Fields that are left out where they are empty."""
+
+
+def effect_json(effect: Effect) -> dict[str, Any]:
+    """Return the effect as plain JSON with camelCase names; `type` is the name of its class."""
+    told = {"type": type(effect).__name__, **_camel(asdict(effect))}
+    for seldom in SELDOM:
+        if not told.get(seldom):
+            told.pop(seldom, None)
+    return told
+
+
+def _camel(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {to_camel(key): _camel(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_camel(item) for item in value]
+    return value

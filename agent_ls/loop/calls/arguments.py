@@ -1,0 +1,104 @@
+"""Validate the JSON arguments of a call against its tool's model; errors are worded for the model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from agent_ls.tools.base import Arguments, ToolError
+
+A = TypeVar("A", bound=Arguments)
+
+SHOWN_VALUE_CHARS = 60
+
+
+class ArgumentsError(Exception):
+    """Invalid arguments. `str()` is the message for the model, one line for each problem."""
+
+
+def parse_arguments(text: str, model: type[A]) -> A:
+    """Parse and validate the arguments of a call. An empty text counts as an empty object.
+
+    Raises:
+        ArgumentsError: not JSON, not an object, or a missing, unknown, ill-typed or out-of-range argument.
+    """
+    raw = _object(text)
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise ArgumentsError("\n".join(_problems(error, model))) from None
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        raw = json.loads(text) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        what = error.msg.removesuffix(" starting at")
+        raise ArgumentsError(
+            f"The arguments are not valid JSON: {what} at line {error.lineno}, column {error.colno}. "
+            "Send one JSON object."
+        ) from None
+    except (ValueError, RecursionError):
+        raise ArgumentsError(
+            "The arguments contain a number that is too large, or are nested too deeply. Send simpler ones."
+        ) from None
+    if not isinstance(raw, dict):
+        raise ArgumentsError(f"The arguments are a JSON {_json_type(raw)}. Send one JSON object.")
+    return raw
+
+
+def _problems(error: ValidationError, model: type[Arguments]) -> list[str]:
+    known = ", ".join(model.model_json_schema()["properties"])
+    lines = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(step) for step in problem["loc"])
+        if problem["type"] == "missing":
+            lines.append(f"- {name}: required, but missing")
+        elif problem["type"] == "extra_forbidden":
+            lines.append(f"- {name}: unknown argument (known: {known or 'none'})")
+        elif not problem["loc"]:  # a rule about several arguments: its message names them
+            lines.append(f"- {problem['msg'].removeprefix('Value error, ')}")
+        else:
+            words = problem["msg"].removeprefix("Value error, ")
+            lines.append(f"- {name}: {words}, got {_shown(problem['input'])}")
+    return lines
+
+
+def _shown(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= SHOWN_VALUE_CHARS else f"{text[:SHOWN_VALUE_CHARS]}…"
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+    return names[type(value)]
+
+
+def replaced_note(as_asked: Arguments, after: str) -> str:
+    before = str(getattr(as_asked, "command", ""))
+    return (
+        "[The user changed this command before it ran. Yours, which did not run:\n"
+        f"{before}\nWhat ran instead:\n{after}]"
+    )
+
+
+def with_command(arguments: Arguments, command: str) -> Arguments:
+    """Return the arguments with another command.
+
+    Raises:
+        ToolError: the tool does not accept this command.
+    """
+    raw = {**arguments.model_dump(exclude_unset=True), "command": command}
+    try:
+        return parse_arguments(json.dumps(raw), type(arguments))
+    except ArgumentsError as error:
+        raise ToolError(
+            f"The user changed this command to one that cannot be run: {error}", kind="validation"
+        ) from None

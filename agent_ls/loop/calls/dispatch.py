@@ -1,0 +1,579 @@
+"""Execute one tool call from its JSON arguments to its result.
+
+The steps are: look up, validate, prepare, approve, run, truncate, emit. Every failure becomes an error
+result for the model. Only cancellation is raised, after the call has its result and its end event.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anyio import get_cancelled_exc_class, move_on_after
+
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, OutputSink
+from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
+from agent_ls.environments.errors import EnvError, OutsideBoundsError
+from agent_ls.environments.walls import requiring_confinement
+from agent_ls.llm.messages import ToolCallPart, ToolResultPart
+from agent_ls.loop.budget import UseLimits
+from agent_ls.loop.calls.approval import ApprovalQuestion, Approver, Decision, Denied
+from agent_ls.loop.calls.arguments import (
+    ArgumentsError,
+    parse_arguments,
+    replaced_note,
+    with_command,
+)
+from agent_ls.loop.calls.facts import touched_files
+from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, Hooks, changed_arguments, hooked_call
+from agent_ls.loop.calls.log_guard import LogGuard
+from agent_ls.loop.calls.outcome import (
+    Outcome,
+    changes_of,
+    denied,
+    error_output,
+    had_effect,
+    outcome_of,
+    output_of,
+    was_denied,
+    without_images,
+)
+from agent_ls.loop.calls.output_tap import OutputTap
+from agent_ls.loop.calls.reads import ShownFiles
+from agent_ls.loop.calls.redaction import Known, StreamRedaction, none_known, redacted
+from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
+from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.truncation import printed, truncate_tool_output
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.emission import Emitter, output_part
+from agent_ls.loop.events.editor import EditDiagnosed
+from agent_ls.loop.events.types import (
+    ApprovalRequested,
+    PlanChanged,
+    PlanItem,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from agent_ls.loop.ids import SessionId, ToolCallId
+from agent_ls.loop.nested_documents import NestedDocuments
+from agent_ls.loop.restored import EndedCall, SuspendedCall
+from agent_ls.loop.seams import Clock, EditorContext, Recorder, Reviews
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.text import leave_alternate_screen
+from agent_ls.tools.base import (
+    Arguments,
+    Prepared,
+    QuestionAsker,
+    ShellLimits,
+    SubagentSpawner,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolOutput,
+)
+from agent_ls.tools.file_commits import describe_review
+
+logger = logging.getLogger(__name__)
+
+EVENT_OUTPUT_BYTES = 64 * 1024  # a longer output is stored as a file, and the event contains a reference
+EVENT_SHARE_CHARS = 8 * 1024  # head and tail of a longer output, which the event contains
+MAX_ASKS = 5  # if a file changes during that many approvals, another program is writing it
+
+INTERRUPTED = "Interrupted by the user before it finished."
+INTERRUPTED_EFFECT = f"{INTERRUPTED} It may have had part of its effect: look before you rely on it."
+NOT_RUN = "Not run: interrupted by the user."
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of a round. `index` is its position in the response, `event_id` its id in events. `outcome` is set
+    exactly once, also after an interrupt, but not if the call is suspended. `is_alone`: the round has no other call.
+    `known` is the state that an earlier process recorded."""
+
+    part: ToolCallPart
+    event_id: ToolCallId
+    index: int
+    is_alone: bool = True
+    known: SuspendedCall | None = None
+    outcome: Outcome | None = None
+    summary: str = ""
+    """One-line summary of the arguments, as in the start event."""
+    landed: ToolOutput | None = None
+    """The result of a completed edit, while its diagnostics are awaited."""
+    hooked: HookedCall | None = None
+    """The call as the user's hooks saw it before it ran; None if it did not run."""
+    touched: tuple[str, ...] = ()
+    """The files that it was allowed to read or change."""
+    instructions: str = ""
+    """Instructions of the project for the folders of these files, which the model gets with the result."""
+    decided_ms: int = 0
+    """Time spent on judging the call and waiting for approvals; not part of its duration."""
+    early: Early | None = None
+    """Set if the call starts before its response is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """A call that was prepared and allowed ahead of its regular start. `tap` receives its output."""
+
+    prepared: Prepared
+    tap: OutputTap
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Result of lookup and validation. If `arguments` is None, `refusal` is the error for the model."""
+
+    tool: Tool[Any] | None
+    arguments: Arguments | None
+    refusal: ToolOutput
+
+
+class Dispatcher:
+    """Executes the tool calls of one agent. `plan` is the latest plan of the model."""
+
+    def __init__(
+        self,
+        *,
+        session_id: SessionId,
+        environment: ExecutionEnvironment,
+        approver: Approver,
+        recorder: Recorder,
+        clock: Clock,
+        emitter: Emitter,
+        shown: Mapping[str, str],
+        editor_context: EditorContext,
+        secrets: Known = none_known,
+        reviews: Reviews,
+        terminals: Terminals,
+        subagents: SubagentSpawner,
+        questions: QuestionAsker,
+        log_guard: LogGuard,
+        hooks: Hooks,
+        documents: NestedDocuments,
+        time_left_ms: Callable[[UseLimits], int | None] = lambda limits: None,
+        plan: PlanChanged | None = None,
+    ) -> None:
+        self._session_id = session_id
+        self._environment = environment
+        self._approver = approver
+        self._recorder = recorder
+        self._clock = clock
+        self._emitter = emitter
+        self._reads = ShownFiles(shown, recorder.shown)
+        self.terminals = terminals
+        self._subagents = subagents
+        self._questions = questions
+        self._log_guard = log_guard
+        self._hooks = hooks
+        self._documents = documents
+        self._time_left_ms = time_left_ms
+        self._secrets = secrets
+        self._editor_context = editor_context
+        self._reviews = reviews
+        self.plan = plan
+        """The latest plan of the model; None if there is none."""
+
+    async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
+        """Run the call and set its outcome. The outcome is not set if the call is cancelled while it waits for an
+        approval, an answer or decisions about hunks: the call is then suspended."""
+        parsed = parse_call(call.part, profile)
+        self._start(call, parsed)
+        started_ms = self._clock.monotonic_ms()
+        tap = call.early.tap if call.early else self._tap(call)
+        context = self._context(call, profile, config, tap)
+        try:
+            output = await self._guarded(call, parsed, context, config)
+        except get_cancelled_exc_class():
+            if self.is_asked(call):
+                raise
+            tap.close()
+            output = call.landed or self._interrupted(call, parsed)
+            self._end(call, output, parsed.tool, config, started_ms)
+            raise
+        finally:
+            tap.close()
+        try:
+            if call.hooked:
+                told = await self._hooks.after_call(call.hooked, output.text, is_error=output.is_error)
+                output = replace(output, text=f"{output.text}\n\n{told}") if told else output
+            if call.touched and not output.is_error:
+                call.instructions = await self._documents.for_paths(call.touched, profile.project_documents)
+        finally:  # the call has run, also if the turn is stopped while its hooks do
+            seen = output if profile.supports_images else without_images(output)
+            self._end(call, seen, parsed.tool, config, started_ms)
+
+    async def prepare_early(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> bool:
+        """Prepare the call if it is read-only and needs no approval; return whether it is. Dispatch it then, without
+        an await in between. Emits no event."""
+        parsed = parse_call(call.part, profile)
+        if parsed.tool is None or parsed.arguments is None or self._hooks.watches_calls:
+            return False
+        tap = self._tap(call)
+        context = self._context(call, profile, config, tap)
+        try:
+            prepared = await parsed.tool.prepare(parsed.arguments, context)
+        except Exception:  # the regular run of the call reports the error
+            return False
+        summary = _summary(call.part, parsed.tool, parsed.arguments)
+        effect = prepared.effect
+        category = parsed.tool.category
+        question = ApprovalQuestion(
+            call.event_id, self._emitter.turn_id, call.part.name, summary, effect, category=category
+        )
+        if isinstance(effect, ReadEffect | NoEffect) and await self._approver.allow_unasked(question):
+            call.early = Early(prepared, tap)
+        return call.early is not None
+
+    def _tap(self, call: Call) -> OutputTap:
+        return OutputTap(self._emitter, output_part(call.event_id), StreamRedaction(self._secrets))
+
+    def _context(
+        self, call: Call, profile: ProviderProfile, config: SessionConfig, on_output: OutputSink
+    ) -> ToolContext:
+        return ToolContext(
+            environment=self._environment,
+            attribution=Attribution(self._session_id, self._emitter.turn_id, call.event_id),
+            on_output=on_output,
+            reads=self._reads,
+            shell_limits=shell_limits(profile, config, self._time_left_ms(config.limits)),
+            refuse_ambiguous=config.refuse_ambiguous_edits,
+            subagents=self._subagents,
+            questions=self._questions,
+            read_first=config.read_first,
+            terminal=self.terminals.watcher(call.event_id),
+        )
+
+    def drop(self, call: Call, reason: str) -> None:
+        """Replace the result of a call that ran early because its response is incomplete."""
+        result = ToolResultPart(call.part.id, call.part.name, reason, is_error=True)
+        call.outcome = Outcome(result)
+
+    def answer(
+        self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str
+    ) -> None:
+        """Emit start and end of a call that will not run, and set its result."""
+        self._start(call, parse_call(call.part, profile))
+        self._end(call, error_output(reason, kind), None, config, self._clock.monotonic_ms())
+
+    def is_asked(self, call: Call) -> bool:
+        """Return whether the call waits for the user, so that the question stays open after a cancellation."""
+        return call.event_id in self._emitter.asked
+
+    def take_up(self, call: Call, ended: EndedCall, profile: ProviderProfile) -> None:
+        """Set the outcome of a call that ended in an earlier process."""
+        tool = profile.registry.lookup(call.part.name)
+        call.outcome = outcome_of(ended.result, output_of(ended.end), tool)
+
+    def was_denied_and_had_effect(self, end: ToolCallEnd, profile: ProviderProfile) -> tuple[bool, bool]:
+        """Return both facts about a call that ended in an earlier process."""
+        output = output_of(end)
+        return was_denied(output), had_effect(output, profile.registry.lookup(end.name))
+
+    async def _guarded(
+        self, call: Call, parsed: Parsed, context: ToolContext, config: SessionConfig
+    ) -> ToolOutput:
+        """Run the steps from approval to result. Every failure except cancellation is returned as an error output."""
+        allowed: tuple[ApprovalRequested, ...] = ()
+        command = ""
+        if call.known and call.known.asked:
+            decision = await self._decided(call, self._approver.resume(call.known.asked))
+            if isinstance(decision, Denied):
+                return denied(decision)
+            command = decision.command or call.known.command
+            # If the user replaces the command, the earlier approvals are for a different effect.
+            allowed = call.known.allowed if decision.command else (*call.known.allowed, call.known.asked)
+        if parsed.tool is None or parsed.arguments is None:
+            return parsed.refusal
+        name = call.part.name
+        try:
+            if call.known and call.known.is_in_review:
+                return await self._reviewed(call, parsed, context)
+            if call.early:
+                prepared: Prepared | ToolOutput = call.early.prepared
+            else:
+                prepared = await self._approved(
+                    call, parsed.tool, parsed.arguments, context, allowed, command
+                )
+            if isinstance(prepared, ToolOutput):
+                return prepared
+            call.touched = touched_files(prepared.effect)
+            # ask_user may wait without limit; the time limit is checked after the answer.
+            left_ms = None if parsed.tool.name == "ask_user" else self._time_left_ms(config.limits)
+            return await self._run(call, prepared, left_ms)
+        except ToolError as error:
+            words = f"Tool error ({name}): {error}"
+            return error_output(f"{error.output}\n\n{words}" if error.output else words, error.kind)
+        except EnvError as error:
+            return error_output(f"Tool error ({name}): {error}", error.kind)
+        except Exception as error:
+            # Last resort at the boundary between tools and loop: any exception becomes a result.
+            logger.exception("tool %s failed", name)
+            return error_output(f"Tool error ({name}): {type(error).__name__}: {error}", "internal")
+
+    async def _approved(
+        self,
+        call: Call,
+        tool: Tool[Any],
+        arguments: Arguments,
+        context: ToolContext,
+        allowed: tuple[ApprovalRequested, ...],
+        command: str,
+    ) -> Prepared | ToolOutput:
+        """Return the prepared call, or the error for the model. After an approval the effect is computed again, and
+        the user is asked again if it changed. A command that the user or a hook wrote instead is a new action.
+        `allowed` as in ApprovalQuestion, `command` as in SuspendedCall."""
+        note, as_asked = "", arguments
+        hooked: HookedCall | None = None
+        summary = _summary(call.part, tool, arguments)
+        call_id, turn_id = call.event_id, self._emitter.turn_id
+        question = ApprovalQuestion(
+            call_id, turn_id, tool.name, summary, NoEffect(), allowed, category=tool.category
+        )
+        if command:
+            note, arguments = replaced_note(as_asked, command), with_command(arguments, command)
+            question = replace(question, summary=_summary_of(tool, arguments) or summary, is_users_own=True)
+        prepared = await self._prepared(call, question, tool, arguments, context)
+        for _ in range(MAX_ASKS):
+            if isinstance(prepared, ToolOutput):
+                return prepared
+            if self._hooks.watches_calls:
+                hooked = hooked_call(question, tool, arguments, prepared.effect)
+                verdict = await self._hooks.before_call(hooked)
+                if verdict.kind == "deny":
+                    return error_output(f"A hook refused this call: {verdict.reason}", "permission_denied")
+                if verdict.arguments is not None and verdict.arguments != hooked.arguments:
+                    changed = changed_arguments(tool, verdict.arguments)
+                    if isinstance(changed, str):
+                        return error_output(changed, "validation")
+                    note, arguments = CHANGED_BY_HOOK, changed
+                    question = replace(question, summary=_summary_of(tool, arguments), is_users_own=False)
+                    prepared = await self._prepared(call, question, tool, arguments, context)
+                    continue
+                question = replace(question, must_ask=verdict.reason if verdict.kind == "ask" else "")
+            decision = await self._decided(
+                call, self._approver.decide(replace(question, effect=prepared.effect))
+            )
+            if isinstance(decision, Denied):
+                return denied(decision)
+            if decision.command and isinstance(prepared.effect, CommandEffect):
+                note, arguments = (
+                    replaced_note(as_asked, decision.command),
+                    with_command(arguments, decision.command),
+                )
+                question = replace(
+                    question, summary=_summary_of(tool, arguments) or summary, is_users_own=True
+                )
+                prepared = await self._prepared(call, question, tool, arguments, context)
+                continue
+            if not decision.asked:
+                call.hooked = hooked
+                return _noted(_confined(prepared) if decision.is_confined else prepared, note)
+            digest = prepared.effect.digest
+            prepared = await self._prepared(call, question, tool, arguments, context)
+            if isinstance(prepared, Prepared) and prepared.effect.digest == digest:
+                call.hooked = hooked
+                return _noted(prepared, note)
+        return error_output("Its files changed during each approval: read them again, then retry.", "stale")
+
+    async def _decided(self, call: Call, deciding: Awaitable[Decision]) -> Decision:
+        began_ms = self._clock.monotonic_ms()
+        try:
+            return await deciding
+        finally:
+            call.decided_ms += self._clock.monotonic_ms() - began_ms
+
+    async def _prepared(
+        self,
+        call: Call,
+        question: ApprovalQuestion,
+        tool: Tool[Any],
+        arguments: Arguments,
+        context: ToolContext,
+    ) -> Prepared | ToolOutput:
+        """Prepare the call. If that must read a path outside the allowed ones, ask for approval of the read first."""
+        for _ in range(MAX_ASKS):
+            try:
+                prepared: Prepared = await tool.prepare(arguments, context)
+                return prepared
+            except OutsideBoundsError as error:
+                asked = replace(question, effect=ReadEffect((error.path,)))
+                decision = await self._decided(call, self._approver.decide(asked))
+                if isinstance(decision, Denied):
+                    return denied(decision)
+        return error_output("Too many places outside the workspace: name fewer files.", "permission_denied")
+
+    async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
+        """Run an approved call. `left_ms` is the time left for the input; commands have it in their own timeout."""
+        effect = prepared.effect
+        if not isinstance(effect, ReadEffect | NoEffect) and not await self._log_guard.may_act():
+            return error_output("Not run: the log of this session cannot be written.", "fatal")
+        if isinstance(effect, WriteEffect):
+            return await self._edit(call, prepared, effect)
+        command = effect.runs if isinstance(effect, CallEffect) else effect
+        if not isinstance(command, CommandEffect) or command.input_of:
+            with move_on_after(math.inf if left_ms is None else left_ms / 1000):
+                return await prepared.run()
+            return error_output(
+                f"{call.part.name} was stopped: the time limit of this input is reached.", "time_limit"
+            )
+        return await self.terminals.run(call.event_id, command, prepared.run)
+
+    async def _reviewed(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
+        """Continue a call whose changes waited for decisions when the earlier process ended."""
+        known = call.known.allowed if call.known else ()
+        summary = _summary(call.part, parsed.tool, parsed.arguments)
+        question = ApprovalQuestion(
+            call.event_id, self._emitter.turn_id, call.part.name, summary, NoEffect(), known
+        )
+        states = await self._reviews.resume(question, context.attribution)
+        return denied(states) if isinstance(states, Denied) else describe_review(states, context)
+
+    async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
+        """Run an edit and add the diagnostics that it caused. Stopping the wait for diagnostics keeps the edit."""
+        news = self._editor_context.watch_edit([file.path for file in effect.files])
+        output = call.landed = await prepared.run()
+        if output.is_error or not output.files:
+            return output
+        caused = await news()
+        if caused.files:
+            self._emitter.emit(EditDiagnosed(call.event_id, caused.files))
+        return replace(output, text=f"{output.text}\n\n{caused.text}") if caused.text else output
+
+    def _start(self, call: Call, parsed: Parsed) -> None:
+        if call.known and call.known.has_started:
+            return
+        part = call.part
+        summary = _summary(part, parsed.tool, parsed.arguments)
+        call.summary = summary
+        self._emitter.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
+
+    def _interrupted(self, call: Call, parsed: Parsed) -> ToolOutput:
+        is_read = parsed.tool is None or parsed.tool.category == "read"
+        words = INTERRUPTED if is_read else INTERRUPTED_EFFECT
+        so_far = self._emitter.text_of(output_part(call.event_id))
+        return error_output(
+            f"{leave_alternate_screen(so_far)}\n\n{words}" if so_far else words, "interrupted"
+        )
+
+    def _end(
+        self, call: Call, output: ToolOutput, tool: Tool[Any] | None, config: SessionConfig, started_ms: int
+    ) -> None:
+        """Redact and truncate the output, set the outcome, and emit the end event."""
+        name = call.part.name
+        # Text from outside enters the session here: redact it once, so that log, events and model have the
+        # same bytes.
+        known = self._secrets()
+        output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
+        shown, ref = self._for_event(call.event_id, output.text)
+        # The model gets the text without terminal colours and overwritten lines; the event keeps them.
+        is_printed = output.exit_code is not None or (tool and tool.category == "admin")
+        text = printed(output.text, known) if is_printed else output.text
+        content = truncate_tool_output(text, tool.kind if tool else name, config)
+        if call.instructions:
+            content = f"{content}\n\n{redacted(call.instructions, known)}"
+        result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
+        if not call.is_alone and (content != shown or output.images):
+            self._recorder.result(call.event_id, result)
+        call.outcome = outcome_of(result, output, tool)
+        if output.plan:
+            items = tuple(PlanItem(item.text, item.status) for item in output.plan.items)
+            self.plan = PlanChanged(output.plan.explanation, items)
+            self._emitter.emit(self.plan)
+        self._emitter.emit(
+            ToolCallEnd(
+                call_id=call.event_id,
+                name=name,
+                output=shown,
+                summary=output_summary(output.summary or output.text),
+                is_error=output.is_error,
+                error_kind=output.error_kind or ("tool_error" if output.is_error else ""),
+                duration_ms=self._clock.monotonic_ms() - started_ms - call.decided_ms,
+                output_chars=len(output.text),
+                output_ref=ref,
+                exit_code=output.exit_code,
+                model_chars=len(content),
+                index=call.index,
+                input_summary=call.summary or _summary(call.part, tool, None),
+                output_bytes=len(output.text.encode("utf-8", "replace")),
+                changes=changes_of(output),
+            )
+        )
+
+    def _for_event(self, call_id: str, text: str) -> tuple[str, str]:
+        """Return the output for the end event and, if it is too long, the reference of the stored complete output."""
+        if len(text) * 4 <= EVENT_OUTPUT_BYTES or len(text.encode("utf-8", "replace")) <= EVENT_OUTPUT_BYTES:
+            return text, ""
+        left_out = len(text) - 2 * EVENT_SHARE_CHARS
+        shown = f"{text[:EVENT_SHARE_CHARS]}\n[... {left_out} characters ...]\n{text[-EVENT_SHARE_CHARS:]}"
+        return shown, self._recorder.output(call_id, text)
+
+
+def _confined(prepared: Prepared) -> Prepared:
+    """Return the call such that its command runs confined, or not at all."""
+
+    async def run() -> ToolOutput:
+        with requiring_confinement():
+            return await prepared.run()
+
+    return replace(prepared, run=run)
+
+
+def _noted(prepared: Prepared, note: str) -> Prepared:
+    """Return the call with `note` before its output."""
+    if not note:
+        return prepared
+
+    async def run() -> ToolOutput:
+        try:
+            output = await prepared.run()
+        except ToolError as error:
+            raise ToolError(f"{error}\n\n{note}", kind=error.kind, output=error.output) from error
+        except EnvError as error:
+            raise ToolError(f"{error}\n\n{note}", kind=error.kind) from error
+        return replace(output, text=f"{note}\n\n{output.text}")
+
+    return Prepared(prepared.effect, run)
+
+
+def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:
+    tool = profile.registry.lookup(part.name)
+    if tool is None:
+        names = ", ".join(profile.registry.names()) or "none"
+        refusal = error_output(f"Unknown tool: {part.name}. The tools are: {names}.", "unknown_tool")
+        return Parsed(None, None, refusal)
+    try:
+        return Parsed(tool, parse_arguments(part.arguments, tool.arguments), ToolOutput(""))
+    except ArgumentsError as error:
+        text = f"Invalid arguments for tool: {part.name}\n{error}"
+        return Parsed(
+            tool, None, ToolOutput(text, is_error=True, error_kind="validation", summary=str(error))
+        )
+
+
+def shell_limits(
+    profile: ProviderProfile, config: SessionConfig, time_left_ms: int | None = None
+) -> ShellLimits:
+    """Return the time limits for commands. The profile's default replaces the general default, but not a default that
+    the user set. The session's maximum and the time left for the input or session limit both."""
+    cap = min(config.max_command_timeout_ms, time_left_ms or config.max_command_timeout_ms)
+    default = config.default_command_timeout_ms
+    if profile.shell_limits and default == ShellLimits().default_timeout_ms:
+        default = profile.shell_limits.default_timeout_ms
+    return ShellLimits(min(default, cap), cap)
+
+
+def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | None) -> str:
+    said = _summary_of(tool, arguments) if tool and arguments else ""
+    return said or call_summary(part.name, part.arguments)
+
+
+def _summary_of(tool: Tool[Any], arguments: Arguments) -> str:
+    try:
+        return one_line(tool.summarize(arguments), INPUT_CHARS)
+    except Exception:  # last resort, as in _guarded: a tool of the host may raise here
+        logger.exception("tool %s has no summary for its arguments", tool.name)
+        return ""

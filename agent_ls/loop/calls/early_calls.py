@@ -1,0 +1,81 @@
+"""Start read calls that need no approval while the model is still streaming its response.
+
+A call with an effect never starts before the response is complete, and neither does any call after it.
+The results of early calls are dropped if the response turns out to be incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.messages import ToolCallPart
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, parse_call
+from agent_ls.loop.calls.tool_round import reach_of
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.ids import ToolCallId
+from agent_ls.profiles.base import ProviderProfile
+
+T = TypeVar("T")
+
+
+class EarlyCalls:
+    """The early calls of one response. `started` maps the index of a call to the call."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        environment: ExecutionEnvironment,
+    ) -> None:
+        self.started: dict[int, Call] = {}
+        self._dispatcher = dispatcher
+        self._profile = profile
+        self._config = config
+        self._environment = environment
+        self._is_held = False
+        self._group: TaskGroup | None = None
+
+    async def beside(self, reading: Awaitable[T]) -> T:
+        """Read the response, and return when the early calls have ended. Raises the errors of `reading`,
+        unwrapped.
+
+        If a stop arrives after the response was read, it takes effect at the next await: the calls are
+        in the history then, and only the round gives each of them a result.
+        """
+        read: list[T] = []
+        failure: Exception | None = None
+        try:
+            async with anyio.create_task_group() as self._group:
+                try:
+                    read.append(await reading)
+                except Exception as error:  # a task group would wrap it in an ExceptionGroup
+                    failure = error
+        except anyio.get_cancelled_exc_class():
+            if not read:
+                raise
+        if failure:
+            raise failure
+        return read[0]
+
+    def offer(self, part: ToolCallPart, event_id: ToolCallId, index: int) -> None:
+        """Start a call whose arguments are complete if it may run early."""
+        parsed = parse_call(part, self._profile)
+        reach = reach_of(parsed, self._environment)
+        # Calls after a call with an effect may depend on it, so they do not start early.
+        self._is_held = self._is_held or reach.has_effect or reach.is_last
+        may_look = parsed.tool is not None and parsed.tool.starts_early and parsed.arguments is not None
+        if self._is_held or not may_look or self._group is None:
+            return
+        if self._profile.supports_parallel_tool_calls or index == 0:
+            self._group.start_soon(self._run, Call(part, event_id, index, is_alone=False))
+
+    async def _run(self, call: Call) -> None:
+        if await self._dispatcher.prepare_early(call, self._profile, self._config):
+            self.started[call.index] = call
+            await self._dispatcher.dispatch(call, self._profile, self._config)

@@ -1,0 +1,16 @@
+"""Facts about a call, read from its effect. Pure."""
+
+from __future__ import annotations
+
+from agent_ls.environments.effects import Effect, ReadEffect, WriteEffect
+
+
+def touched_files(effect: Effect) -> tuple[str, ...]:
+    """Return the files that a call reads, searches below or changes."""
+    match effect:
+        case ReadEffect(paths):
+            return tuple(paths)
+        case WriteEffect(files):
+            return tuple(file.path for file in files)
+        case _:
+            return ()

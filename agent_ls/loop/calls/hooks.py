@@ -1,0 +1,147 @@
+"""Interface to the user's hooks: programs that are informed of a session's actions and may stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from pydantic import ValidationError
+
+from agent_ls.environments.effects import Effect
+from agent_ls.loop.calls.approval import ApprovalQuestion
+from agent_ls.tools.base import Arguments, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class HookedCall:
+    """A tool call for hooks. `kind` is the tool's name in agent-ls, `name` its name for the model."""
+
+    call_id: str
+    turn_id: str
+    name: str
+    kind: str
+    arguments: Mapping[str, Any]
+    effect: Effect
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """The combined decision of a call's hooks: the most restrictive one. `reason` is for the model or the
+    user.
+
+    `ask`: the user is asked in every mode. `arguments` replace the model's arguments, None for no
+    change; the call is then prepared and judged again.
+    """
+
+    kind: Literal["none", "ask", "deny"] = "none"
+    reason: str = ""
+    arguments: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptVerdict:
+    """The decision of the hooks on a user's message.
+
+    `stop` is the reason not to start the turn, "" to start it; `context` is text for the model.
+    """
+
+    stop: str = ""
+    context: str = ""
+
+
+CHANGED_BY_HOOK = "[A hook of the user's changed the arguments of this call before it ran.]"
+
+
+def hooked_call(
+    question: ApprovalQuestion, tool: Tool[Any], arguments: Arguments, effect: Effect
+) -> HookedCall:
+    return HookedCall(
+        question.call_id,
+        question.turn_id,
+        tool.name,
+        tool.kind,
+        arguments.model_dump(exclude_unset=True),
+        effect,
+        question.agent_id,
+    )
+
+
+def changed_arguments(tool: Tool[Any], raw: Mapping[str, Any]) -> Arguments | str:
+    """Return the arguments that a hook sets instead of the model's, or an error message if they are invalid."""
+    try:
+        found: Arguments = tool.arguments.model_validate(raw)
+    except ValidationError as error:
+        words = error.errors(include_url=False)[0]["msg"]
+        return f"A hook of the user's changed this call to one that is not valid: {words}"
+    return found
+
+
+class Hooks(Protocol):
+    """The hooks of one session. No method raises; each takes a bounded time and may be cancelled."""
+
+    @property
+    def watches_calls(self) -> bool:
+        """Whether a hook runs before calls; then no call may start early."""
+        ...
+
+    async def before_prompt(self, text: str) -> PromptVerdict:
+        """Run before a user's message becomes a turn."""
+        ...
+
+    async def before_call(self, call: HookedCall) -> CallVerdict:
+        """Run after a call was prepared and before policy judges it."""
+        ...
+
+    async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
+        """Run before the model gets the result. Returns text to add to the result, "" for nothing."""
+        ...
+
+    async def before_stop(self, text: str, *, again: bool) -> str:
+        """Run when a turn is about to end with this answer. Returns a reason to continue, "" for none.
+
+        `again`: a hook already made this turn continue once, so the turn ends whatever is returned.
+        """
+        ...
+
+
+class NoHooks:
+    """A session without hooks."""
+
+    @property
+    def watches_calls(self) -> bool:
+        return False
+
+    async def before_prompt(self, text: str) -> PromptVerdict:
+        return PromptVerdict()
+
+    async def before_call(self, call: HookedCall) -> CallVerdict:
+        return CallVerdict()
+
+    async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
+        return ""
+
+    async def before_stop(self, text: str, *, again: bool) -> str:
+        return ""
+
+
+NO_HOOKS = NoHooks()
+
+
+class AgentHooks(NoHooks):
+    """The hooks of a session for one of its subagents. Only hooks on calls run, with the agent's id."""
+
+    def __init__(self, hooks: Hooks, agent_id: str) -> None:
+        self._hooks = hooks
+        self._agent_id = agent_id
+
+    @property
+    def watches_calls(self) -> bool:
+        return self._hooks.watches_calls
+
+    async def before_call(self, call: HookedCall) -> CallVerdict:
+        return await self._hooks.before_call(replace(call, agent_id=self._agent_id))
+
+    async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
+        return await self._hooks.after_call(replace(call, agent_id=self._agent_id), output, is_error=is_error)

@@ -1,0 +1,145 @@
+"""Pure: remove secrets from text that comes from outside, as a whole or in chunks.
+
+Redaction happens once, where the text enters the session, so that model, screen, log and replay have the same
+bytes. The user's own messages and the contents of edited files are not redacted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+from functools import lru_cache
+
+MIN_KNOWN_CHARS = 8  # a shorter "key" is a placeholder for a local server and may occur in ordinary words
+MAX_HELD_CHARS = 16 * 1024
+
+MARK = "[secret removed]"
+
+_FORMS = (
+    # the prefix, which no ordinary word has, and the pattern of the whole key
+    ("sk-", r"sk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
+    ("ghp_", r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    ("gho_", ""), ("ghu_", ""), ("ghs_", ""), ("ghr_", ""),
+    ("github_pat_", r"github_pat_[A-Za-z0-9_]{30,}"),
+    ("glpat-", r"glpat-[A-Za-z0-9_-]{18,}"),
+    ("AKIA", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("ASIA", ""),
+    ("AIza", r"AIza[A-Za-z0-9_-]{32,}"),
+    ("xox", r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    ("npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
+    ("pypi-", r"pypi-[A-Za-z0-9_-]{40,}"),
+    ("hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+    ("sk_live_", r"[sr]k_live_[A-Za-z0-9]{16,}"),
+    ("rk_live_", ""),
+    ("eyJ", ""),
+)  # fmt: skip
+_BEGIN = "-----BEGIN "
+_BLOCK = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
+)
+_SEGMENT = "[A-Za-z0-9_-]{10,}"
+_JSON_WEB_TOKEN = re.compile(
+    rf"(?<![A-Za-z0-9_-])(?>([A-Za-z0-9_-]*?)\beyJ){_SEGMENT}+\.eyJ{_SEGMENT}+\.{_SEGMENT}"
+)
+"""Each word is tried once, at its first `eyJ`, so the search takes linear time.
+
+The group is the text before it.
+"""
+_ANY = re.compile("|".join(form for _, form in _FORMS if form))
+_STARTS = tuple(start for start, _ in _FORMS)
+_OPEN_BLOCK = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?!.*-----END [A-Z ]*PRIVATE KEY-----)", re.DOTALL
+)
+_OPEN_HEAD = re.compile(r"-----BEGIN [A-Z ]*-{0,4}\Z")
+
+Known = Callable[[], Collection[str]]
+"""Returns the keys of this process. Called each time, because the user may enter another key."""
+
+
+def none_known() -> Collection[str]:
+    return ()
+
+
+def redacted(text: str, known: Collection[str]) -> str:
+    """Return `text` without private keys, known forms of keys, and the values in `known`."""
+    text = without_known(text, known)
+    if _BEGIN in text:
+        text = _BLOCK.sub(MARK, text)
+    if "eyJ" in text:
+        text = _JSON_WEB_TOKEN.sub(rf"\1{MARK}", text)
+    return _ANY.sub(MARK, text) if any(start in text for start in _STARTS) else text
+
+
+def without_known(text: str, known: Collection[str]) -> str:
+    """Return `text` without the values in `known`. Used as the last step before text is written."""
+    for value in sorted(known, key=len, reverse=True):
+        if len(value) >= MIN_KNOWN_CHARS:
+            text = text.replace(value, MARK)
+    return text
+
+
+def known_end(text: str, known: Collection[str]) -> int:
+    """Return the end of the text that is safe to publish: after it, a value in `known` may have begun.
+
+    A single matching letter at the end is not held back, because it ends too many words. Code that
+    writes joined chunks must redact again.
+    """
+    end = len(text)
+    for value in known:
+        if len(value) < MIN_KNOWN_CHARS or value[0] not in text[1 - len(value) :]:
+            continue
+        longest = min(len(value) - 1, len(text))
+        held = next((n for n in range(longest, 1, -1) if text.endswith(value[:n])), 0)
+        end = min(end, len(text) - held)
+    return end
+
+
+def without(line: bytes, known: Collection[str]) -> bytes:
+    """Return encoded JSON without the values in `known`. Used as the last step before a line is written."""
+    for value in sorted(known, key=len, reverse=True):
+        if len(value) >= MIN_KNOWN_CHARS:
+            line = line.replace(_in_json(value), MARK.encode())
+    return line
+
+
+@lru_cache(maxsize=64)
+def _in_json(value: str) -> bytes:
+    """Return the value as it appears in JSON. Cached, because it is used for every line."""
+    return json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+
+
+class StreamRedaction:
+    """Redact text that arrives in chunks: text that may be the beginning of a secret is held back."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Add a chunk. Returns the redacted text that is safe to publish."""
+        self._held += text
+        known = self._known()
+        at = len(self._held) if len(self._held) > MAX_HELD_CHARS else _safe_end(self._held, known)
+        told, self._held = self._held[:at], self._held[at:]
+        return redacted(told, known)
+
+    def end(self) -> str:
+        told, self._held = self._held, ""
+        return redacted(told, self._known())
+
+
+def _safe_end(text: str, known: Collection[str]) -> int:
+    """Return the end of the text that cannot become part of a secret by later chunks."""
+    if found := _OPEN_BLOCK.search(text) or _OPEN_HEAD.search(text):
+        return found.start()
+    end = len(text)
+    last_word = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
+    word = text[last_word:]
+    if any(start in word for start in _STARTS):
+        end = last_word
+    for start in (_BEGIN, *_STARTS, *known):
+        held = next((n for n in range(min(len(start), len(text)), 0, -1) if text.endswith(start[:n])), 0)
+        end = min(end, len(text) - held)
+    # If only part of a private key block would be held back, hold the whole block back.
+    return next((block.start() for block in _BLOCK.finditer(text) if block.start() < end < block.end()), end)

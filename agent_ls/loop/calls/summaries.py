@@ -1,0 +1,39 @@
+"""One-line summaries for users: the arguments of a call, and its result."""
+
+from __future__ import annotations
+
+import json
+
+INPUT_CHARS = 100
+OUTPUT_CHARS = 80
+
+_TELLING = ("command", "path", "file_path", "query", "pattern", "url")
+
+
+def one_line(text: str, max_chars: int) -> str:
+    """Replace white space by single blanks, and truncate with an ellipsis."""
+    # Look only at the beginning, because outputs may be megabytes long.
+    line = " ".join(text[: max_chars * 8].split())
+    return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
+
+
+def call_summary(name: str, arguments: str) -> str:
+    """Return the tool name and the most informative argument, for tools without a summary of their own."""
+    return one_line(f"{name}: {_telling_argument(arguments)}", INPUT_CHARS)
+
+
+def output_summary(text: str) -> str:
+    first = next((line for line in text[:4096].splitlines() if line.strip()), "")
+    return one_line(first, OUTPUT_CHARS)
+
+
+def _telling_argument(arguments: str) -> str:
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    if isinstance(values, dict):
+        for key in _TELLING:
+            if isinstance(value := values.get(key), str) and value:
+                return value
+    return arguments

@@ -1,0 +1,126 @@
+"""Execution of the calls of one response; calls with effects run in an order that respects dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, parse_call
+from agent_ls.loop.calls.outcome import Outcome
+from agent_ls.loop.config import SessionConfig
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.paths import are_disjoint
+
+MAX_CALLS = 500
+"""Maximum number of calls in one answer.
+
+Each call is compared with all calls before it, and no task needs more.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The files that a call may touch.
+
+    `paths` is None for "any file". `is_last`: the call ends the loop, so it waits for all calls before
+    it.
+    """
+
+    has_effect: bool = False
+    paths: Sequence[str] | None = ()
+    is_last: bool = False
+
+
+def reach_of(parsed: Parsed, environment: ExecutionEnvironment) -> Reach:
+    """Return the reach of a call. A call that fails validation touches nothing."""
+    tool = parsed.tool
+    if tool is None or parsed.arguments is None:
+        return Reach()
+    paths: Sequence[str] | None = None
+    if tool.touches:
+        try:
+            paths = tool.touches(parsed.arguments, environment)
+        except Exception:  # the arguments are invalid: the call's preparation reports it better
+            paths = None
+    return Reach(tool.category != "read", paths, tool.terminal)
+
+
+def must_wait(later: Reach, earlier: Reach, environment: ExecutionEnvironment) -> bool:
+    """Return whether a call waits for the end of an earlier call of the same response."""
+    if later.is_last or earlier.is_last:
+        return True
+    if not (later.has_effect or earlier.has_effect):
+        return False
+    if later.paths is None or earlier.paths is None:
+        # Calls that touch no file at all (subagents, plans) are independent of all other calls.
+        return later.paths != () and earlier.paths != ()
+    return not are_disjoint(later.paths, earlier.paths, environment)
+
+
+async def run_round(
+    calls: Sequence[Call],
+    dispatcher: Dispatcher,
+    profile: ProviderProfile,
+    config: SessionConfig,
+    environment: ExecutionEnvironment,
+) -> None:
+    """Set the outcome of each call that has none, also on cancellation.
+
+    Calls after the first MAX_CALLS get an error. If the round is cancelled while a call waits for the
+    user, the other calls get no outcome: the round is suspended.
+    """
+    for call in calls[MAX_CALLS:]:
+        if not call.outcome:
+            dispatcher.answer(call, profile, config, _too_many(len(calls)), "not_run")
+    calls = calls[:MAX_CALLS]
+    reaches = [reach_of(parse_call(call.part, profile), environment) for call in calls]
+    done = [anyio.Event() for _ in calls]
+    for call, event in zip(calls, done, strict=True):
+        if call.outcome:
+            event.set()
+
+    def waits_for(place: int, before: int) -> bool:
+        # Do not await an event that is set: a call that is restored while it waits for the user must reach
+        # its wait before a stop arrives.
+        if done[before].is_set():
+            return False
+        in_order = not profile.supports_parallel_tool_calls
+        return in_order or must_wait(reaches[place], reaches[before], environment)
+
+    async def in_its_turn(place: int) -> None:
+        for before in range(place):
+            if waits_for(place, before):
+                await done[before].wait()
+        if not calls[place].outcome and not _ended_by(calls):
+            await dispatcher.dispatch(calls[place], profile, config)
+        done[place].set()
+
+    try:
+        if len(calls) == 1:
+            await in_its_turn(0)
+        else:
+            async with anyio.create_task_group() as group:
+                for place in range(len(calls)):
+                    group.start_soon(in_its_turn, place)
+    finally:
+        ended_by = _ended_by(calls)
+        reason = f"Not run: {ended_by.part.name} ended the task." if ended_by else NOT_RUN
+        is_suspended = any(dispatcher.is_asked(call) for call in calls)
+        for call in calls:
+            if call.outcome is None and not is_suspended:
+                dispatcher.answer(call, profile, config, reason, "not_run" if ended_by else "interrupted")
+
+
+def _too_many(count: int) -> str:
+    return f"Not run: of {count} calls in one answer only the first {MAX_CALLS} are run. Make the rest in later ones."
+
+
+def outcomes(calls: Sequence[Call]) -> list[Outcome]:
+    return [call.outcome for call in calls if call.outcome]
+
+
+def _ended_by(calls: Sequence[Call]) -> Call | None:
+    return next((call for call in calls if call.outcome and call.outcome.ends_loop), None)

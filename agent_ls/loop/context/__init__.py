@@ -1,0 +1,1 @@
+"""The content of a request to the model: history, prompt prefix, size, and compaction."""

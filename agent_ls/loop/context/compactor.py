@@ -1,0 +1,222 @@
+"""Compaction of the conversation: automatic, on request, or after the provider refused a too long request.
+
+Nothing changes until the summary has arrived. Then a single CompactionTurn in the history replaces the
+earlier turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from agent_ls.llm.errors import ContextLengthError, LlmError
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context.compaction import DROP_TO_SHARE, Cut, content, cut, transcript
+from agent_ls.loop.context.history import History
+from agent_ls.loop.context.summary_call import summary_request, summed_up
+from agent_ls.loop.emission import Emitter
+from agent_ls.loop.errors import CompactionOffError, NothingToCompactError
+from agent_ls.loop.events.types import CacheLost, Compaction, PlanChanged
+from agent_ls.loop.ids import new_id
+from agent_ls.loop.seams import Clock, ModelClient
+from agent_ls.loop.turns import CompactionTurn, Turn
+from agent_ls.profiles.base import ProviderProfile
+
+Trigger: TypeAlias = Literal["auto", "request", "overflow"]
+
+TRANSCRIPT_SHARE = (
+    0.5  # share of the window; the rest is for the prompt, the answer, and the error of the estimate
+)
+TIGHT_SHARE = 0.15  # used if the provider refuses even that, because the window is smaller than documented
+TRANSCRIPT_MIN_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How full the context window is.
+
+    `tokens` estimates the next request, `window_tokens` is the size of the window (0: unknown), and
+    `chars_per_token` the estimated number of code points per token.
+    """
+
+    tokens: int
+    window_tokens: int
+    chars_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A compaction that the user requested. `instructions` say what the summary should focus on."""
+
+    compaction_id: str
+    instructions: str = ""
+    client_key: str = ""
+
+
+class Compactor:
+    """Performs compactions.
+
+    `record` adds a turn to history and log; `pinned` returns texts that a compaction must keep.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: ModelClient,
+        clock: Clock,
+        emitter: Emitter,
+        history: Callable[[], History],
+        record: Callable[[Turn], None],
+        plan: Callable[[], PlanChanged | None],
+        pinned: Callable[[], Sequence[str]],
+        cache_key: str,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._emitter = emitter
+        self._history = history
+        self._record = record
+        self._plan = plan
+        self._pinned = pinned
+        self._cache_key = cache_key
+        self._wish: Wish | None = None
+        self._last_tokens = 0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the user has requested a compaction that has not started."""
+        return self._wish is not None
+
+    def ask(self, config: SessionConfig, instructions: str, client_key: str) -> str:
+        """Store a request for compaction and return its id. Until it starts, another request returns the same id.
+
+        Raises:
+            CompactionOffError, NothingToCompactError.
+        """
+        if not config.context.may_compact:
+            raise CompactionOffError
+        if cut(self._history(), config.context, DROP_TO_SHARE) is None:
+            raise NothingToCompactError(len(self._history().visible))
+        if self._wish is None:
+            self._wish = Wish(new_id("k"), instructions.strip(), client_key)
+        return self._wish.compaction_id
+
+    def forget(self) -> None:
+        """Drop a request that has not started."""
+        self._wish = None
+
+    def trigger(self, config: SessionConfig, fill: Fill) -> Trigger | None:
+        """Return the reason for a compaction before the next call, or None."""
+        if self._wish:
+            return "request"
+        limit = fill.window_tokens * config.context.compact_at_percent / 100
+        if config.context.compaction != "auto" or not 0 < limit < fill.tokens:
+            return None
+        # If a compaction did not help, try again only after the conversation has grown, not before each
+        # call.
+        return "auto" if fill.tokens > self._last_tokens * 1.1 else None
+
+    async def compact(
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        measure: Callable[[], Fill],
+        trigger: Trigger,
+    ) -> Usage | None:
+        """Compact the conversation. Returns the usage of the summary call.
+
+        Returns None if nothing was done; except when there was nothing to remove, an event has reported
+        the reason.
+        """
+        wish, self._wish = self._wish or Wish(new_id("k")), None
+        before, strategy = measure(), config.context.strategy
+        self._last_tokens = before.tokens
+        found = cut(self._history(), config.context, _to_go(before))
+        if found is None or strategy == "full":
+            return None
+        told = Compaction(
+            compaction_id=wish.compaction_id,
+            status="started",
+            trigger=trigger,
+            strategy=strategy,
+            tokens_before=before.tokens,
+            removed=len(found.removed),
+            kept=found.kept,
+            message="Compacting the conversation.",
+            client_key=wish.client_key,
+        )
+        self._emitter.emit(told)
+        try:
+            turn = await self._turn(profile, config, before, found, wish)
+        except LlmError as error:
+            self._emitter.emit(
+                replace(told, status="failed", message=f"The conversation could not be compacted. {error}")
+            )
+            return None
+        except BaseException:  # interrupted: the conversation is unchanged
+            self._emitter.emit(replace(told, status="interrupted", message="Compaction was stopped."))
+            raise
+        self._record(turn)
+        after = self._last_tokens = measure().tokens
+        words = f"{len(found.removed)} earlier messages {_BECAME[strategy]}."
+        self._emitter.emit(
+            replace(told, status="done", tokens_after=after, summary=turn.summary, message=words)
+        )
+        lost = "The conversation was made shorter."
+        self._emitter.emit(CacheLost("compaction", lost, after))
+        return turn.usage
+
+    async def _turn(
+        self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
+    ) -> CompactionTurn:
+        before = self._history().compaction
+        summary, usage = before.summary if before else "", Usage()
+        if config.context.strategy == "summarize":
+            try:
+                summary, usage = await self._summary(profile, config, fill, found, wish, TRANSCRIPT_SHARE)
+            except ContextLengthError:
+                summary, usage = await self._summary(profile, config, fill, found, wish, TIGHT_SHARE)
+        words = content(
+            self._history(), found.removed, summary=summary, plan=self._plan(), pinned=self._pinned()
+        )
+        return CompactionTurn(words, found.kept, self._clock.now(), summary, usage, wish.compaction_id)
+
+    async def _summary(
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        fill: Fill,
+        found: Cut,
+        wish: Wish,
+        share: float,
+    ) -> tuple[str, Usage]:
+        room = int((fill.window_tokens or fill.tokens) * share * fill.chars_per_token)
+        told = transcript(found.removed, self._history().compaction, max(room, TRANSCRIPT_MIN_CHARS))
+        return await summed_up(
+            self._client,
+            self._clock,
+            self._emitter,
+            summary_request(profile, told, wish.instructions, self._cache_key),
+            config.retry,
+            streaming=profile.supports_streaming,
+        )
+
+
+_BECAME = {
+    "summarize": "became a summary",
+    "dropOldest": "are no longer sent to the model",
+    "slidingWindow": "are no longer sent to the model",
+}
+
+
+def _to_go(fill: Fill) -> float:
+    """Return the share of the conversation that `dropOldest` removes.
+
+    The conversation shrinks to half of the window; if it is smaller than that already, half of it is
+    removed.
+    """
+    if fill.tokens <= fill.window_tokens * DROP_TO_SHARE or not fill.window_tokens:
+        return DROP_TO_SHARE
+    return 1 - fill.window_tokens * DROP_TO_SHARE / fill.tokens

@@ -1,0 +1,182 @@
+"""Pure: convert turns to messages. The only place that knows both types.
+
+Turns and messages are append-only: the messages of earlier rounds are the same frozen objects in every
+request. Messages that a provider would refuse are never created: each call is followed by its result (an
+error result if the history lacks one), a result without a call is left out, and an empty answer becomes
+no message. At a CompactionTurn the list of messages starts again. Everything is derived from the list of
+turns, so removing a CompactionTurn from the end of the list restores the full history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent_ls.llm.messages import (
+    ContentPart,
+    ImagePart,
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    system,
+    tool_results,
+    user,
+)
+from agent_ls.loop.turns import (
+    AssistantTurn,
+    CompactionTurn,
+    SteeringTurn,
+    SystemTurn,
+    ToolResultsTurn,
+    Turn,
+    UserTurn,
+)
+
+NO_RESULT = "This call was interrupted before it gave a result. It may have had part of its effect."
+IMAGE_CHARS = 4_800  # an image of a screen's size costs about 1,200 tokens
+
+
+class History:
+    """The turns of one session and the messages made of them.
+
+    `chars` counts the code points that a request sends of them, `tool_chars` those of tool results; both
+    are updated with each turn. `model_calls` counts the answers. `compaction` is the newest compaction,
+    None if there is none.
+    """
+
+    def __init__(self, turns: Iterable[Turn] = ()) -> None:
+        self._turns: list[Turn] = []
+        self._messages: list[Message] = []
+        self._unanswered: tuple[ToolCallPart, ...] = ()
+        self._system = system("")
+        self._visible: list[Turn] = []
+        self.compaction: CompactionTurn | None = None
+        self.chars = 0
+        self.tool_chars = 0
+        self.model_calls = 0
+        for turn in turns:
+            self.append(turn)
+
+    @property
+    def turns(self) -> Sequence[Turn]:
+        return self._turns
+
+    @property
+    def visible(self) -> Sequence[Turn]:
+        """The turns that are sent as they are: all, or those that the newest compaction kept and those
+        after it."""
+        return self._visible
+
+    def append(self, turn: Turn) -> None:
+        self._turns.append(turn)
+        if isinstance(turn, CompactionTurn):
+            self._compact(turn)
+            return
+        self.model_calls += isinstance(turn, AssistantTurn)
+        self._show(turn)
+
+    def _compact(self, turn: CompactionTurn) -> None:
+        kept = self._visible[max(len(self._visible) - turn.kept_turns, 0) :]
+        self.compaction = turn
+        # Create new lists, so that a request in flight is not changed.
+        self._visible, self._messages, self._unanswered = [], [], ()
+        self.chars = self.tool_chars = 0
+        if turn.content:
+            self._add(user(turn.content))
+        for each in kept:
+            self._show(each)
+
+    def _show(self, turn: Turn) -> None:
+        self._visible.append(turn)
+        if isinstance(turn, ToolResultsTurn):
+            self._answer_calls(turn.results)
+            return
+        self._answer_calls(())
+        if isinstance(turn, AssistantTurn):
+            self._unanswered = turn.tool_calls
+        if message := message_of(turn):
+            self._add(message)
+
+    def messages(self, system_prompt: str) -> tuple[Message, ...]:
+        """Return all messages of the next request. They are valid at whatever point the history ends."""
+        if system_prompt != self._system.text:
+            self._system = system(system_prompt)
+        prompt = (self._system,) if system_prompt else ()
+        missing = (_results_message(self._unanswered, ()),) if self._unanswered else ()
+        return (*prompt, *self._messages, *missing)
+
+    def _answer_calls(self, results: Sequence[ToolResultPart]) -> None:
+        if self._unanswered:
+            self._add(_results_message(self._unanswered, results))
+            self._unanswered = ()
+
+    def _add(self, message: Message) -> None:
+        self._messages.append(message)
+        chars = _chars(message)
+        self.chars += chars
+        self.tool_chars += chars if message.role is Role.TOOL else 0
+
+
+def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | CompactionTurn) -> Message | None:
+    """Return the message of a turn, or None for a turn without content, for example an empty answer."""
+    match turn:
+        case AssistantTurn():
+            return _without_empty_parts(turn.message)
+        case SystemTurn():
+            return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
+        case CompactionTurn():
+            return None  # History starts the list of messages again
+        case UserTurn() | SteeringTurn():
+            context = turn.context if isinstance(turn, UserTurn) else ""
+            text = tuple(TextPart(words) for words in (turn.content, context) if words)
+            return Message(Role.USER, (*text, *turn.images)) if text or turn.images else None
+
+
+def _without_empty_parts(message: Message) -> Message | None:
+    """Remove empty texts, which providers refuse. Parts that carry a provider's own item are kept."""
+    kept = tuple(part for part in message.parts if not _is_empty(part))
+    if len(kept) == len(message.parts):
+        return message if kept else None
+    return Message(message.role, kept) if kept else None
+
+
+def _is_empty(part: ContentPart) -> bool:
+    return isinstance(part, TextPart | ReasoningPart) and not part.text and part.origin is None
+
+
+def missing_result(call: ToolCallPart, content: str = NO_RESULT) -> ToolResultPart:
+    return ToolResultPart(call.id, call.name, content, is_error=True)
+
+
+def _results_message(calls: Sequence[ToolCallPart], results: Sequence[ToolResultPart]) -> Message:
+    """Return one result for each call, in order.
+
+    If a provider uses an id twice, results are assigned in sequence.
+    """
+    left = list(results)
+    answers = []
+    for call in calls:
+        found = next((result for result in left if result.tool_call_id == call.id), None)
+        if found:
+            left.remove(found)
+        answers.append(found or missing_result(call))
+    return tool_results(answers)
+
+
+def _chars(message: Message) -> int:
+    total = 0
+    for part in message.parts:
+        match part:
+            case TextPart(text=text) | ReasoningPart(text=text):
+                total += len(text)
+            case ToolCallPart():
+                total += len(part.name) + len(part.arguments)
+            case ToolResultPart():
+                total += len(part.content) + IMAGE_CHARS * len(part.images)
+            case ImagePart():
+                total += IMAGE_CHARS
+            case _:
+                pass
+    return total

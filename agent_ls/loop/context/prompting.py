@@ -1,0 +1,34 @@
+"""Build the request prefix of an input, or reuse the previous one if none of its sources changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.context.prefix import Prefix, digest_of, tools_chars
+from agent_ls.loop.seams import PromptSource
+from agent_ls.profiles.base import ProviderProfile
+
+
+async def prefix_now(
+    source: PromptSource,
+    profile: ProviderProfile,
+    environment: ExecutionEnvironment,
+    instructions: str,
+    before: Prefix,
+) -> Prefix:
+    """Return the prefix for an input; `before` itself if it is still valid, so that the bytes do not change."""
+    documents = await source.documents(profile, environment)
+    tools = profile.tools()
+    now = Prefix(
+        tools=tools,
+        provider=profile.id,
+        model=profile.model,
+        instructions=instructions,
+        documents=digest_of(documents),
+        documents_chars=len(documents),
+        tools_chars=before.tools_chars if tools == before.tools else tools_chars(tools),
+    )
+    if before.text and before.lost_by(now) is None:
+        return before
+    return replace(now, text=await source.build(profile, environment, instructions, documents))

@@ -1,0 +1,171 @@
+"""The content of a session's requests: a stable prefix, a measured size, and compaction in time.
+
+Emits events when the provider's cache of the prefix is lost, and when the context window fills up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context.compactor import Compactor, Fill, Trigger
+from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history_search import SEARCH_HISTORY, search_history_tool
+from agent_ls.loop.context.prefix import LostBy, Prefix, tools_chars
+from agent_ls.loop.context.prompting import prefix_now
+from agent_ls.loop.context.size import ContextMeter
+from agent_ls.loop.emission import Emitter
+from agent_ls.loop.events.types import CacheLost, ContextParts, PlanChanged, Warning
+from agent_ls.loop.ids import SessionId
+from agent_ls.loop.restored import Restored
+from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
+from agent_ls.loop.turns import Turn
+from agent_ls.profiles.base import ProviderProfile
+
+CACHED_TOKENS = 4_096  # the smallest prompt that every provider caches, plus a few rounds
+_LOST: dict[LostBy, str] = {
+    "model": "The model is another one.",
+    "tools": "The tools have changed.",
+    "documents": "The project's instruction documents have changed.",
+    "instructions": "The user's instructions have changed.",
+}
+
+
+class ContextKeeper:
+    """Keeps the request prefix stable, measures the context and compacts it in time.
+
+    `history` is called each time, because a session may go back to an earlier history.
+    """
+
+    def __init__(
+        self,
+        *,
+        session_id: SessionId,
+        client: ModelClient,
+        clock: Clock,
+        emitter: Emitter,
+        recorder: Recorder,
+        prompts: PromptSource,
+        environment: ExecutionEnvironment,
+        history: Callable[[], History],
+        record: Callable[[Turn], None],
+        plan: Callable[[], PlanChanged | None],
+        pinned: Callable[[], Sequence[str]],
+        restored: Restored,
+    ) -> None:
+        self.compactor = Compactor(
+            client=client,
+            clock=clock,
+            emitter=emitter,
+            history=history,
+            record=record,
+            plan=plan,
+            pinned=pinned,
+            cache_key=session_id,
+        )
+        self._emitter = emitter
+        self._recorder = recorder
+        self._prompts = prompts
+        self._environment = environment
+        self._history = history
+        self._prefix = replace(restored.prefix, tools_chars=tools_chars(restored.prefix.tools))
+        self._meter = ContextMeter(restored.calibration)
+        self._cached_tokens = 0
+
+    def prefix_for(self, profile: ProviderProfile) -> Prefix:
+        """Return the same prompt for another agent of the session, with the tools of its own profile."""
+        return replace(self._prefix, tools=profile.tools())
+
+    @property
+    def calibration(self) -> float:
+        return self._meter.calibration
+
+    def measure(self, config: SessionConfig) -> ContextParts:
+        return self._meter.measure(self._prefix, self._history(), config.context.chars_per_token)
+
+    async def begin(self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool = True) -> Prefix:
+        """Return the prefix of all requests of an input.
+
+        `is_new` False: an earlier process began the input; reuse its prefix.
+        """
+        self._offer_search(profile)
+        before = self._prefix
+        if before.text and not is_new:
+            return before
+        now = await prefix_now(self._prompts, profile, self._environment, config.user_instructions, before)
+        if now is not before:
+            self._renew(now, config)
+        return now
+
+    def _offer_search(self, profile: ProviderProfile) -> None:
+        """Add the tool search_history once part of the conversation was removed.
+
+        It is last, to keep the cached prefix.
+        """
+        was_offered = any(tool.name == SEARCH_HISTORY for tool in self._prefix.tools)
+        # If it is registered already, it may be the copy from the parent agent's registry, with another
+        # history.
+        is_there = profile.registry.lookup(SEARCH_HISTORY) is not None
+        if is_there or was_offered or self._history().compaction:
+            profile.registry.register(search_history_tool(self._history))
+
+    def _renew(self, now: Prefix, config: SessionConfig) -> None:
+        before, self._prefix = self._prefix, now
+        if now.text != before.text:
+            self._recorder.prompt(now.text)
+        self._recorder.prefix(now)
+        if before.text and self._history().model_calls and (reason := before.lost_by(now)):
+            self._cached_tokens = 0
+            self._emitter.emit(CacheLost(reason, _LOST[reason], self.measure(config).total))
+
+    # --- before and after a call
+
+    def sending(self, profile: ProviderProfile, config: SessionConfig) -> ContextParts:
+        """Return the size of the next request by category, and warn if it nearly fills the window."""
+        parts = self.measure(config)
+        if message := self._meter.maybe_warning(parts.total, profile.context_window_tokens):
+            self._emitter.emit(Warning(message, "context"))
+        return parts
+
+    def observe(self, sent: ContextParts, usage: Usage, config: SessionConfig) -> None:
+        """Compare the size of the request with the provider's report, and detect a lost cache."""
+        self._meter.observe(sent, usage.input_tokens, config.context.chars_per_token)
+        read = usage.cache_read_tokens
+        if read is not None and read * 2 < self._cached_tokens:
+            words = "The provider has dropped its cache."
+            self._emitter.emit(CacheLost("provider", words, usage.input_tokens - read))
+        kept = (read or 0) + (usage.cache_write_tokens or 0)
+        self._cached_tokens = kept if kept >= CACHED_TOKENS else 0
+
+    # --- compaction
+
+    async def make_room(self, profile: ProviderProfile, config: SessionConfig) -> Usage | None:
+        """Compact if that is due. Returns the usage of the compaction, None if nothing was done."""
+        trigger = self.compactor.trigger(config, self._fill(profile, config))
+        if trigger is None:
+            return None
+        return await self._compacted(profile, config, trigger)
+
+    async def make_room_for_refused(self, profile: ProviderProfile, config: SessionConfig) -> Usage | None:
+        """Compact after the provider refused the conversation as too long.
+
+        Returns the usage, None if nothing was done.
+        """
+        if config.context.compaction != "auto":
+            return None
+        return await self._compacted(profile, config, "overflow")
+
+    async def _compacted(
+        self, profile: ProviderProfile, config: SessionConfig, trigger: Trigger
+    ) -> Usage | None:
+        usage = await self.compactor.compact(profile, config, lambda: self._fill(profile, config), trigger)
+        if usage is not None:
+            self._cached_tokens = 0
+        return usage
+
+    def _fill(self, profile: ProviderProfile, config: SessionConfig) -> Fill:
+        chars_per_token = config.context.chars_per_token / self._meter.calibration
+        return Fill(self.measure(config).total, profile.context_window_tokens, chars_per_token)

@@ -1,0 +1,88 @@
+"""The model call that summarizes a conversation: no tools, no deltas, retried on transient errors."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import aclosing
+
+from agent_ls.llm import stream
+from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.messages import system, user
+from agent_ls.llm.requests import Request, Usage
+from agent_ls.llm.retry import RetryPolicy, retry_delay_s
+from agent_ls.loop.context.compaction import SUMMARY_PROMPT
+from agent_ls.loop.emission import Emitter
+from agent_ls.loop.events.types import Retry
+from agent_ls.loop.seams import Clock, ModelClient
+from agent_ls.profiles.base import ProviderProfile
+
+DWELL_ON = "\n\nThe user asks that the summary dwell on this: "
+
+
+def summary_request(profile: ProviderProfile, transcript: str, instructions: str, cache_key: str) -> Request:
+    """Return the request for a summary. `instructions` are the user's wishes for it, "" for none."""
+    wanted = SUMMARY_PROMPT + (DWELL_ON + instructions if instructions else "")
+    return Request(
+        model=profile.model,
+        messages=(
+            system(wanted),
+            user(f"<transcript>\n{transcript}\n</transcript>\n\nWrite the notes now."),
+        ),
+        provider=profile.id,
+        provider_options=profile.provider_options,
+        cache_key=cache_key,
+    )
+
+
+async def summed_up(
+    client: ModelClient,
+    clock: Clock,
+    emitter: Emitter,
+    request: Request,
+    policy: RetryPolicy,
+    *,
+    streaming: bool,
+) -> tuple[str, Usage]:
+    """Call the model, with retries. Returns the summary and the usage.
+
+    Raises:
+        LlmError: the call failed and is not retried, or the summary is empty.
+    """
+    for attempt in itertools.count():
+        try:
+            text, usage = await (_streamed if streaming else _completed)(client, request)
+        except LlmError as error:
+            delay_s = retry_delay_s(error, attempt, policy, clock.random())
+            if delay_s is None:
+                raise
+            emitter.emit(Retry(attempt + 1, round(delay_s * 1000), error.kind, str(error)))
+            await clock.sleep(delay_s)
+        else:
+            if text.strip():
+                return text.strip(), usage
+            empty = "The model gave no summary."
+            raise StreamError(empty, provider=request.provider, model=request.model)
+    raise AssertionError("unreachable: count() does not end")
+
+
+async def _streamed(client: ModelClient, request: Request) -> tuple[str, Usage]:
+    texts: list[str] = []
+    finish: stream.StreamFinish | None = None
+    async with aclosing(client.stream(request)) as events:
+        async for event in events:
+            match event:
+                case stream.TextEnd(part=part):
+                    texts.append(part.text)
+                case stream.StreamFinish():
+                    finish = event
+                case _:
+                    pass
+    if finish is None:
+        broken = "The answer broke off before its end."
+        raise StreamError(broken, provider=request.provider, model=request.model)
+    return "\n\n".join(texts), finish.usage
+
+
+async def _completed(client: ModelClient, request: Request) -> tuple[str, Usage]:
+    response = await client.complete(request)
+    return response.text, response.usage

@@ -1,0 +1,105 @@
+"""Pure: the only codec of events, Envelope to JSON bytes and back. Log, wire and `exec --json` use the same bytes.
+
+Wire form (docs/protocol/events.md): `{"sessionId", "seq", "kind", "timestamp", "turnId"?, "agentId"?,
+"data"}`; a delta has `after`, `partId` and `offset` instead of `seq`. Names are camelCase in JSON,
+snake_case in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from types import MappingProxyType
+from typing import Any, get_args
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from agent_ls.loop.events.types import Delta, Envelope, RecordedEvent
+
+_CLASSES = MappingProxyType({cls.kind: cls for cls in get_args(RecordedEvent)})
+DELTA_KINDS = frozenset(
+    ("assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta")
+)
+
+
+def encode(envelope: Envelope) -> bytes:
+    """Return one line of JSON, without a newline."""
+    event = envelope.event
+    head: dict[str, Any] = {"sessionId": envelope.session_id}
+    if envelope.seq is not None:
+        head["seq"] = envelope.seq
+    head["kind"] = event.kind
+    head["timestamp"] = envelope.timestamp
+    if envelope.turn_id:
+        head["turnId"] = envelope.turn_id
+    if envelope.agent_id:
+        head["agentId"] = envelope.agent_id
+    if isinstance(event, Delta):
+        head |= {"after": envelope.after, "partId": event.part_id, "offset": event.offset}
+        head["data"] = {"text": event.text, **({"name": event.name} if event.name else {})}
+    else:
+        head["data"] = payload(event)
+    return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def payload(event: RecordedEvent) -> dict[str, Any]:
+    """Return the `data` of an event."""
+    data: dict[str, Any] = _adapter(_CLASSES[event.kind]).dump_python(event, mode="json", by_alias=True)
+    return data
+
+
+def decode(data: bytes) -> Envelope | None:
+    """Decode an event. Returns None for an unknown kind, which another version may have written.
+
+    Raises:
+        ValueError: not an event.
+    """
+    return from_json(json.loads(data))
+
+
+def from_json(raw: Any) -> Envelope | None:
+    """Decode an event from parsed JSON, as `decode`.
+
+    Raises:
+        ValueError: not an event.
+    """
+    if not isinstance(raw, dict) or not isinstance(raw.get("kind"), str):
+        raise ValueError("not an event")
+    try:
+        return _envelope(raw)
+    except KeyError as missing:
+        raise ValueError(f"not an event: {missing} is missing") from missing
+
+
+def _envelope(raw: dict[str, Any]) -> Envelope | None:
+    kind, payload = raw["kind"], raw.get("data", {})
+    event: Any
+    if kind in DELTA_KINDS:
+        event = Delta(kind, raw["partId"], raw["offset"], payload["text"], payload.get("name", ""))
+    elif cls := _CLASSES.get(kind):
+        event = _adapter(cls).validate_python(payload)
+    else:
+        return None
+    return Envelope(
+        session_id=raw["sessionId"],
+        seq=raw.get("seq"),
+        timestamp=raw["timestamp"],
+        event=event,
+        turn_id=raw.get("turnId", ""),
+        agent_id=raw.get("agentId", ""),
+        after=raw.get("after", 0),
+    )
+
+
+def build() -> None:
+    """Build the validators of all event kinds in advance, for example in a background thread."""
+    for cls in _CLASSES.values():
+        _adapter(cls)
+
+
+@cache
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    # Built on first use, because building all of them would slow down the start.
+    cls.__pydantic_config__ = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    return TypeAdapter(cls)

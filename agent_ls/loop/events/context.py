@@ -1,0 +1,87 @@
+"""Events about the model's context: its content, its cost, and compaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from agent_ls.llm.requests import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ContextParts:
+    """Estimated tokens of the next call by category.
+
+    `documents` are the project's instructions, `tools` the tool definitions, `tool_output` the results
+    of calls, `history` the rest of the conversation.
+    """
+
+    system: int = 0
+    tools: int = 0
+    documents: int = 0
+    history: int = 0
+    tool_output: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.system + self.tools + self.documents + self.history + self.tool_output
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Usage: `call` is this response, `total` the session's sum; `context_tokens` estimates the next call.
+
+    Costs use published prices; None is "unknown", also for a sum with an unknown part. `calibration` is
+    the moving average of reported to estimated tokens; estimates include it. `duration_ms` is from the
+    successful request to the end of its answer, `first_output_ms` to its first event; None: not
+    measured.
+    """
+
+    kind: ClassVar[str] = "usage"
+    call: Usage
+    total: Usage
+    context_tokens: int
+    context_window_tokens: int
+    call_cost_usd: float | None = None
+    total_cost_usd: float | None = None
+    context: ContextParts = ContextParts()
+    calibration: float = 1.0
+    duration_ms: int | None = None
+    first_output_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction: one event when it begins (`started`) and one with the same id when it ends.
+
+    After `done` the model receives less of the conversation. `trigger`: the window filled up, the user
+    asked, or the provider refused the conversation as too long. `removed` messages are no longer sent,
+    `kept` are sent unchanged. `summary` is "" if there is none. `message` describes the event for the
+    user. Tokens are estimates, 0: unknown.
+    """
+
+    kind: ClassVar[str] = "compaction"
+    compaction_id: str
+    status: Literal["started", "done", "failed", "interrupted"]
+    trigger: Literal["auto", "request", "overflow"]
+    strategy: Literal["summarize", "dropOldest", "slidingWindow"]
+    tokens_before: int
+    tokens_after: int = 0
+    removed: int = 0
+    kept: int = 0
+    summary: str = ""
+    message: str = ""
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLost:
+    """The provider's cache of the prompt prefix is no longer valid: about `tokens` are sent uncached.
+
+    `reason` provider: nothing changed here; the provider dropped its cache.
+    """
+
+    kind: ClassVar[str] = "cache_lost"
+    reason: Literal["model", "tools", "documents", "instructions", "compaction", "provider"]
+    message: str
+    tokens: int

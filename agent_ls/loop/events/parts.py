@@ -1,0 +1,27 @@
+"""Values that are used in several events, or in several fields of one event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """A change by a call other than to the contents of files, which FileChange reports.
+
+    `subject` is an absolute path, or the id of a background process; `source` is the old path of a moved
+    file, otherwise "".
+    """
+
+    change: Literal["file_moved", "folder_created", "process_started", "process_ended"]
+    subject: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanItem:
+    """One step of the model's plan."""
+
+    text: str
+    status: Literal["pending", "active", "done"]

@@ -1,0 +1,53 @@
+"""Track from events which calls wait for decisions about their proposed hunks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from agent_ls.loop.events.types import (
+    HunkStateChanged,
+    ProcessingEnd,
+    SessionEvent,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+
+class Proposed:
+    """The undecided proposals of a session: `hunks` maps the id of a hunk to its call.
+
+    A call that has ended waits for nothing, so its hunks are removed.
+    """
+
+    def __init__(self) -> None:
+        self.hunks: dict[str, str] = {}
+        self._running: set[str] = set()
+
+    @property
+    def calls(self) -> Collection[str]:
+        return self.hunks.values()
+
+    def again(self, hunks: Mapping[str, str]) -> None:
+        """Add hunks that were proposed before a restart and are still undecided."""
+        self.hunks.update(hunks)
+        self._running.update(hunks.values())
+
+    def follow(self, event: SessionEvent) -> None:
+        match event:
+            case ToolCallStart(call_id=started):
+                self._running.add(started)
+            case HunkStateChanged(hunks=hunks):
+                for hunk in hunks:
+                    if hunk.state == "proposed" and hunk.call_id in self._running:
+                        self.hunks[hunk.id] = hunk.call_id
+                    elif hunk.state != "stale":
+                        # A stale proposal is still undecided; other hunks are not in the mapping.
+                        self.hunks.pop(hunk.id, None)
+            case ToolCallEnd(call_id=ended):
+                self._running.discard(ended)
+                self.hunks = {id_: call_id for id_, call_id in self.hunks.items() if call_id != ended}
+            case ProcessingEnd():
+                self._running.clear()
+                self.hunks.clear()
+            case _:
+                pass

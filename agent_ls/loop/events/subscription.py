@@ -1,0 +1,148 @@
+"""The queue of a session's events for one consumer.
+
+A consumer that keeps up gets each delta separately. For a slow consumer, deltas of one part are joined;
+recorded events are never joined or reordered. A slow consumer cannot block the session. A consumer that
+sets a bound on the queue's size finds a gap in the sequence numbers when events were dropped, and must
+request them again (docs/protocol/events.md).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+
+import anyio
+
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import Delta, Envelope
+
+
+class Encoded:
+    """An event and its JSON, encoded once for all consumers."""
+
+    __slots__ = ("_encoded", "envelope")
+
+    def __init__(self, envelope: Envelope, encoded: bytes | None = None) -> None:
+        self.envelope = envelope
+        self._encoded = encoded
+
+    @property
+    def encoded(self) -> bytes:
+        """One line of JSON (event_codec), encoded on first use."""
+        if self._encoded is None:
+            self._encoded = event_codec.encode(self.envelope)
+        return self._encoded
+
+
+class _Pending:
+    """A queued item. A delta collects the deltas that follow it in the same part."""
+
+    __slots__ = ("first", "more", "size")
+
+    def __init__(self, first: Encoded, size: int) -> None:
+        self.first = first
+        self.more: list[str] = []
+        self.size = size
+
+    def joined(self) -> Encoded:
+        event = self.first.envelope.event
+        if not self.more or not isinstance(event, Delta):
+            return self.first
+        return Encoded(
+            replace(self.first.envelope, event=replace(event, text="".join((event.text, *self.more))))
+        )
+
+
+class Subscription:
+    """An async iterator of Encoded, for one consumer. It ends when the session ends, or by `close()`."""
+
+    def __init__(self, on_close: Callable[[Subscription], None]) -> None:
+        self._waiting: deque[_Pending] = deque()
+        # Deltas to which the next delta may be joined: those since the last recorded event, by part and
+        # name.
+        self._joinable: dict[tuple[str, str], _Pending] = {}
+        self._wake: anyio.Event | None = None
+        self._ended = False
+        self._on_close = on_close
+        self.waiting_size = 0
+        self._limit: int | None = None
+
+    def bound(self, limit: int) -> None:
+        """Limit the queue: above `limit` bytes and characters, all events but the newest are dropped."""
+        self._limit = limit
+
+    def push(self, item: Encoded) -> None:
+        """Add an event. Only the session may call this."""
+        event = item.envelope.event
+        size = len(event.text) if isinstance(event, Delta) else len(item.encoded)
+        if self._limit is not None and self.waiting_size + size > self._limit:
+            self._drop_all()
+        self.waiting_size += size
+        if isinstance(event, Delta):
+            key = (event.part_id, event.name)
+            if waiting := self._joinable.get(key):
+                waiting.more.append(event.text)
+                waiting.size += size
+                return
+            pending = _Pending(item, size)
+            # Both output streams share one part: text of one stream ends joining for the other.
+            self._joinable = {k: p for k, p in self._joinable.items() if k[0] != event.part_id}
+            self._joinable[key] = pending
+            self._waiting.append(pending)
+        else:
+            self._joinable.clear()
+            self._waiting.append(_Pending(item, size))
+        self._notify()
+
+    def end(self) -> None:
+        """Mark the end of the events; queued events can still be read. Only the session may call this."""
+        self._ended = True
+        self._notify()
+
+    def close(self) -> None:
+        """Unsubscribe and drop queued events. May be called at any time, repeatedly."""
+        self._drop_all()
+        self.end()
+        self._on_close(self)
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Encoded:
+        while not self._waiting:
+            if self._ended:
+                raise StopAsyncIteration
+            self._wake = anyio.Event()
+            await self._wake.wait()
+        return self._pop()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _drop_all(self) -> None:
+        self._waiting.clear()
+        self._joinable.clear()
+        self.waiting_size = 0
+
+    def _pop(self) -> Encoded:
+        pending = self._waiting.popleft()
+        self.waiting_size -= pending.size
+        event = pending.first.envelope.event
+        if isinstance(event, Delta) and self._joinable.get((event.part_id, event.name)) is pending:
+            del self._joinable[event.part_id, event.name]
+        return pending.joined()
+
+    def _notify(self) -> None:
+        if self._wake:
+            self._wake.set()
+            self._wake = None

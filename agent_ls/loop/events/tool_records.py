@@ -1,0 +1,310 @@
+"""Pure: build the record of a tool call from its events."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from agent_ls.loop.events.types import Envelope, FileChange, ToolCallEnd, ToolCallStart
+
+ErrorType: TypeAlias = Literal[
+    "ValidationError",
+    "ExecutionError",
+    "TimeoutError",
+    "PermissionError",
+    "ResourceError",
+    "NetworkError",
+    "QuotaError",
+    "FatalError",
+]
+ChangeType: TypeAlias = Literal[
+    "FileCreated",
+    "FileModified",
+    "FileDeleted",
+    "FileMoved",
+    "DirectoryCreated",
+    "ProcessStarted",
+    "ProcessTerminated",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """The type of a failure, and a suggestion for the model; `action` is "" if there is none."""
+
+    type: ErrorType
+    action: str
+
+    @property
+    def is_recoverable(self) -> bool:
+        return bool(self.action)
+
+
+_CORRECT = Remedy("ValidationError", "Correct the arguments that the message names, and call again.")
+_LOOK = Remedy("ResourceError", "Look for the right path with glob or list_dir.")
+_READ_AGAIN = Remedy("ExecutionError", "Read the file again, and retry with its present text.")
+_OTHERWISE = Remedy("PermissionError", "Choose another way, or tell the user what you need.")
+_CHECK = Remedy("ExecutionError", "Look at what was done, then go on or retry.")
+
+REMEDIES: Mapping[str, Remedy] = MappingProxyType(
+    {
+        "validation": _CORRECT,
+        "invalid_pattern": _CORRECT,
+        "unknown_tool": Remedy("ValidationError", "Call one of the tools that the message names."),
+        "unknown_agent": Remedy("ResourceError", "Name one of the agents that the message lists."),
+        "file_not_found": _LOOK,
+        "not_found": _LOOK,
+        "ambiguous": _CORRECT,
+        "invalid_notebook": _OTHERWISE,
+        "is_notebook": _OTHERWISE,
+        "lost": Remedy(
+            "ResourceError", "Look at what is there before you try again: part of it may have happened."
+        ),
+        "no_answer": Remedy("ResourceError", "Use another tool: the editor cannot answer this."),
+        "not_a_file": _LOOK,
+        "not_a_folder": _LOOK,
+        "file_exists": Remedy("ResourceError", "Read the file that is there, and edit it."),
+        "binary_file": Remedy("ResourceError", "Look at it with a command made for its kind."),
+        "too_large": Remedy("ResourceError", "Read a part of it, or search in it."),
+        "edit_conflict": _READ_AGAIN,
+        "stale": _READ_AGAIN,
+        "not_read": Remedy("ValidationError", "Read the file first, then change it."),
+        "shell_exit": Remedy("ExecutionError", "Look at the output, correct the cause, and run it again."),
+        "shell_timeout": Remedy("TimeoutError", "Retry with a longer timeout_ms, or in the background."),
+        "timeout": Remedy("TimeoutError", "Search a smaller folder, or with a simpler pattern."),
+        "process_start": Remedy("ExecutionError", "Correct the command, or use another program."),
+        "process_limit": Remedy("QuotaError", "End a background process, or wait until one has ended."),
+        "input_refused": Remedy("ResourceError", "Check whether the process runs; start it again if needed."),
+        "permission_denied": _OTHERWISE,
+        "access_denied": _OTHERWISE,
+        "edit_refused": _OTHERWISE,
+        "unsupported": Remedy("ResourceError", "Do without it: this environment does not support it."),
+        "limit": Remedy("QuotaError", "Wait for what runs, then call again."),
+        "network": Remedy("NetworkError", "Retry in a while, or go on without it."),
+        "http_status": Remedy("NetworkError", "Check the address, or go on without it."),
+        "search": Remedy("NetworkError", "Search with other words, or go on without it."),
+        "page": Remedy("NetworkError", "Try another page, or go on without it."),
+        "interrupted": _CHECK,
+        "stopped": _CHECK,
+        "not_run": Remedy("ExecutionError", "Call it again if it is still needed."),
+        "fatal": Remedy("FatalError", ""),
+    }
+)
+OTHERS = Remedy("ExecutionError", "Read what the message says, and try another way.")
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """A change that a call made. `path` is an absolute path, or the id of a background process.
+
+    `source` is the old path of a moved file, otherwise "".
+    """
+
+    type: ChangeType
+    path: str
+    source: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        if self.type in ("ProcessStarted", "ProcessTerminated"):
+            return {"type": self.type, "process_id": self.path}
+        return {"type": self.type, "path": self.path, **({"from": self.source} if self.source else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class CallError:
+    """The error of a call.
+
+    `code` is the kind of the error in capitals, `message` the complete message. `command` and
+    `timeout_ms` are set for commands; they are "" and None for other tools, or if no limit was given and
+    none was reached.
+    """
+
+    type: ErrorType
+    code: str
+    message: str
+    partial_output: str
+    command: str = ""
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """The record of a call that has ended.
+
+    `output` is as in its event: complete, or head and tail with `output_ref` of the complete output.
+    `output_chars` is the complete size, `model_chars` the size sent to the model. `model_chars` and
+    `output_bytes` are None in older logs. Both streams of a command are in `output`, so truncation
+    affects both.
+    """
+
+    tool_call_id: str
+    agent_id: str
+    name: str
+    arguments: str
+    timestamp: str
+    success: bool
+    output: str
+    error: CallError | None
+    exit_code: int | None
+    execution_time_ms: int
+    state_changes: tuple[StateChange, ...]
+    recoverable: bool
+    suggested_action: str
+    output_chars: int
+    model_chars: int | None
+    output_ref: str
+    output_bytes: int | None = None
+
+    @property
+    def is_truncated(self) -> bool:
+        return self.model_chars is not None and self.model_chars < self.output_chars
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as JSON, with the field names of the tool calling specification, 6.2, where
+        they fit."""
+        error = self.error
+        return {
+            "tool_call_id": self.tool_call_id,
+            **({"agent_id": self.agent_id} if self.agent_id else {}),
+            "name": self.name,
+            "arguments": _parsed(self.arguments),
+            "timestamp": self.timestamp,
+            "success": self.success,
+            "output": self.output,
+            "error": error
+            and {
+                "type": error.type,
+                "code": error.code,
+                "message": error.message,
+                "details": {
+                    **({"command": error.command} if error.command else {}),
+                    **({"timeout_seconds": error.timeout_ms / 1000} if error.timeout_ms else {}),
+                    "partial_output": error.partial_output,
+                },
+            },
+            "exit_code": self.exit_code,
+            "execution_time_ms": self.execution_time_ms,
+            "state_changes": [change.as_json() for change in self.state_changes],
+            "recoverable": self.recoverable,
+            "suggested_action": self.suggested_action,
+            "metadata": {
+                "output_truncated": self.is_truncated,
+                "stdout_truncated": self.is_truncated,
+                "stderr_truncated": self.is_truncated and self.exit_code is not None,
+                "total_output_bytes": self.output_bytes,
+                "total_output_chars": self.output_chars,
+                "model_output_chars": self.model_chars,
+                "output_ref": self.output_ref,
+            },
+        }
+
+
+def tool_records(envelopes: Iterable[Envelope]) -> tuple[ToolRecord, ...]:
+    """Return the records of the ended calls of a session, in order of their start."""
+    calls: dict[str, _Call] = {}
+    for envelope in envelopes:
+        match envelope.event:
+            case ToolCallStart() as start:
+                calls[start.call_id] = _Call(start, envelope)
+            case FileChange(call_id=call_id) as change if call_id in calls:
+                calls[call_id].changes.append(StateChange(_CHANGES[change.action], change.path))
+            case ToolCallEnd(call_id=call_id) as end if call_id in calls:
+                calls[call_id].end = end
+            case _:
+                pass
+    return tuple(_record(call, call.end) for call in calls.values() if call.end)
+
+
+_CHANGES: Mapping[str, ChangeType] = MappingProxyType(
+    {"create": "FileCreated", "modify": "FileModified", "delete": "FileDeleted"}
+)
+
+
+_OTHER_CHANGES: Mapping[str, ChangeType] = MappingProxyType(
+    {
+        "file_moved": "FileMoved",
+        "folder_created": "DirectoryCreated",
+        "process_started": "ProcessStarted",
+        "process_ended": "ProcessTerminated",
+    }
+)
+_COMMANDS = ("command", "cmd")
+_LIMITS = ("timeout_ms", "timeout")
+_TIMED_OUT = re.compile(r"Command timed out after (\d+)ms")
+_OUR_WORDS = re.compile(r"^(?:Tool error \(|Permission denied: |Invalid arguments for tool: )", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _Call:
+    start: ToolCallStart
+    told: Envelope
+    changes: list[StateChange] = field(default_factory=list)
+    end: ToolCallEnd | None = None
+
+
+def _record(call: _Call, end: ToolCallEnd) -> ToolRecord:
+    remedy = REMEDIES.get(end.error_kind, OTHERS)
+    return ToolRecord(
+        tool_call_id=end.call_id,
+        agent_id=call.told.agent_id,
+        name=end.name,
+        arguments=call.start.arguments,
+        timestamp=call.told.timestamp,
+        success=not end.is_error,
+        output="" if end.is_error else end.output,
+        error=_error(call, end, remedy) if end.is_error else None,
+        exit_code=end.exit_code,
+        execution_time_ms=end.duration_ms,
+        state_changes=_state_changes(call, end),
+        recoverable=end.is_error and remedy.is_recoverable,
+        suggested_action=remedy.action if end.is_error else "",
+        output_chars=end.output_chars,
+        model_chars=end.model_chars,
+        output_ref=end.output_ref,
+        output_bytes=end.output_bytes,
+    )
+
+
+def _state_changes(call: _Call, end: ToolCallEnd) -> tuple[StateChange, ...]:
+    """Return the changes of a call. A move is one change, not a creation and a deletion."""
+    moved = [change for change in end.changes if change.change == "file_moved"]
+    ends = {change.subject for change in moved} | {change.source for change in moved}
+    files = [change for change in call.changes if change.path not in ends]
+    others = [
+        StateChange(_OTHER_CHANGES[change.change], change.subject, change.source) for change in end.changes
+    ]
+    folders = [change for change in others if change.type == "DirectoryCreated"]
+    return (*folders, *files, *(change for change in others if change.type != "DirectoryCreated"))
+
+
+def _error(call: _Call, end: ToolCallEnd, remedy: Remedy) -> CallError:
+    arguments = _parsed(call.start.arguments)
+    given = arguments if isinstance(arguments, dict) else {}
+    command = next((it for key in _COMMANDS if isinstance(it := given.get(key), str)), "")
+    limits = (it for key in _LIMITS if isinstance(it := given.get(key), int))
+    reached = _TIMED_OUT.search(end.output)
+    timeout_ms = int(reached[1]) if reached else next(limits, None) if command else None
+    return CallError(remedy.type, end.error_kind.upper(), _message(end), end.output, command, timeout_ms)
+
+
+def _message(end: ToolCallEnd) -> str:
+    """Return the complete message of an error, without the output that a command printed."""
+    found = _OUR_WORDS.search(end.output)
+    if found:
+        return end.output[found.start() :]
+    if end.exit_code is not None or end.error_kind == "shell_timeout":
+        reached = _TIMED_OUT.search(end.output)
+        return reached[0] if reached else end.summary
+    return end.output or end.summary
+
+
+def _parsed(arguments: str) -> Any:
+    """Return the arguments as an object, or the text itself if it is not JSON."""
+    try:
+        return json.loads(arguments or "{}")
+    except ValueError:
+        return arguments

@@ -1,0 +1,590 @@
+"""The events of a session: one frozen class per kind, and the union SessionEvent (docs/protocol/events.md).
+
+Recorded events get consecutive sequence numbers and are written to the log before they are published.
+Deltas are never recorded: each names a part and the offset (code points) where it continues. Events
+contain no LSP types, positions or URIs: paths are absolute, and lines count from 0. Times are ISO 8601
+with milliseconds, UTC.
+
+A part is a text, a reasoning, or the arguments (`C:args`) or output (`C:out`) of a call with id C. Its
+id is `partId`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from agent_ls.loop.events.context import (
+    CacheLost as CacheLost,
+    Compaction as Compaction,
+    ContextParts as ContextParts,
+    UsageReport as UsageReport,
+)
+from agent_ls.loop.events.editor import EditorEvent
+from agent_ls.loop.events.parts import PlanItem as PlanItem, StateChange as StateChange
+
+State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
+EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
+SessionEndReason: TypeAlias = EndReason | Literal["suspended"]
+UserAction: TypeAlias = Literal["", "setKey", "retry", "continue", "manageTrust", "chooseModel"]
+"""The action that a client offers for an error or a warning, "" for none.
+
+`retry` and `continue` send a message; `continue` is used if a part of the answer has arrived and is
+kept.
+"""
+
+HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """The session was created or resumed. Emitted first in each process."""
+
+    kind: ClassVar[str] = "session_start"
+    provider: str
+    model: str
+    working_directory: str
+    resumed: bool = False
+    is_walkthrough: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """The session has ended in this process and can be resumed.
+
+    `reason` suspended: a turn waits for the user, and continues when the session is opened again and answered.
+    """
+
+    kind: ClassVar[str] = "session_end"
+    state: State
+    reason: SessionEndReason
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The session has entered `state`."""
+
+    kind: ClassVar[str] = "state"
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class UserInput:
+    """An input has started a turn. `text` is the text for the model: the text parts of agent/submit joined.
+
+    `queued_id` is "" if the input was not queued.
+    """
+
+    kind: ClassVar[str] = "user_input"
+    text: str
+    client_key: str = ""
+    queued_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingEnd:
+    """The turn has ended; the session is IDLE or CLOSED.
+
+    `reason` refused: an effect was denied and nothing else was done.
+    """
+
+    kind: ClassVar[str] = "processing_end"
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTextStart:
+    """A text of the model begins; its deltas have the same part id."""
+
+    kind: ClassVar[str] = "assistant_text_start"
+    part_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTextEnd:
+    """A text has ended; `text` is complete. `interrupted`: the stream was cut or cancelled.
+
+    `reasoning` is the reasoning of this answer that led to the text.
+    """
+
+    kind: ClassVar[str] = "assistant_text_end"
+    part_id: str
+    text: str
+    interrupted: bool = False
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningStart:
+    """A reasoning of the model begins; its deltas have the same part id."""
+
+    kind: ClassVar[str] = "reasoning_start"
+    part_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnd:
+    """A reasoning has ended; `text` is complete. `interrupted`: the stream was cut or cancelled."""
+
+    kind: ClassVar[str] = "reasoning_end"
+    part_id: str
+    text: str
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    """Emitted before lookup, validation and approval, so that every call has one.
+
+    `arguments` is the JSON text as the model wrote it. `summary` is one line of at most 100 characters.
+    """
+
+    kind: ClassVar[str] = "tool_call_start"
+    call_id: str
+    index: int
+    name: str
+    arguments: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    """The end of a call.
+
+    `output` is complete up to 64 KiB, otherwise head and tail; `output_ref` then names the complete
+    output. `output_chars` and `output_bytes` (UTF-8) are the complete size, `model_chars` is the size
+    sent to the model. `summary` has at most 80 characters. `error_kind` is "" without an error. `index`
+    and `input_summary` are those of the start event. In older logs `model_chars`, `output_bytes` and
+    `index` are None and `input_summary` is "".
+    """
+
+    kind: ClassVar[str] = "tool_call_end"
+    call_id: str
+    name: str
+    output: str
+    summary: str
+    is_error: bool
+    error_kind: str
+    duration_ms: int
+    output_chars: int
+    output_ref: str = ""
+    exit_code: int | None = None
+    model_chars: int | None = None
+    index: int | None = None
+    input_summary: str = ""
+    output_bytes: int | None = None
+    changes: tuple[StateChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringQueued:
+    """A steer is waiting for the model's next call."""
+
+    kind: ClassVar[str] = "steering_queued"
+    steer_id: str
+    text: str
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringRemoved:
+    """The user took back a steer before the model got it."""
+
+    kind: ClassVar[str] = "steering_removed"
+    steer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringInjected:
+    """The steer is in the history now; the next model call contains it."""
+
+    kind: ClassVar[str] = "steering_injected"
+    steer_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """A queued follow-up."""
+
+    queued_id: str
+    text: str
+    client_key: str = ""
+    images: int = 0  # number of attached images
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """The complete queue of follow-ups."""
+
+    kind: ClassVar[str] = "queue"
+    items: tuple[QueueItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The complete plan; at most one item is active."""
+
+    kind: ClassVar[str] = "plan"
+    explanation: str
+    items: tuple[PlanItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimit:
+    """A limit ended or paused the turn. `limit` is its name; `message` describes it for the user."""
+
+    kind: ClassVar[str] = "turn_limit"
+    limit: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDetection:
+    """The model repeats a pattern of tool calls and was warned."""
+
+    kind: ClassVar[str] = "loop_detection"
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A hunk in the form for clients. Line ranges are [start, end), from 0.
+
+    `base_start`/`base_end` refer to the text that the user has accepted, `start`/`end` to the current
+    text. `base_lines` and `lines` are lines with their endings. `what`: a change of `content`, or the
+    whole file was created or deleted. For a `proposed` hunk, `lines` would replace [start, end). Hunks
+    with the same `link` are decided together. `later_turns` are turns that changed lines after the turn
+    `turn_id` had made them.
+    """
+
+    id: str
+    session_id: str
+    turn_id: str
+    call_id: str
+    path: str
+    what: Literal["content", "create", "delete"]
+    state: HunkState
+    base_start: int
+    base_end: int
+    start: int
+    end: int
+    base_lines: tuple[str, ...]
+    lines: tuple[str, ...]
+    link: str = ""
+    later_turns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A call changed a file. `diff` is unified, for display; `hunks` are those that this change made."""
+
+    kind: ClassVar[str] = "file_change"
+    call_id: str
+    path: str
+    action: Literal["create", "modify", "delete"]
+    added: int
+    removed: int
+    diff: str
+    hunks: tuple[Hunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HunkStateChanged:
+    """Hunks whose state or lines changed. `by`: `user` (a decision), `editor` (typing, undo) or `agent`."""
+
+    kind: ClassVar[str] = "hunk_state"
+    path: str
+    hunks: tuple[Hunk, ...]
+    by: Literal["user", "editor", "agent"]
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOffer:
+    """A rule that an approval may store. A client displays `label` and returns `id`; `scope` says how long
+    it applies.
+
+    The same id may be offered with several scopes. `allows` are example commands that the rule would
+    allow too, `still_asked` examples for which the user would still be asked.
+    """
+
+    id: str
+    label: str
+    scope: Literal["turn", "session", "project", "user"]
+    allows: tuple[str, ...] = ()
+    still_asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """The user is asked to approve an effect. `effect` is the exact action as plain JSON, `digest` its hash.
+
+    The classes of effects are in environments/effects.py. `agent_id` is the subagent that makes the call, "" for
+    the main agent.
+    """
+
+    kind: ClassVar[str] = "approval_requested"
+    request_id: str
+    call_id: str
+    tool: str
+    summary: str
+    reason: str
+    effect: dict[str, Any]
+    digest: str
+    rules: tuple[RuleOffer, ...] = ()
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalResolved:
+    """An approval was given or denied. `command` is the user's replacement for the requested command, "" for none.
+
+    `decided_by` is a client's id, or for example `terminal`, `headless`, `timeout`, or `interrupt` (the turn or
+    the process ended first).
+    """
+
+    kind: ClassVar[str] = "approval_resolved"
+    request_id: str
+    decision: Literal["allow", "deny"]
+    scope: str
+    decided_by: str
+    reason: str = ""
+    rule_id: str = ""
+    client_key: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The turn waits for the user's answer: one of `choices` (several if `multiple`), or free text.
+
+    `call_id` is the call that asks; it is "" with the `purpose` limit, when a limit was reached and the
+    turn pauses.
+    """
+
+    kind: ClassVar[str] = "question_asked"
+    question_id: str
+    call_id: str
+    question: str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+    purpose: Literal["question", "limit"] = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """A question was answered. `declined`: without an answer. `decided_by` as in ApprovalResolved."""
+
+    kind: ClassVar[str] = "question_answered"
+    question_id: str
+    answers: tuple[str, ...]
+    declined: bool
+    decided_by: str
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRemoved:
+    """The user removed a rule that applied to the session or turn."""
+
+    kind: ClassVar[str] = "rule_removed"
+    rule_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalOpen:
+    """A command is running; its output comes as deltas of part `callId:out`."""
+
+    kind: ClassVar[str] = "terminal_open"
+    terminal_id: str
+    call_id: str
+    title: str
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalWaiting:
+    """A command started or stopped waiting for input in its terminal."""
+
+    kind: ClassVar[str] = "terminal_waiting"
+    terminal_id: str
+    call_id: str
+    waiting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalExit:
+    """A command has ended. `exit_code` is None if it is unknown."""
+
+    kind: ClassVar[str] = "terminal_exit"
+    terminal_id: str
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentChanged:
+    """A subagent has started, started again, or ended. Its own events carry its id in the envelope.
+
+    `task`, `model` and `working_dir` (absolute) are its assignment. `output` is its last text, or the
+    error; `turns_used` counts its model calls. `reason` is "" while it runs and after success;
+    `interrupted`: it ended with its parent's turn; `closed`: its parent ended it. `agent_kind` is the name of the kind
+    that the user has described in a file, "" for none.
+    """
+
+    kind: ClassVar[str] = "subagent"
+    agent_id: str
+    status: Literal["running", "completed", "failed"]
+    call_id: str
+    task: str
+    model: str
+    working_dir: str
+    reason: Literal["", "limit", "refused", "error", "interrupted", "closed"] = ""
+    output: str = ""
+    turns_used: int = 0
+    agent_kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The model call failed and is repeated after `delay_ms`; `attempt` counts from 1."""
+
+    kind: ClassVar[str] = "retry"
+    attempt: int
+    delay_ms: int
+    error_kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """A warning for the user. `code` names its kind, "" for none."""
+
+    kind: ClassVar[str] = "warning"
+    message: str
+    code: str = ""
+    action: UserAction = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """One sentence for the user in `message`; `hint` says what to do next."""
+
+    kind: ClassVar[str] = "error"
+    message: str
+    error_kind: str
+    hint: str = ""
+    retryable: bool = False
+    action: UserAction = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RevertedFile:
+    """A file of a revert. Files in state `conflict` or `unknown` were not changed."""
+
+    path: str
+    action: Literal["create", "modify", "delete"]
+    state: Literal["restored", "conflict", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """The session went back to the state before the input of turn `at_turn_id`, or before another revert.
+
+    `revert_id` identifies this revert. `turns` were removed from the conversation, `restored_turns`
+    added again. `conversation` False: only files were reverted.
+    """
+
+    kind: ClassVar[str] = "reverted"
+    revert_id: str
+    at_turn_id: str
+    conversation: bool
+    turns: tuple[str, ...] = ()
+    restored_turns: tuple[str, ...] = ()
+    files: tuple[RevertedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The session's new title."""
+
+    kind: ClassVar[str] = "title"
+    title: str
+
+
+RecordedEvent: TypeAlias = (
+    SessionStart
+    | SessionEnd
+    | StateChanged
+    | UserInput
+    | ProcessingEnd
+    | AssistantTextStart
+    | AssistantTextEnd
+    | ReasoningStart
+    | ReasoningEnd
+    | ToolCallStart
+    | ToolCallEnd
+    | SteeringQueued
+    | SteeringRemoved
+    | SteeringInjected
+    | QueueChanged
+    | PlanChanged
+    | TurnLimit
+    | LoopDetection
+    | UsageReport
+    | Compaction
+    | CacheLost
+    | FileChange
+    | EditorEvent
+    | HunkStateChanged
+    | ApprovalRequested
+    | ApprovalResolved
+    | QuestionAsked
+    | QuestionAnswered
+    | RuleRemoved
+    | TerminalOpen
+    | TerminalWaiting
+    | TerminalExit
+    | SubagentChanged
+    | Retry
+    | Warning
+    | Error
+    | Reverted
+    | Title
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """New text of an open part; `offset` is the part's length before it (code points).
+
+    `kind` is one of the four delta kinds. `name` is the tool's name for arguments, `stdout` or `stderr`
+    for output, otherwise "".
+    """
+
+    kind: Literal["assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta"]
+    part_id: str
+    offset: int
+    text: str
+    name: str = ""
+
+
+SessionEvent: TypeAlias = RecordedEvent | Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An event with its metadata. `seq` is None for deltas, whose `after` is the last seq before them."""
+
+    session_id: str
+    seq: int | None
+    timestamp: str
+    event: SessionEvent
+    turn_id: str = ""
+    agent_id: str = ""
+    after: int = field(default=0)
+
+    @property
+    def kind(self) -> str:
+        return self.event.kind

@@ -1,0 +1,1 @@
+"""One model call: its streamed answer, its retries and its failures."""

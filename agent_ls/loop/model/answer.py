@@ -1,0 +1,177 @@
+"""One answer of the model while it streams: parts are published at once, and become a turn at the end."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, assert_never
+
+from agent_ls.llm import stream
+from agent_ls.llm.messages import (
+    ContentPart,
+    Message,
+    Role,
+    TextPart,
+    ToolCallPart,
+)
+from agent_ls.llm.stream import StreamEvent, StreamFinish
+from agent_ls.loop.emission import Emitter, args_part
+from agent_ls.loop.events.types import AssistantTextEnd, AssistantTextStart, ReasoningEnd, ReasoningStart
+from agent_ls.loop.ids import ToolCallId, new_id
+from agent_ls.loop.model.call_ids import CallIds
+
+_Kind: TypeAlias = Literal["assistant_text_delta", "reasoning_delta"]
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenText:
+    """A text or reasoning that is still streaming."""
+
+    kind: _Kind
+    part_id: str
+
+
+class Answer:
+    """Builds an answer from the events of one stream.
+
+    Parts are stored by index, which keeps the provider's order.
+    """
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        call_ids: CallIds,
+        on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
+    ) -> None:
+        """Start an answer.
+
+        `on_call` is called with each call whose arguments are complete, and its index among the calls.
+        """
+        self._on_call = on_call
+        self.response_id = ""
+        self.finish: StreamFinish | None = None
+        self._emitter = emitter
+        self._call_ids = call_ids
+        self._parts: dict[int, ContentPart] = {}
+        self._open: dict[int, _OpenText] = {}
+        self._event_ids: dict[int, ToolCallId] = {}
+        self._call_places: list[int] = []  # the keys of `_event_ids`, sorted
+        self._reasoning: list[str] = []
+        self._provider_ids: set[str] = set()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a part of the answer was published; the model call is not retried then."""
+        return bool(self._parts or self._open or self._event_ids)
+
+    @property
+    def message(self) -> Message:
+        return Message(Role.ASSISTANT, tuple(part for _, part in sorted(self._parts.items())))
+
+    @property
+    def event_ids(self) -> tuple[ToolCallId, ...]:
+        """The ids that events use for the calls of `message`, in order."""
+        calls = (i for i, part in sorted(self._parts.items()) if isinstance(part, ToolCallPart))
+        return tuple(self._event_ids[i] for i in calls)
+
+    def feed(self, event: StreamEvent) -> None:
+        match event:
+            case stream.TextDelta(index=index, text=text) | stream.ReasoningDelta(index=index, text=text):
+                kind: _Kind = (
+                    "assistant_text_delta" if isinstance(event, stream.TextDelta) else "reasoning_delta"
+                )
+                self._emitter.append(kind, self._opened(index, kind).part_id, text)
+            case stream.ToolCallDelta(index=index, json=json):
+                self._emitter.append("tool_call_args_delta", args_part(self._call_id(index, "")), json)
+            case stream.TextStart(index=index):
+                self._opened(index, "assistant_text_delta")
+            case stream.ReasoningStart(index=index):
+                self._opened(index, "reasoning_delta")
+            case stream.ToolCallStart(index=index, id=id_, name=name):
+                self._emitter.open_part("tool_call_args_delta", args_part(self._call_id(index, id_)), name)
+            case stream.TextEnd(index=index, part=part):
+                self._end_text(index, "assistant_text_delta", part.text)
+                self._parts[index] = part
+            case stream.ReasoningEnd(index=index, part=part):
+                self._end_text(index, "reasoning_delta", part.text)
+                self._parts[index] = part
+            case stream.ToolCallEnd(index=index, part=part):
+                call_id = self._call_id(index, part.id)
+                part = self._with_own_id(part)
+                self._parts[index] = part
+                self._on_call(part, call_id, bisect_left(self._call_places, index))
+            case stream.OpaqueItem(index=index, part=part):
+                self._parts[index] = part
+            case stream.StreamStart(response_id=response_id):
+                self.response_id = response_id
+            case stream.StreamFinish():
+                self.finish = event
+                self._close_cut_calls()
+            case stream.ProviderEvent():
+                pass
+            case never:
+                assert_never(never)
+
+    def cut(self) -> Message:
+        """End all open parts as interrupted. Returns a message with the texts only.
+
+        Calls of an incomplete answer never run, and items that a provider signed are valid only as a
+        whole.
+        """
+        kept = {i: part.text for i, part in self._parts.items() if isinstance(part, TextPart)}
+        for index, opened in sorted(self._open.items()):
+            text = self._emitter.text_of(opened.part_id)
+            if opened.kind == "assistant_text_delta":
+                kept[index] = text
+                reasoning = self._reasoning_so_far()
+                self._emitter.emit(
+                    AssistantTextEnd(opened.part_id, text, interrupted=True, reasoning=reasoning)
+                )
+            else:
+                self._emitter.emit(ReasoningEnd(opened.part_id, text, interrupted=True))
+        self._open.clear()
+        self._close_cut_calls(all_calls=True)
+        return Message(Role.ASSISTANT, tuple(TextPart(text) for _, text in sorted(kept.items()) if text))
+
+    def _close_cut_calls(self, *, all_calls: bool = False) -> None:
+        for index, call_id in self._event_ids.items():
+            if all_calls or index not in self._parts:
+                self._emitter.close_part(args_part(call_id))
+
+    def _opened(self, index: int, kind: _Kind) -> _OpenText:
+        opened = self._open.get(index)
+        if opened is None:
+            opened = self._open[index] = _OpenText(kind, new_id("p"))
+            start = AssistantTextStart if kind == "assistant_text_delta" else ReasoningStart
+            self._emitter.emit(start(opened.part_id))
+        return opened
+
+    def _end_text(self, index: int, kind: _Kind, text: str) -> None:
+        part_id = self._opened(index, kind).part_id
+        del self._open[index]
+        if kind == "assistant_text_delta":
+            self._emitter.emit(AssistantTextEnd(part_id, text, reasoning=self._reasoning_so_far()))
+        else:
+            self._reasoning.append(text)
+            self._emitter.emit(ReasoningEnd(part_id, text))
+
+    def _reasoning_so_far(self) -> str:
+        """Return the reasoning since the last text, and clear it."""
+        told = "\n\n".join(text for text in self._reasoning if text)
+        self._reasoning.clear()
+        return told
+
+    def _with_own_id(self, part: ToolCallPart) -> ToolCallPart:
+        """Give a call a unique id. Providers refuse a request with two results for one id."""
+        call_id, number = part.id, 2
+        while call_id in self._provider_ids:
+            call_id, number = f"{part.id[:48]}_{len(self._provider_ids)}_{number}", number + 1
+        self._provider_ids.add(call_id)
+        return part if call_id == part.id else replace(part, id=call_id, origin=None)
+
+    def _call_id(self, index: int, provider_id: str) -> ToolCallId:
+        if index not in self._event_ids:
+            insort(self._call_places, index)
+            self._event_ids[index] = self._call_ids.unique(provider_id)
+        return self._event_ids[index]

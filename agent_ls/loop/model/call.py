@@ -1,0 +1,167 @@
+"""One call of the model: streamed, retried on transient errors, and kept as far as it came if it was cut."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import anyio.lowlevel
+
+from agent_ls.llm.errors import LlmError, RunawayError, StreamError
+from agent_ls.llm.messages import Message, TextPart, ToolCallPart
+from agent_ls.llm.requests import FinishReason, Request, Usage
+from agent_ls.llm.retry import RetryPolicy, retry_delay_s
+from agent_ls.llm.stream import StreamFinish, replay_as_stream
+from agent_ls.loop.emission import Emitter
+from agent_ls.loop.events.types import Retry
+from agent_ls.loop.ids import ToolCallId
+from agent_ls.loop.model.answer import Answer
+from agent_ls.loop.model.call_ids import CallIds
+from agent_ls.loop.model.failures import visible
+from agent_ls.loop.model.runaway import RunawayGuard
+from agent_ls.loop.seams import Clock, ModelClient
+from agent_ls.loop.turns import AssistantTurn, Turn
+
+RUNAWAY_CHARS = 500
+"""Characters of a stopped endless text that the model gets back: all of it would fill its context."""
+
+BREATH_EVENTS = 100
+"""In a burst of events, yield to other tasks of the process after this many events (about 4 ms)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A complete answer: the recorded turn, the Answer that it was built from, and the end of the stream.
+
+    `duration_ms` is from the successful request to the end, `first_output_ms` to the first event.
+    """
+
+    turn: AssistantTurn
+    answer: Answer
+    finish: StreamFinish
+    duration_ms: int
+    first_output_ms: int
+
+
+class ModelCalls:
+    """Makes model calls. `record` adds a turn to history and log."""
+
+    def __init__(
+        self,
+        client: ModelClient,
+        clock: Clock,
+        emitter: Emitter,
+        call_ids: CallIds,
+        record: Callable[[Turn], None],
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._emitter = emitter
+        self._call_ids = call_ids
+        self._record = record
+
+    async def ask(
+        self,
+        request: Request,
+        policy: RetryPolicy,
+        *,
+        streaming: bool,
+        on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
+    ) -> ModelReply:
+        """Call the model, with retries, and record its answer. `on_call` as in Answer.
+
+        Raises:
+            LlmError: the call failed and is not retried; text that had arrived is in the history.
+        """
+        for attempt in itertools.count():
+            answer = Answer(self._emitter, self._call_ids, on_call)
+            begun_ms = self._clock.monotonic_ms()
+            try:
+                finish, first_ms = await self._read(request, answer, streaming=streaming)
+            except LlmError as error:
+                delay_s = retry_delay_s(error, attempt, policy, self._clock.random())
+                # Published text cannot be taken back, so there is no retry after the first event.
+                if answer.has_begun or delay_s is None:
+                    error.is_cut = answer.has_begun
+                    self._keep_cut(request, answer, error.kind)
+                    raise
+                self._emitter.emit(Retry(attempt + 1, round(delay_s * 1000), error.kind, visible(str(error))))
+            except BaseException:  # cancelled, or a bug: keep the text in both cases
+                self._keep_cut(request, answer, "interrupted")
+                raise
+            else:
+                turn = self._turn(request, answer, finish)
+                self._record(turn)
+                duration_ms = self._clock.monotonic_ms() - begun_ms
+                return ModelReply(turn, answer, finish, duration_ms, first_ms - begun_ms)
+            await self._clock.sleep(delay_s)
+        raise AssertionError("unreachable: count() does not end")
+
+    async def _read(self, request: Request, answer: Answer, *, streaming: bool) -> tuple[StreamFinish, int]:
+        """Read the answer. Returns how it ended, and the time of its first event."""
+        if streaming:
+            first_ms = await self._stream(request, answer)
+        else:
+            response = await self._client.complete(request)
+            first_ms = self._clock.monotonic_ms()
+            for event in replay_as_stream(response):
+                answer.feed(event)
+        if answer.finish is None:
+            broken = "The answer broke off before its end."
+            raise StreamError(broken, provider=request.provider, model=request.model)
+        return answer.finish, first_ms
+
+    async def _stream(self, request: Request, answer: Answer) -> int:
+        """Read to the end of the stream, even after the finish event, so that the connection can be reused."""
+        first_ms = count = 0
+        guard = RunawayGuard(request.provider, request.model)
+        try:
+            async with aclosing(self._client.stream(request)) as events:
+                async for event in events:
+                    first_ms = first_ms or self._clock.monotonic_ms()
+                    answer.feed(event)
+                    guard.feed(event)
+                    if (count := count + 1) % BREATH_EVENTS == 0:
+                        await anyio.lowlevel.checkpoint()
+        except LlmError:
+            if answer.finish is None:
+                raise
+        return first_ms
+
+    def _keep_cut(self, request: Request, answer: Answer, why: str) -> None:
+        """Record the text of a partial answer. Its usage is unknown."""
+        message = answer.cut()
+        if why == RunawayError.kind:
+            message = _without_repetition(message)
+        if message.parts:
+            self._record(
+                AssistantTurn(
+                    message=message,
+                    usage=Usage(),
+                    response_id=answer.response_id,
+                    provider=request.provider,
+                    model=request.model,
+                    finish_reason=FinishReason("other", why),
+                    timestamp=self._clock.now(),
+                )
+            )
+
+    def _turn(self, request: Request, answer: Answer, finish: StreamFinish) -> AssistantTurn:
+        return AssistantTurn(
+            message=answer.message,
+            usage=finish.usage,
+            response_id=answer.response_id,
+            provider=request.provider,
+            model=request.model,
+            finish_reason=finish.finish_reason,
+            timestamp=self._clock.now(),
+        )
+
+
+def _without_repetition(message: Message) -> Message:
+    """Return the beginning of each text of an endless answer."""
+    texts = [part.text for part in message.parts if isinstance(part, TextPart)]
+    kept = (text if len(text) <= RUNAWAY_CHARS else f"{text[:RUNAWAY_CHARS]} […]" for text in texts)
+    return Message(message.role, tuple(map(TextPart, kept)))

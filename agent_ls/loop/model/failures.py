@@ -1,0 +1,128 @@
+"""Decide what a failed model call means for the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    ContentFilterError,
+    ContextLengthError,
+    InvalidRequestError,
+    LlmError,
+    MissingKeyError,
+    NetworkError,
+    NotFoundError,
+    PermissionDeniedError,
+    ProviderError,
+    QuotaExceededError,
+    RequestTimeoutError,
+    RunawayError,
+    StreamError,
+)
+from agent_ls.llm.requests import FinishReason
+from agent_ls.loop.events.types import Error, UserAction, Warning
+from agent_ls.loop.step import cut_message
+from agent_ls.text import strip_escapes, to_display_line
+
+CONTEXT_WARNING = "The conversation no longer fits the model's context window."
+MESSAGE_CHARS = 1000
+
+# The first class that matches; used if the provider's adapter gave no hint.
+_HINTS: tuple[tuple[type[LlmError], str], ...] = (
+    (ConfigurationError, "Set the provider's key, or choose another provider, and send the message again."),
+    (AuthenticationError, "Enter a valid API key, then send the message again. The conversation is kept."),
+    (
+        PermissionDeniedError,
+        "This key may not use this model. Choose another model, then send the message again.",
+    ),
+    (NotFoundError, "Check the model's name, or choose another model, then send the message again."),
+    (QuotaExceededError, "Top up the account or choose another provider, then send the message again."),
+    (ContentFilterError, "Put the request in other words, then send it again."),
+    (ContextLengthError, "Start a new session, or choose a model with a larger context window."),
+    (InvalidRequestError, "This is likely a fault of agent-ls. The conversation is kept; please report it."),
+)
+_RETRY_HINT = "Send the message again in a few minutes."
+_CONTINUE_HINT = "What has arrived is kept: send a message to go on."
+
+# The first class that matches. Other errors are temporary, or their hint says what to do.
+_ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
+    (MissingKeyError, "setKey"),
+    (AuthenticationError, "setKey"),
+    (PermissionDeniedError, "chooseModel"),
+    (NotFoundError, "chooseModel"),
+    (QuotaExceededError, "chooseModel"),
+    (ContextLengthError, "chooseModel"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The consequences of a failed call:
+
+    `events` to emit, the error last. `closes`: the session ends but can be resumed.
+    """
+
+    events: tuple[Warning | Error, ...]
+    closes: bool
+
+
+def failure_of(error: LlmError) -> Failure:
+    """Return the consequences of an error that is not retried."""
+    is_cut = error.is_cut and isinstance(error, NetworkError | RequestTimeoutError | StreamError)
+    words = _CONTINUE_HINT if error.is_cut and not isinstance(error, RunawayError) else ""
+    hint = _wait_hint(error) or words or error.hint
+    hint = hint or next((words for kind, words in _HINTS if isinstance(error, kind)), _RETRY_HINT)
+    kind = "stream_cut" if is_cut else error.kind
+    event = Error(visible(str(error)) or kind, kind, hint, error.retryable, _action(error))
+    if isinstance(error, ContextLengthError):
+        return Failure((Warning(CONTEXT_WARNING, error.kind), event), closes=False)
+    return Failure((event,), closes=isinstance(error, ProviderError) and not error.retryable)
+
+
+def _action(error: LlmError) -> UserAction:
+    for kind, action in _ACTIONS:
+        if isinstance(error, kind):
+            return action
+    if not error.retryable:
+        return ""
+    return "continue" if error.is_cut else "retry"
+
+
+def ended_badly(finish: FinishReason) -> Error:
+    """Return the error for an answer that the provider ended early; the text that has arrived is kept."""
+    if finish.kind == "content_filter":
+        return Error(cut_message(finish), finish.kind, "Put the request in other words, then send it again.")
+    return Error(cut_message(finish), "provider", _CONTINUE_HINT, retryable=True, action="continue")
+
+
+def failed_tools(names: Sequence[str]) -> Error:
+    """Return the error for tools that report that the task cannot continue."""
+    return Error(f"The task cannot go on: {', '.join(names)} failed.", "fatal", "See the output of the call.")
+
+
+def visible(message: str) -> str:
+    """Return a provider's message as one line without control sequences."""
+    return to_display_line(strip_escapes(message), MESSAGE_CHARS)
+
+
+def _wait_hint(error: LlmError) -> str:
+    """Return how long the provider asks to wait, rounded up; "" if it does not say."""
+    wait_s = ceil(error.retry_after_s or 0)
+    if not wait_s:
+        return ""
+    words = f"{wait_s} s" if wait_s < 120 else f"{ceil(wait_s / 60)} minutes"
+    return f"The provider asks to wait {words}; then send the message again."
+
+
+def internal_error(error: Exception) -> Error:
+    """Return the error for an unexpected exception, which ends the turn but never the session."""
+    return Error(
+        f"The turn ended by a fault inside agent-ls ({type(error).__name__}).",
+        "internal",
+        "The details are in the log. The conversation is kept: send the message again.",
+        action="retry",
+    )

@@ -1,0 +1,28 @@
+"""Interface to instructions of a project that come with the result of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class NestedDocuments(Protocol):
+    """SEAM: the project's instructions for folders below the working directory."""
+
+    async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
+        """Return instructions for the folders of these files (absolute) that the agent does not have yet, "" for none.
+
+        Called after a call that read or changed the files. `family` are the names of a model family's own instruction
+        files. Must not raise.
+        """
+        ...
+
+
+class NoNestedDocuments:
+    """A session that gives no further instructions."""
+
+    async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
+        return ""
+
+
+NO_NESTED_DOCUMENTS = NoNestedDocuments()

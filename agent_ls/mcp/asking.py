@@ -1,0 +1,89 @@
+"""A server's question to the user, asked as a question of the session, field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from agent_ls.mcp.elicitation import NO, SKIP, YES, asks_for_secret, value_of
+from agent_ls.mcp.facts import Elicitation, ElicitationReply, FormField
+from agent_ls.mcp.visible import visible
+from agent_ls.tools.base import Question, QuestionReply, ToolContext, ToolError
+
+MAX_TRIES = 3
+MAX_FIELDS = 20
+OPENED = "I have opened it"
+DECLINE = "Decline"
+ANSWER = "Answer"
+WARNING = "It seems to ask for a password or a key, which servers must not do here: decline if you doubt it."
+
+
+async def ask_user(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
+    """What the user answers; `decline` where nobody can be asked."""
+    try:
+        if asked.url:
+            return await _by_address(server, context, asked)
+        return await _by_form(server, context, asked)
+    except ToolError:
+        return ElicitationReply("decline")
+
+
+async def _by_address(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
+    host = urlsplit(asked.url).hostname or "an unknown host"
+    text = (
+        f"The MCP server {server} asks you to open a page of {host}: {visible(asked.message)}\n"
+        f"{visible(asked.url)}\nNothing is opened for you."
+    )
+    reply = await _ask(context, text, (OPENED, DECLINE))
+    is_done = not reply.declined and OPENED in reply.answers
+    return ElicitationReply("accept" if is_done else "decline")
+
+
+async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
+    intro = f"The MCP server {server} asks: {visible(asked.message)}"
+    if asks_for_secret(asked.message, asked.fields):
+        intro = f"{intro}\n{WARNING}"
+    if len(asked.fields) != 1 or asks_for_secret(asked.message, asked.fields):
+        reply = await _ask(context, intro, (ANSWER, DECLINE))
+        if reply.declined or ANSWER not in reply.answers:
+            return ElicitationReply("cancel" if reply.declined else "decline")
+        intro = f"For the MCP server {server}"
+    content: dict[str, Any] = {}
+    for field in asked.fields[:MAX_FIELDS]:
+        answer = await _field(context, intro, field)
+        if answer is None or answer.declined:
+            return ElicitationReply("decline" if answer is None else "cancel")
+        if answer.answers and answer.answers != (SKIP,):
+            content[field.name] = value_of(field, answer.answers)
+        elif field.default is not None:
+            content[field.name] = field.default
+    return ElicitationReply("accept", content)
+
+
+async def _field(context: ToolContext, intro: str, field: FormField) -> QuestionReply | None:
+    """An answer that fits; None when none of some tries did."""
+    label = visible(field.title or field.name)
+    about = f" ({visible(field.description)})" if field.description else ""
+    default = f" Default: {field.default}." if field.default is not None else ""
+    choices = (YES, NO) if field.kind == "boolean" else tuple(visible(it) for _, it in field.choices)
+    if not field.is_required:
+        choices = (*choices, SKIP)
+    problem = ""
+    for _ in range(MAX_TRIES):
+        text = f"{intro}\n{label}{about}.{default}{problem}"
+        reply = await _ask(context, text, choices, is_multiple=field.is_multiple)
+        if reply.declined or SKIP in reply.answers:
+            return reply if reply.declined else QuestionReply((SKIP,))
+        try:
+            value_of(field, reply.answers)
+            return reply
+        except ValueError as error:
+            problem = f"\nThat does not fit: {error}."
+    return None
+
+
+async def _ask(
+    context: ToolContext, text: str, choices: tuple[str, ...], *, is_multiple: bool = False
+) -> QuestionReply:
+    question = Question(text, choices, is_multiple)
+    return await context.questions.ask(question, context.attribution.call_id)

@@ -1,0 +1,62 @@
+"""What servers offered when they were last connected with: the next session's first request need not wait for them.
+
+ROOT/mcp-cache/DIGEST.json, one file for each server configuration.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agent_ls.mcp.facts import PromptArgument, ServerFacts, ServerPrompt, ServerResource, tool_from_json
+from agent_ls.store.log import make_private_folder
+
+MAX_BYTES = 4 * 1024 * 1024
+
+
+class FactsCache:
+    """All of it blocks."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / "mcp-cache"
+
+    def read(self, digest: str) -> ServerFacts | None:
+        """None for what is not there or cannot be read."""
+        try:
+            path = self._folder / f"{digest}.json"
+            if path.stat().st_size > MAX_BYTES:
+                return None
+            return _facts(json.loads(path.read_text("utf-8")))
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def write(self, digest: str, facts: ServerFacts) -> None:
+        """A cache that cannot be written is none."""
+        with suppress(OSError, TypeError, ValueError):
+            make_private_folder(self._folder)
+            path = self._folder / f"{digest}.json"
+            text = json.dumps(asdict(facts), ensure_ascii=False)
+            new = path.with_suffix(f".{os.getpid()}")
+            new.write_text(text, "utf-8", errors="surrogateescape")
+            os.replace(new, path)
+
+
+def _facts(raw: dict[str, Any]) -> ServerFacts:
+    tools = [tool_from_json(it) for it in raw.pop("tools")]
+    prompts = [
+        ServerPrompt(it["name"], it["description"], tuple(PromptArgument(**each) for each in it["arguments"]))
+        for it in raw.pop("prompts")
+    ]
+    resources = [ServerResource(**it) for it in raw.pop("resources")]
+    invalid = tuple(raw.pop("invalid"))
+    return ServerFacts(
+        **raw,
+        tools=tuple(tool for tool in tools if tool),
+        prompts=tuple(prompts),
+        resources=tuple(resources),
+        invalid=invalid,
+    )

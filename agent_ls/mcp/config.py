@@ -1,0 +1,317 @@
+"""ENGINE: the configuration of an MCP server, the digest that its approval is bound to, and its variables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from agent_ls.mcp.entry import ServerEntry
+
+Source: TypeAlias = Literal["user", "client", "settings", "project"]
+"""`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.
+The last two may hold a workspace's words. `project`: a file of the project."""
+
+NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
+
+VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+INPUT = re.compile(r"\$\{input:([\w.-]+)\}")
+FOLDER = "${workspaceFolder}"
+FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
+"""Programs that run code which they download first."""
+
+SECRET_NAMES = ("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*CREDENTIAL*", "*AUTH*", "COOKIE*")
+
+
+class ConfigError(Exception):
+    """A server whose configuration cannot be used; `str()` says what is wrong, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """A server runs in a sandbox; `writable` are folders besides the session's."""
+
+    network: bool = False
+    writable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StdioTarget:
+    """A program that speaks over its input and output. `cwd` "" is the session's folder; `sandbox` None: no sandbox."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    cwd: str = ""
+    sandbox: Confined | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTarget:
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Target: TypeAlias = StdioTarget | HttpTarget
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """`file` is where it was found, "" for settings and ACP. `target` has its variables unfilled."""
+
+    name: str
+    target: Target
+    source: Source
+    file: str = ""
+    is_enabled: bool = True
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    timeout_ms: int = 0
+    trusts_annotations: bool = False
+    oauth_client_id: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Names all that an approval displays; another command, variable or address is another server.
+
+        A client gives secrets as they are, where files name variables: they are left out, because they change.
+        """
+        target = self.target
+        parts: list[Any] = [self.name, type(target).__name__, self.trusts_annotations]
+        if isinstance(target, StdioTarget):
+            env = [(name, "" if self.is_literal and is_secret_name(name) else it) for name, it in target.env]
+            parts += [target.command, target.args, env, target.cwd]
+            parts += [target.sandbox.network, target.sandbox.writable] if target.sandbox else []
+        else:
+            headers = [(name, "" if self.is_literal else value) for name, value in target.headers]
+            parts += [target.url, headers]
+        return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def needs_approval(self) -> bool:
+        return self.source in NEEDS_APPROVAL
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether its texts stand for themselves: no variable is filled in."""
+        return self.source == "client"
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """All texts that variables may stand in."""
+        if self.is_literal:
+            return ()
+        target = self.target
+        if isinstance(target, HttpTarget):
+            return (target.url, *(value for _, value in target.headers))
+        return (target.command, *target.args, *(value for _, value in target.env), target.cwd)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the environment variables that are filled in from the user's environment."""
+        return tuple(dict.fromkeys(found[1] for text in self.texts for found in VARIABLE.finditer(text)))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Ids of the values that the user is to enter (`${input:ID}`)."""
+        return tuple(dict.fromkeys(found[1] for text in self.texts for found in INPUT.finditer(text)))
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether the command downloads the code that it runs."""
+        if not isinstance(self.target, StdioTarget):
+            return False
+        name = re.split(r"[\\/]", self.target.command)[-1].lower()
+        return name.removesuffix(".cmd").removesuffix(".exe") in FETCHERS
+
+    def offers(self, tool: str) -> bool:
+        """Whether the tool with this name of the server's is offered to the model."""
+        allowed = not self.allow or any(fnmatchcase(tool, pattern) for pattern in self.allow)
+        return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
+
+
+def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerConfig:
+    """The configuration of one entry.
+
+    Raises:
+        ConfigError: it names neither a command nor an address, both, or something that is not known.
+    """
+    if not isinstance(raw, Mapping):
+        raise ConfigError("is not an object")
+    entry = _entry(raw)
+    if entry.command and entry.url:
+        raise ConfigError("has a command and a url: give one of them")
+    wants_http = entry.type.startswith(("http", "stream"))
+    if not (entry.url if wants_http else entry.command or (entry.url and not entry.type)):
+        raise ConfigError("needs a url" if wants_http else "needs a command or a url")
+    target: Target
+    if entry.url:
+        if urlsplit(entry.url).scheme not in ("http", "https") and "${" not in entry.url:
+            raise ConfigError("its url has to begin with http:// or https://")
+        target = HttpTarget(entry.url, tuple(entry.headers.items()))
+    else:
+        given = entry.sandbox
+        sandbox = Confined(given.network, tuple(given.writable)) if given.enabled else None
+        target = StdioTarget(entry.command, tuple(entry.args), tuple(entry.env.items()), entry.cwd, sandbox)
+    return ServerConfig(
+        name=name,
+        target=target,
+        source=source,
+        file=file,
+        is_enabled=entry.enabled,
+        allow=tuple(entry.tools.allow),
+        deny=tuple(entry.tools.deny),
+        timeout_ms=entry.timeout_ms,
+        # A project cannot lower what is asked about its own servers.
+        trusts_annotations=entry.trust == "annotations" and source != "project",
+        oauth_client_id=entry.oauth_client_id,
+    )
+
+
+_FOREIGN = frozenset(
+    ("disabled", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description",
+     "autoApprove", "alwaysAllow", "disabledTools", "timeout")
+)  # fmt: skip
+"""Entries of other agents' files that are read in our own way or not at all."""
+
+
+_OUR_SANDBOX = frozenset(("enabled", "network", "writable"))
+
+
+def _entry(raw: Mapping[str, Any]) -> ServerEntry:
+    if raw.get("type") == "sse":
+        raise ConfigError(
+            "speaks HTTP with SSE, which the protocol has replaced: ask for its streamable HTTP url"
+        )
+    if raw.get("envFile"):
+        raise ConfigError("names a file of variables, which is not read: list them in env, as ${NAME}")
+    known = {key: value for key, value in raw.items() if key not in _FOREIGN}
+    if isinstance(given := raw.get("sandbox"), Mapping) and not given.keys() <= _OUR_SANDBOX:
+        raise ConfigError("has a sandbox of another agent: give it enabled, network and writable")
+    if raw.get("sandboxEnabled") is True and "sandbox" not in raw:
+        known["sandbox"] = {"enabled": True}
+    if raw.get("disabled") is True:
+        known["enabled"] = False
+    if isinstance(oauth := raw.get("oauth"), Mapping) and isinstance(oauth.get("clientId"), str):
+        known["oauthClientId"] = oauth["clientId"]
+    try:
+        return ServerEntry.model_validate(known)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        unknown = problem["type"] == "extra_forbidden"
+        raise ConfigError(f"{place}: {'is not known' if unknown else problem['msg']}") from None
+
+
+# --- variables
+
+Lookup: TypeAlias = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What variables are filled in from. `environ` never holds a provider's key; `inputs` gives, by the server's name
+    and the id, what the user has entered.
+    """
+
+    environ: Lookup
+    inputs: Callable[[str, str], str | None]
+    folder: str
+
+
+def filled(config: ServerConfig, values: Values) -> ServerConfig:
+    """The configuration with its variables filled in.
+
+    Raises:
+        ConfigError: a variable or an input has no value.
+    """
+    if config.is_literal:
+        return config
+
+    def fill(text: str) -> str:
+        text = text.replace(FOLDER, values.folder)
+        text = INPUT.sub(lambda found: _input(found[1], config.name, values), text)
+        return VARIABLE.sub(lambda found: _variable(found, values), text)
+
+    target = config.target
+    if isinstance(target, HttpTarget):
+        return replace(config, target=HttpTarget(fill(target.url), _pairs(target.headers, fill)))
+    return replace(
+        config,
+        target=StdioTarget(
+            fill(target.command),
+            tuple(map(fill, target.args)),
+            _pairs(target.env, fill),
+            fill(target.cwd),
+            target.sandbox,
+        ),
+    )
+
+
+def _pairs(pairs: Sequence[tuple[str, str]], fill: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, fill(value)) for name, value in pairs)
+
+
+def _variable(found: re.Match[str], values: Values) -> str:
+    value = values.environ(found[1])
+    if value is None:
+        value = found[2]
+    if value is None:
+        raise ConfigError(
+            f"the variable {found[1]} is not set where agent-ls runs; keys of model providers are given to no server"
+        )
+    return value
+
+
+def _input(name: str, server: str, values: Values) -> str:
+    value = values.inputs(server, name)
+    if value is None:
+        raise ConfigError(f'the value "{name}" was not entered yet: run `agent-ls mcp login {server}`')
+    return value
+
+
+def secret_values(template: ServerConfig, ready: ServerConfig) -> Iterator[str]:
+    """Values of a filled configuration that nobody may see: those of secret names, headers and inputs."""
+    match template.target, ready.target:
+        case (HttpTarget(), HttpTarget(headers=headers)):
+            for _, value in headers:
+                yield value
+                yield from value.split(" ")[1:]  # the token behind `Bearer`
+        case (StdioTarget(env=before), StdioTarget(env=after)):
+            for (name, text), (_, value) in zip(before, after, strict=True):
+                if is_secret_name(name) or INPUT.search(text):
+                    yield value
+
+
+def is_secret_name(name: str) -> bool:
+    return any(fnmatchcase(name.upper(), pattern) for pattern in SECRET_NAMES)
+
+
+def shown_variables(config: ServerConfig) -> tuple[str, ...]:
+    """The variables or headers that a server gets, as an approval displays them: secret values are left out.
+
+    What is filled in from the user's environment is displayed by its variable's name, also in headers.
+    """
+    found = []
+    if isinstance(config.target, HttpTarget):
+        for name, value in config.target.headers:
+            filled_in = "" if config.is_literal else " ".join(_places_in(value))
+            found.append(f"{name}={filled_in}" if filled_in else name)
+        return tuple(found)
+    for name, value in config.target.env:
+        hidden = is_secret_name(name) and (config.is_literal or not any(_places_in(value)))
+        found.append(name if hidden else f"{name}={value}")
+    return tuple(found)
+
+
+def _places_in(text: str) -> Iterator[str]:
+    """The places of a text that the user's variables and values are filled in at."""
+    for pattern in (VARIABLE, INPUT):
+        yield from (found[0] for found in pattern.finditer(text))

@@ -1,0 +1,25 @@
+"""ENGINE: JSON as editors write it: with comments and with a comma after the last entry."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_SKIP = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
+
+
+def parse_jsonc(text: str) -> Any:
+    """
+    Raises:
+        ValueError: it is not JSON even so.
+    """
+    plain = _SKIP.sub(
+        lambda found: found[0] if found[0].startswith('"') else " ", text.removeprefix("\ufeff")
+    )
+    plain = _COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", plain)
+    try:
+        return json.loads(plain)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

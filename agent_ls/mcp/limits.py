@@ -1,0 +1,62 @@
+"""What HTTP to an MCP server may do: how large an answer is, and which other hosts a login may lead to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import httpx2
+
+JudgeAddress = Callable[[str], Awaitable[str]]
+"""Why a host must not be asked, "" when it may: one in a private network is the user's own affair."""
+
+
+class Limits:
+    """Hooks of an HTTP client. `url` is the server's own, which is asked whatever its network."""
+
+    def __init__(self, url: str, limit: int, judge: JudgeAddress) -> None:
+        self._own = httpx2.URL(url)
+        self._limit = limit
+        self._judge = judge
+
+    def hooks(self) -> dict[str, list[Callable[..., Awaitable[None]]]]:
+        return {"request": [self.check], "response": [self.limit]}
+
+    async def check(self, request: httpx2.Request) -> None:
+        """
+        Raises:
+            httpx2.RequestError: the address of a login is not one that a server of this place may name.
+        """
+        url = request.url
+        if url.host == self._own.host:
+            return
+        if url.scheme != "https" and not await self._is_near():
+            raise httpx2.RequestError(f"{url.host} is to be asked without encryption", request=request)
+        if (why := await self._judge(url.host)) and not await self._is_near():
+            raise httpx2.RequestError(f"{url.host} is not asked: {why}", request=request)
+
+    async def _is_near(self) -> bool:
+        """Whether the server itself is in a private network."""
+        return bool(await self._judge(self._own.host))
+
+    async def limit(self, response: httpx2.Response) -> None:
+        """A stream of events is limited event by event instead."""
+        kind = response.headers.get("content-type", "")
+        if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Limited(response.stream, self._limit)
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int) -> None:
+        self._stream = stream
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for data in self._stream:
+            size += len(data)
+            if size > self._limit:
+                raise httpx2.ReadError(f"the answer is larger than {self._limit // 1024 // 1024} MiB")
+            yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

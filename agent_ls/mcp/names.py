@@ -1,0 +1,28 @@
+"""ENGINE: names of server tools that every model provider takes: a letter, then letters, digits, `_`, 64 at most."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection
+
+MAX_CHARS = 64
+_KEPT_CHARS = 55
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
+
+
+def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
+    """The model's name for a tool of a server: `server__tool`.
+
+    A name that is too long, or in `taken` already, ends with a digest of the full name instead.
+    """
+    plain = f"{_plain(server)}__{_NOT_ALLOWED.sub('_', tool)}"
+    if len(plain) <= MAX_CHARS and plain not in taken:
+        return plain
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain[:_KEPT_CHARS]}_{digest}"
+
+
+def _plain(server: str) -> str:
+    name = _NOT_ALLOWED.sub("_", server)
+    return name if name[:1].isalpha() else f"s_{name}"

@@ -1,0 +1,196 @@
+"""The process of an MCP server that speaks over its input and output: started without keys, ended with its tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.errors import ProcessStartError
+from agent_ls.environments.local.environ import EnvRules
+from agent_ls.environments.local.processes.children import Children
+from agent_ls.environments.local.processes.pipes import CHUNK_BYTES, Pipe, drain, new_pipe
+from agent_ls.environments.local.processes.thread_pipes import CAN_WAIT_FOR_PIPES, new_input
+from agent_ls.environments.local.trees.base import Child
+from agent_ls.mcp.config import Confined, StdioTarget
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+STDERR_CHARS = 64 * 1024
+CLOSE_SECONDS = 2.0
+"""How long a server may take to end by itself once its input is closed."""
+
+GIVEN = EnvRules(
+    "none", kept=("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR")
+)
+if os.name == "nt":
+    GIVEN = EnvRules("minimal")
+
+
+Confine: TypeAlias = Callable[[Confined, str, CommandOptions, str], Awaitable[tuple[str, CommandOptions]]]
+"""Returns command and options for running a command of a folder confined. Raises EnvError where that is impossible."""
+
+
+class EndedError(Exception):
+    """The server's process has ended, or closed its output; `str()` is for people."""
+
+
+@dataclass(slots=True)
+class _Stderr:
+    """The last lines, which a thread adds."""
+
+    text: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, text: str) -> None:
+        with self.lock:
+            self.text = (self.text + text)[-STDERR_CHARS:]
+
+
+class ServerProcess:
+    """A running server. `noise` counts lines of its output that are no messages."""
+
+    def __init__(self, child: Child, reading: int, writing: int, stderr: _Stderr) -> None:
+        self._child = child
+        self._reading = reading
+        self._input = new_input(writing)
+        self._stderr = stderr
+        self.noise = 0
+
+    @property
+    def pid(self) -> int:
+        return self._child.process.pid
+
+    @property
+    def stderr(self) -> str:
+        """The last that it wrote there."""
+        with self._stderr.lock:
+            return self._stderr.text
+
+    async def send(self, message: str) -> None:
+        """
+        Raises:
+            EndedError: nobody reads it any more.
+        """
+        try:
+            await self._input.write(message.encode("utf-8", "replace") + b"\n", close=False)
+        except (BrokenPipeError, OSError):
+            raise EndedError("it no longer reads its input") from None
+
+    async def messages(self) -> AsyncIterator[Mapping[str, Any]]:
+        """The JSON objects that it writes, until it closes its output.
+
+        Raises:
+            EndedError: a line is too long.
+        """
+        kept: list[bytes] = []
+        size = 0
+        while data := await self._read():
+            *lines, rest = data.split(b"\n")
+            for line in lines:
+                kept.append(line)
+                message = _object(b"".join(kept))
+                kept, size = [], 0
+                if message is None:
+                    self.noise += 1
+                elif message:
+                    yield message
+            kept.append(rest)
+            size += len(rest)
+            if size > MAX_LINE_BYTES:
+                raise EndedError(f"it sent a message larger than {MAX_LINE_BYTES // 1024 // 1024} MiB")
+
+    async def _read(self) -> bytes:
+        if not CAN_WAIT_FOR_PIPES:
+            return await anyio.to_thread.run_sync(
+                os.read, self._reading, CHUNK_BYTES, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+            )
+        await anyio.wait_readable(self._reading)
+        return os.read(self._reading, CHUNK_BYTES)
+
+    def close_input(self) -> None:
+        self._input.close()
+
+    async def ended(self) -> int:
+        return await self._child.process.wait()
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._child.process.returncode
+
+
+class ServerProcesses:
+    """All server processes of one session. `environ` holds no key of a provider. `confine` None: no sandbox."""
+
+    def __init__(self, environ: Mapping[str, str], folder: str, confine: Confine | None = None) -> None:
+        self._confine = confine
+        self._children = Children(environ, GIVEN, CLOSE_SECONDS, None)
+        self._folder = folder
+        self._is_ready = False
+
+    @asynccontextmanager
+    async def running(self, target: StdioTarget) -> AsyncIterator[ServerProcess]:
+        """Leaving the block ends the process and all that it has started: closed input, 2 s, TERM, 2 s, KILL.
+
+        Raises:
+            EnvError: there is no such program or folder, or it cannot be started.
+        """
+        if not self._is_ready:
+            self._is_ready = True
+            await self._children.initialize()
+        folder = os.path.join(self._folder, target.cwd) if target.cwd else self._folder
+        options = CommandOptions(
+            working_dir=target.cwd, env_vars=dict(target.env), argv=(target.command, *target.args)
+        )
+        command = target.command
+        if target.sandbox:
+            if self._confine is None:
+                raise ProcessStartError("It is to run in a sandbox, which is not possible here.")
+            command = shlex.join((command, *target.args))
+            command, options = await self._confine(target.sandbox, command, options, folder)
+        launch = await self._children.prepared(command, folder, options)
+        stderr = _Stderr()
+        with new_pipe() as out, new_pipe() as err, new_pipe() as stdin:
+            child = await self._children.by_pipes(launch, out, err, stdin)
+            drain(err.give_reading(), stderr.add)
+            _unblock(out)
+            process = ServerProcess(child, out.reading, stdin.give_writing(), stderr)
+            try:
+                yield process
+            finally:
+                with anyio.CancelScope(shield=True):
+                    process.close_input()
+                    with anyio.move_on_after(CLOSE_SECONDS):
+                        await process.ended()
+                    await self._children.end(child)
+                    self._children.forget(child)
+
+    async def end_all(self) -> None:
+        """Ends what servers have left behind."""
+        if self._is_ready:
+            with anyio.CancelScope(shield=True):
+                await self._children.end_all()
+
+
+def _unblock(pipe: Pipe) -> None:
+    if CAN_WAIT_FOR_PIPES:
+        os.set_blocking(pipe.reading, False)
+
+
+def _object(line: bytes) -> Mapping[str, Any] | None:
+    """{} for an empty line, None for what is no JSON object."""
+    if not line.strip():
+        return {}
+    with suppress(ValueError, RecursionError):
+        found = json.loads(line)
+        if isinstance(found, dict):
+            return found
+    return None

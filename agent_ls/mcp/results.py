@@ -1,0 +1,94 @@
+"""ENGINE: the result of a server's tool as text and images for the model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agent_ls.llm.messages import ImagePart
+from agent_ls.mcp.facts import Block, CallResult
+from agent_ls.mcp.visible import without_hidden
+from agent_ls.tools.base import ToolOutput
+
+MAX_BYTES = 1024 * 1024
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def output_of(result: CallResult) -> ToolOutput:
+    """The result for the model, limited to 1 MiB of text. Structured content is used where there is no text."""
+    images, texts = [], []
+    for block in result.blocks:
+        if block.kind == "image" and (image := _image(block)):
+            images.append(image)
+        else:
+            texts.append(block_text(block))
+    text = "\n".join(filter(None, texts))
+    if not text and result.structured is not None:
+        text = json.dumps(result.structured, ensure_ascii=False, indent=1)
+    text = limited(text) or ("" if images else "(no output)")
+    return ToolOutput(
+        text,
+        is_error=result.is_error,
+        error_kind="tool_error" if result.is_error else "",
+        images=tuple(images),
+    )
+
+
+def text_of(blocks: Sequence[Block]) -> str:
+    return limited("\n".join(filter(None, map(block_text, blocks))))
+
+
+def block_text(block: Block) -> str:
+    match block.kind:
+        case "text":
+            return without_hidden(block.text)
+        case "link":
+            named = f"{block.name} " if block.name else ""
+            return without_hidden(f"[resource {named}<{block.uri}>{f': {block.text}' if block.text else ''}]")
+        case "resource" if not block.data:
+            return f"Resource <{block.uri}>:\n{fenced(without_hidden(block.text))}"
+        case _:
+            size = len(block.data) * 3 // 4
+            return f"[{block.kind} {block.uri or block.mime_type or 'of unknown type'}: {size} bytes, not displayed]"
+
+
+def fenced(text: str) -> str:
+    """`text` between fences that it does not contain itself."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def limited(text: str) -> str:
+    if len(text) * 4 <= MAX_BYTES or len(data := text.encode("utf-8", "replace")) <= MAX_BYTES:
+        return text
+    left_out = len(data) - MAX_BYTES
+    return f"{data[:MAX_BYTES].decode('utf-8', 'ignore')}\n[... {left_out} bytes left out ...]"
+
+
+def _image(block: Block) -> ImagePart | None:
+    """None for what no model takes as an image."""
+    if block.mime_type not in IMAGE_TYPES or len(block.data) * 3 // 4 > MAX_IMAGE_BYTES:
+        return None
+    try:
+        return ImagePart(base64.b64decode(block.data, validate=True), media_type=block.mime_type)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """All strings in a JSON value, names of entries included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from strings_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from strings_in(inner)

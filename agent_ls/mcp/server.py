@@ -1,0 +1,359 @@
+"""One MCP server of a session: started, listed, restarted when it ends, and called. One task owns its connection."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.errors import EnvError
+from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled, secret_values
+from agent_ls.mcp.facts import Block, CallResult, Elicitation, ElicitationReply, ServerFacts, ServerTool
+from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.session import Connection
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+RESTART_S = (1, 4, 16)
+"""How long is waited before each start after the server has ended by itself."""
+STEADY_S = 60
+"""A server that ran so long has its restarts back."""
+SHOWN_STDERR_CHARS = 600
+
+State: TypeAlias = Literal[
+    "off", "unapproved", "denied", "starting", "running", "restarting", "login", "failed", "stopped"
+]
+
+NOT_INSTALLED = "agent-ls is installed without MCP: install it with `pip install 'agent-ls[mcp]'`"
+
+
+class LoginNeededError(Exception):
+    """The server wants the user to log in first."""
+
+    def __init__(self) -> None:
+        super().__init__("the server asks for a login")
+
+
+class UnavailableError(Exception):
+    """The server cannot be called now; `str()` says why and what to do."""
+
+
+Elicit: TypeAlias = Callable[[Elicitation], Awaitable[ElicitationReply]]
+Authenticate: TypeAlias = Callable[[ServerConfig], Any]
+"""Makes the SDK's OAuth object for an HTTP server; None for a server that needs none. It may raise LoginNeededError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a server is connected to. `protect` hides values from now on; `changed` is called after each change of state
+    or lists; `roots` are folders that the user trusts. `judge` says why a host must not be asked, "" when it may.
+    """
+
+    processes: ServerProcesses
+    values: Values
+    sleep: Callable[[float], Awaitable[None]]
+    start_timeout_s: float
+    protect: Callable[[Sequence[str]], None]
+    roots: Callable[[], Sequence[str]]
+    changed: Callable[[], None]
+    authenticate: Authenticate
+    judge: Callable[[str], Awaitable[str]]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What the owner's task is to do next."""
+
+    wake: anyio.Event = field(default_factory=anyio.Event)
+    reload: bool = False
+    stop: bool = False
+
+    def tell(self) -> None:
+        self.wake.set()
+
+
+class ManagedServer:
+    """`facts` are the last that are known, from the cache until the server has answered."""
+
+    def __init__(self, config: ServerConfig, around: Surroundings, cached: ServerFacts | None = None) -> None:
+        self.config = config
+        self.facts = cached or ServerFacts()
+        self.is_cached = cached is not None
+        self.state: State = "starting"
+        self.error = ""
+        self.settled = anyio.Event()
+        """Set once it runs, or cannot be started."""
+        self.noise = 0
+        self._around = around
+        self._connection: Connection | None = None
+        self._available = anyio.Event()
+        self._wanted = _Wanted()
+        self._elicit: list[Elicit] = []
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def tools(self) -> Sequence[ServerTool]:
+        """Those that the configuration lets through, by name."""
+        offered = (tool for tool in self.facts.tools if self.config.offers(tool.name))
+        return sorted(offered, key=lambda tool: tool.name)
+
+    # --- the owner's task
+
+    async def run(self) -> None:
+        """Until it is stopped, or cannot be started any more. Never raises but cancellation."""
+        try:
+            await self._run()
+        finally:
+            self._connection = None
+            self.settled.set()
+            self._available.set()
+
+    async def _run(self) -> None:
+        if importlib.util.find_spec("mcp") is None:
+            self._become("failed", NOT_INSTALLED)
+            return
+        # It takes a second or more, which the event loop must not wait for.
+        await anyio.to_thread.run_sync(importlib.import_module, "agent_ls.mcp.session")
+        waits = list(RESTART_S)
+        while True:
+            begun = anyio.current_time()
+            try:
+                await self._once()
+                if self._wanted.stop:
+                    self._become("stopped", "")
+                    return
+            except (ConfigError, EnvError) as error:
+                self._become("failed", str(error))
+                return
+            except LoginNeededError:
+                self._become("login", f"log in with `agent-ls mcp login {self.name}`")
+                return
+            except UnavailableError as error:
+                self.error = str(error)
+            except Exception as error:  # the supervisor's edge: one server must not end the session
+                log.exception("the MCP server %s failed", self.name)
+                self.error = f"{type(error).__name__}: {error}"
+            if anyio.current_time() - begun > STEADY_S:
+                waits = list(RESTART_S)
+            if not waits:
+                self._become("failed", self.error)
+                return
+            self._become("restarting", self.error)
+            self.settled.set()
+            await self._around.sleep(waits.pop(0))
+
+    async def _once(self) -> None:
+        """One connection, from its start to its end.
+
+        Raises:
+            ConfigError, EnvError: it cannot be started. LoginNeededError.
+            UnavailableError: it has ended, or does not speak the protocol.
+        """
+        from agent_ls.mcp.session import ServerError, problem_of
+
+        ready = filled(self.config, self._around.values)
+        self._around.protect(list(secret_values(self.config, ready)))
+        process: ServerProcess | None = None
+        try:
+            async with self._opened(ready) as (connection, process):
+                self.facts = await connection.facts(self._around.start_timeout_s)
+                self.is_cached = False
+                self._connection = connection
+                self._become("running", "")
+                self.settled.set()
+                self._available.set()
+                await self._attend(connection, process)
+        except (ServerError, EndedError, BaseExceptionGroup) as error:
+            if found := login_needed(error):
+                raise found from error
+            problem = str(error) if isinstance(error, ServerError) else problem_of(error)
+            if not problem:
+                raise
+            raise UnavailableError(f"{problem}{_last_words(process)}") from error
+        finally:
+            self._lose()
+            if process:
+                self.noise += process.noise
+
+    @asynccontextmanager
+    async def _opened(self, ready: ServerConfig) -> AsyncIterator[tuple[Connection, ServerProcess | None]]:
+        from agent_ls.mcp import session
+
+        callbacks = session.Callbacks(self._list_changed, self._asked, self._around.roots)
+        limit = self._around.start_timeout_s
+        opened: AbstractAsyncContextManager[Connection]
+        if isinstance(ready.target, HttpTarget):
+            auth = self._around.authenticate(ready)
+            opened = session.by_http(
+                ready.target.url,
+                dict(ready.target.headers),
+                callbacks,
+                auth=auth,
+                judge=self._around.judge,
+                asks_nobody=True,
+                is_legacy=False,
+                timeout_s=limit,
+            )
+            async with opened as connection:
+                yield connection, None
+            return
+        async with self._around.processes.running(ready.target) as process:
+            try:
+                async with session.by_process(
+                    process, callbacks, is_legacy=False, timeout_s=limit
+                ) as connection:
+                    yield connection, process
+            except session.ServerError as error:
+                # What it has printed says more than that the connection is closed.
+                with anyio.move_on_after(0.2):
+                    await process.ended()
+                raise session.ServerError(f"{error}{_last_words(process)}") from error
+
+    async def _attend(self, connection: Connection, process: ServerProcess | None) -> None:
+        """Until it ends or is stopped. Lists are read again here, never where a notification is handled."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))
+            if process:
+                group.start_soon(self._watch_end, process)
+            while not self._wanted.stop:
+                await self._wanted.wake.wait()
+                self._wanted.wake = anyio.Event()
+                if self._wanted.reload:
+                    self._wanted.reload = False
+                    self.facts = await connection.facts(self._around.start_timeout_s)
+                    self._around.changed()
+            group.cancel_scope.cancel()
+
+    async def _watch_end(self, process: ServerProcess) -> None:
+        code = await process.ended()
+        if not self._wanted.stop:
+            how = f"it was ended by signal {-code}" if code < 0 else f"it has ended with exit code {code}"
+            raise EndedError(how)
+
+    def _lose(self) -> None:
+        """Whoever waits for a connection waits for the next one."""
+        self._connection = None
+        if self._available.is_set():
+            self._available = anyio.Event()
+
+    def _become(self, state: State, error: str) -> None:
+        self.state, self.error = state, error
+        self._around.changed()
+
+    def _list_changed(self, kind: str) -> None:
+        self._wanted.reload = True
+        self._wanted.tell()
+
+    def stop(self) -> None:
+        self._wanted.stop = True
+        self._wanted.tell()
+
+    # --- what others ask of it
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        timeout_s: float,
+        on_progress: Callable[[str], None],
+        elicit: Elicit,
+    ) -> CallResult:
+        """
+        Raises:
+            UnavailableError: the server is not running, or the call failed.
+        """
+        self._elicit.append(elicit)
+        try:
+            return await self._asking(
+                lambda connection: connection.call(tool, arguments, timeout_s, on_progress)
+            )
+        finally:
+            self._elicit.remove(elicit)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], timeout_s: float) -> Sequence[Block]:
+        """
+        Raises:
+            UnavailableError: as `call`.
+        """
+        return await self._asking(lambda connection: connection.prompt(name, arguments, timeout_s))
+
+    async def resource(self, uri: str, timeout_s: float) -> Sequence[Block]:
+        """
+        Raises:
+            UnavailableError: as `call`.
+        """
+        return await self._asking(lambda connection: connection.resource(uri, timeout_s))
+
+    async def _asking(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
+        connection = await self._connected()
+        from agent_ls.mcp.session import CLOSED, ServerError
+
+        try:
+            return await ask(connection)
+        except ServerError as error:
+            if found := login_needed(error):
+                raise UnavailableError(f"{self.name} needs a login: {found}") from error
+            if str(error) == CLOSED and self._connection is connection:
+                # The owner's task notices it a moment later: until then nobody else is to use this connection.
+                self._lose()
+            raise UnavailableError(f"The server {self.name}: {error}.") from error
+
+    async def connected(self) -> None:
+        """Return once the server is connected, and `facts` are what it offers now.
+
+        Raises:
+            UnavailableError: it is not running.
+        """
+        await self._connected()
+
+    async def _connected(self) -> Connection:
+        with anyio.move_on_after(self._around.start_timeout_s):
+            if self.state in ("starting", "restarting", "running"):
+                await self._available.wait()
+        if self._connection is None:
+            why = f": {self.error}" if self.error else ""
+            raise UnavailableError(f"The server {self.name} is not running ({self.state}){why}.")
+        return self._connection
+
+    async def _asked(self, elicitation: Elicitation) -> ElicitationReply:
+        """Asks through the call that runs; a server that asks without one is declined."""
+        return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("decline")
+
+
+def _last_words(process: ServerProcess | None) -> str:
+    text = process.stderr.strip() if process else ""
+    return f"\n{text[-SHOWN_STDERR_CHARS:]}" if text else ""
+
+
+def login_needed(error: BaseException) -> LoginNeededError | None:
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, LoginNeededError):
+            return found
+        if isinstance(found, BaseExceptionGroup):
+            for inner in found.exceptions:
+                if deeper := login_needed(inner):
+                    return deeper
+        found = found.__cause__ or found.__context__
+    return None
+
+
+def with_state(server: ManagedServer, state: State, error: str = "") -> ManagedServer:
+    """A server that is not started, with the reason."""
+    server.state, server.error = state, error
+    server.settled.set()
+    return server

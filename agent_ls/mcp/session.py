@@ -1,0 +1,492 @@
+"""One connection with an MCP server, by the official SDK, which only this module and those that it imports load.
+
+The SDK validates strictly. What comes from a server is mended before: an invalid tool, prompt or resource is left out
+of its list and named, where the SDK would refuse the whole list.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from agent_ls._version import __version__
+from agent_ls.mcp.elicitation import fields_of
+from agent_ls.mcp.facts import (
+    Block,
+    CallResult,
+    Elicitation,
+    ElicitationReply,
+    Era,
+    PromptArgument,
+    ServerFacts,
+    ServerPrompt,
+    ServerResource,
+    ServerTool,
+)
+from agent_ls.mcp.limits import JudgeAddress, Limits
+from agent_ls.mcp.oauth import refuse_login
+from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
+from agent_ls.mcp.schemas import is_object_schema
+
+logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs what a server sends, with tracebacks
+
+T = TypeVar("T")
+
+CLOSED = "it has closed the connection"
+MAX_PAGES = 100
+MAX_ITEMS = 2_000
+MAX_INSTRUCTIONS = 2 * 1024
+
+_LISTS: Mapping[str, type[Any]] = {
+    "tools": types.Tool,
+    "prompts": types.Prompt,
+    "resources": types.Resource,
+}
+
+
+class ServerError(Exception):
+    """A request that the server refused, or could not be sent; `str()` is for the model and for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """What a connection asks of its owner. `changed` is called with the list that has changed, and returns at once."""
+
+    changed: Callable[[str], None]
+    elicit: Callable[[Elicitation], Awaitable[ElicitationReply]]
+    roots: Callable[[], Sequence[str]]
+
+
+@dataclass(slots=True)
+class _Mended:
+    """What was taken out of lists, a sentence each."""
+
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def mend(self, message: Any) -> None:
+        result = message.get("result") if isinstance(message, dict) else getattr(message, "result", None)
+        if isinstance(result, dict):
+            for kind, model in _LISTS.items():
+                if isinstance(result.get(kind), list):
+                    result[kind] = [it for it in result[kind] if self._is_valid(kind, model, it)]
+
+    def _is_valid(self, kind: str, model: type[Any], item: Any) -> bool:
+        name = str(item.get("name", "")) if isinstance(item, dict) else ""
+        try:
+            model.model_validate(item, by_name=False)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(map(str, problem["loc"]))
+            words = f"{where}: {problem['msg']}" if where else str(problem["msg"])
+            self.problems[f"{kind} {name}"] = f"the {kind[:-1]} {name or '(no name)'} is left out: {words}"
+            return False
+        if kind == "tools" and not is_object_schema(item["inputSchema"]):
+            self.problems[f"{kind} {name}"] = f"the tool {name} is left out: its schema is not of an object"
+            return False
+        return True
+
+
+class Connection:
+    """An open connection. Calls may be made from any task while it is open."""
+
+    def __init__(self, client: Client, mended: _Mended) -> None:
+        self._client = client
+        self._mended = mended
+
+    @property
+    def era(self) -> Era:
+        return "modern" if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS else "legacy"
+
+    async def facts(self, timeout_s: float) -> ServerFacts:
+        """All that the server offers now.
+
+        Raises:
+            ServerError: it does not answer, or not in time.
+        """
+        client = self._client
+        can = client.server_capabilities
+        info = client.server_info
+        self._mended.problems.clear()
+        with _told(timeout_s):
+            tools = await self._listed("tools", client.list_tools) if can.tools else []
+            prompts = await self._listed("prompts", client.list_prompts) if can.prompts else []
+            resources = await self._listed("resources", client.list_resources) if can.resources else []
+        return ServerFacts(
+            title=(info.title or info.name) if info else "",
+            version=info.version if info else "",
+            era=self.era,
+            protocol=str(client.protocol_version),
+            instructions=(client.instructions or "")[:MAX_INSTRUCTIONS],
+            tools=tuple(map(_tool, tools)),
+            prompts=tuple(map(_prompt, prompts)),
+            resources=tuple(map(_resource, resources)),
+            invalid=tuple(self._mended.problems.values()),
+        )
+
+    async def _listed(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
+        items: list[Any] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await fetch(cursor=cursor, cache_mode="refresh")
+            items += getattr(page, kind)
+            cursor = page.next_cursor
+            if cursor is None or len(items) >= MAX_ITEMS:
+                break
+        return items[:MAX_ITEMS]
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], timeout_s: float, on_progress: Callable[[str], None]
+    ) -> CallResult:
+        """The result of one call; cancelling it tells the server.
+
+        Raises:
+            ServerError: the server refused it, answered wrongly, has ended, or took too long.
+        """
+
+        async def progress(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+            on_progress(f"{share} {message}" if message else share)
+
+        with _told(timeout_s):
+            result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
+        blocks = tuple(block for part in result.content if (block := _block(part)))
+        return CallResult(blocks, result.structured_content, bool(result.is_error))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], timeout_s: float) -> Sequence[Block]:
+        """
+        Raises:
+            ServerError: as `call`.
+        """
+        with _told(timeout_s):
+            result = await self._client.get_prompt(name, dict(arguments))
+        return [block for message in result.messages if (block := _block(message.content))]
+
+    async def resource(self, uri: str, timeout_s: float) -> Sequence[Block]:
+        """
+        Raises:
+            ServerError: as `call`.
+        """
+        with _told(timeout_s):
+            result = await self._client.read_resource(uri)
+        return [_content(part) for part in result.contents]
+
+    async def follow_changes(self, changed: Callable[[str], None]) -> None:
+        """Report changed lists of a modern server, which tells of them only when asked. Returns when it does not."""
+        if self.era == "legacy":
+            return
+        can = self._client.server_capabilities
+        try:
+            async with self._client.listen(
+                tools_list_changed=bool(can.tools and can.tools.list_changed),
+                prompts_list_changed=bool(can.prompts and can.prompts.list_changed),
+                resources_list_changed=bool(can.resources and can.resources.list_changed),
+            ) as events:
+                async for event in events:
+                    changed(type(event).__name__)
+        except (MCPError, RuntimeError, TimeoutError):
+            return
+
+
+@asynccontextmanager
+async def by_process(
+    process: ServerProcess, callbacks: Callbacks, *, is_legacy: bool, timeout_s: float
+) -> AsyncIterator[Connection]:
+    """Speak with a running process.
+
+    Raises:
+        ServerError, EndedError: no connection could be made.
+    """
+    mended = _Mended()
+    async with _connected(_stdio(process, mended), mended, callbacks, is_legacy, timeout_s) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def by_http(
+    url: str,
+    headers: Mapping[str, str],
+    callbacks: Callbacks,
+    *,
+    auth: httpx2.Auth | None,
+    judge: JudgeAddress,
+    is_legacy: bool,
+    timeout_s: float,
+    asks_nobody: bool = False,
+) -> AsyncIterator[Connection]:
+    """Speak with a server at an address. No redirect leads to another origin. `asks_nobody`: a login that is needed is
+    an error.
+
+    Raises:
+        ServerError: no connection could be made.
+    """
+    mended = _Mended()
+    timeout = httpx2.Timeout(timeout_s, read=None)
+    hooks: Any = Limits(url, MAX_LINE_BYTES, judge).hooks()
+    if asks_nobody:
+        hooks["response"].append(refuse_login)
+    async with httpx2.AsyncClient(
+        headers=dict(headers), timeout=timeout, auth=auth, event_hooks=hooks
+    ) as http:
+        transport = streamable_http_client(url, http_client=http, max_sse_event_size=MAX_LINE_BYTES)
+        async with _connected(
+            _mending(transport, mended), mended, callbacks, is_legacy, timeout_s
+        ) as connection:
+            yield connection
+
+
+@asynccontextmanager
+async def _connected(
+    transport: Any, mended: _Mended, callbacks: Callbacks, is_legacy: bool, timeout_s: float
+) -> AsyncIterator[Connection]:
+    async def on_message(message: Any) -> None:
+        match message:
+            case types.ToolListChangedNotification():
+                callbacks.changed("tools")
+            case types.PromptListChangedNotification():
+                callbacks.changed("prompts")
+            case types.ResourceListChangedNotification():
+                callbacks.changed("resources")
+
+    async def elicit(context: Any, params: Any) -> types.ElicitResult:
+        if isinstance(params, types.ElicitRequestURLParams):
+            asked = Elicitation(params.message, url=params.url)
+        else:
+            asked = Elicitation(params.message, fields_of(params.requested_schema))
+        reply = await callbacks.elicit(asked)
+        is_form = reply.action == "accept" and not asked.url
+        content: Any = dict(reply.content) if is_form else None
+        return types.ElicitResult(action=reply.action, content=content)
+
+    async def roots(context: Any) -> types.ListRootsResult:
+        folders = [Path(folder) for folder in callbacks.roots()]
+        return types.ListRootsResult(
+            roots=[types.Root.model_validate({"uri": it.as_uri(), "name": it.name}) for it in folders]
+        )
+
+    client = Client(
+        transport,
+        message_handler=on_message,
+        elicitation_callback=elicit,
+        list_roots_callback=roots,
+        client_info=types.Implementation(name="agent-ls", version=__version__),
+        mode="legacy" if is_legacy else "auto",
+        cache=None,
+    )
+    entered = False
+    try:
+        with anyio.move_on_after(timeout_s) as starting:
+            async with client:
+                entered = True
+                starting.deadline = float("inf")
+                yield Connection(client, mended)
+        if starting.cancelled_caught and not entered:
+            raise ServerError(f"it did not answer within {timeout_s:g} s")
+    except BaseException as error:
+        if entered:
+            raise
+        if problem := problem_of(error):
+            raise ServerError(problem) from error
+        raise
+
+
+@asynccontextmanager
+async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple[Any, Any]]:
+    """The pair of streams that the SDK's client speaks through."""
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def receive() -> None:
+        async with incoming:
+            try:
+                async for raw in process.messages():
+                    mended.mend(raw)
+                    try:
+                        message = types.jsonrpc_message_adapter.validate_python(raw, by_name=False)
+                    except ValidationError:
+                        process.noise += 1
+                        continue
+                    await incoming.send(SessionMessage(message))
+            except (EndedError, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+                return
+
+    async def send() -> None:
+        async with outgoing:
+            async for item in outgoing:
+                try:
+                    await process.send(item.message.model_dump_json(by_alias=True, exclude_unset=True))
+                except EndedError:
+                    return
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(receive)
+        group.start_soon(send)
+        try:
+            async with read, write:
+                yield read, write
+        finally:
+            group.cancel_scope.cancel()
+
+
+class _MendedStream:
+    """A receiving stream whose messages are mended on the way."""
+
+    def __init__(self, stream: Any, mended: _Mended) -> None:
+        self._stream = stream
+        self._mended = mended
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> Any:
+        return self._mend(await self._stream.receive())
+
+    def _mend(self, item: Any) -> Any:
+        if isinstance(item, SessionMessage):
+            self._mended.mend(item.message)
+        return item
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __aiter__(self) -> _MendedStream:
+        return self
+
+    async def __anext__(self) -> Any:
+        return self._mend(await self._stream.__anext__())
+
+    async def __aenter__(self) -> _MendedStream:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *details: Any) -> bool | None:
+        left: bool | None = await self._stream.__aexit__(*details)
+        return left
+
+
+@asynccontextmanager
+async def _mending(
+    transport: AbstractAsyncContextManager[Any], mended: _Mended
+) -> AsyncIterator[tuple[Any, Any]]:
+    async with transport as (read, write):
+        yield _MendedStream(read, mended), write
+
+
+# --- errors
+
+
+class _told:
+    """Turns what the SDK raises into a ServerError, within a time limit."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._scope = anyio.CancelScope()
+
+    def __enter__(self) -> None:
+        self._scope = anyio.move_on_after(self._timeout_s)
+        self._scope.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        was_timeout = bool(self._scope.__exit__(kind, error, trace)) and self._scope.cancelled_caught
+        if was_timeout:
+            raise ServerError(f"it did not answer within {self._timeout_s:g} s") from None
+        if error is not None and (problem := problem_of(error)):
+            raise ServerError(problem) from error
+
+
+def problem_of(error: BaseException) -> str:
+    """What went wrong in words, "" for what is no failure of a server: cancellation, an error of ours."""
+    for leaf in _leaves(error):
+        match leaf:
+            case MCPError():
+                if leaf.error.code == types.CONNECTION_CLOSED:
+                    return CLOSED
+                return leaf.error.message or f"error {leaf.error.code}"
+            case httpx2.HTTPStatusError():
+                return f"it answered with HTTP status {leaf.response.status_code}"
+            case httpx2.HTTPError():
+                return f"it cannot be reached: {str(leaf) or type(leaf).__name__}"
+            case ValidationError():
+                return "its answer does not follow the protocol"
+            case RuntimeError() | ValueError() | TimeoutError() | EndedError():
+                return str(leaf) or type(leaf).__name__
+            case Exception() if type(leaf).__module__.startswith("mcp."):
+                return str(leaf)
+    return ""
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+# --- values
+
+
+def _tool(tool: types.Tool) -> ServerTool:
+    hints = tool.annotations
+    return ServerTool(
+        name=tool.name,
+        description=tool.description or "",
+        schema=tool.input_schema,
+        title=tool.title or (hints.title if hints else "") or "",
+        read_only=hints.read_only_hint if hints else None,
+        destructive=hints.destructive_hint if hints else None,
+        open_world=hints.open_world_hint if hints else None,
+    )
+
+
+def _prompt(prompt: types.Prompt) -> ServerPrompt:
+    arguments = tuple(
+        PromptArgument(it.name, it.description or "", bool(it.required)) for it in prompt.arguments or ()
+    )
+    return ServerPrompt(prompt.name, prompt.description or prompt.title or "", arguments)
+
+
+def _resource(resource: types.Resource) -> ServerResource:
+    return ServerResource(
+        str(resource.uri), resource.name, resource.description or "", resource.mime_type or "", resource.size
+    )
+
+
+def _block(part: Any) -> Block | None:
+    match part:
+        case types.TextContent():
+            return Block("text", part.text)
+        case types.ImageContent():
+            return Block("image", data=part.data, mime_type=part.mime_type)
+        case types.AudioContent():
+            return Block("audio", data=part.data, mime_type=part.mime_type)
+        case types.ResourceLink():
+            text = part.description or ""
+            return Block("link", text, uri=str(part.uri), name=part.name, mime_type=part.mime_type or "")
+        case types.EmbeddedResource():
+            return _content(part.resource)
+        case _:
+            return None
+
+
+def _content(part: Any) -> Block:
+    if isinstance(part, types.BlobResourceContents):
+        return Block("resource", data=part.blob, mime_type=part.mime_type or "", uri=str(part.uri))
+    return Block("resource", part.text, mime_type=part.mime_type or "", uri=str(part.uri))

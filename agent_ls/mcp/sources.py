@@ -1,0 +1,117 @@
+"""Collect the MCP servers of a session from the user's file, the settings, the client and the project's files."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_ls.mcp.config import ConfigError, ServerConfig, Source, parse_server
+from agent_ls.mcp.jsonc import parse_jsonc
+
+USER_FILE = "mcp.json"
+PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
+MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The servers by precedence, one for each name, and a sentence for each thing that is wrong or left out."""
+
+    servers: tuple[ServerConfig, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Servers that no file holds: entries of the settings, and those of an ACP client for one session."""
+
+    settings: Mapping[str, Mapping[str, Any]]
+    client: Mapping[str, Mapping[str, Any]]
+
+
+NOTHING_GIVEN = Given({}, {})
+
+
+def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN) -> Found:
+    """All servers of a session in `folder`; None reads no project files, because they are off or not trusted.
+
+    Of two servers with one name the first of this order is used: ACP client, user's file, settings, project. Blocks.
+    """
+    found: list[tuple[ServerConfig, str]] = []
+    problems: list[str] = []
+    found += _entries(given.client, "client", "", "the client's servers", problems)
+    found += _read(state / USER_FILE, "user", problems)
+    found += _entries(given.settings, "settings", "", "agentLs.mcp.servers", problems)
+    for name in PROJECT_FILES if folder else ():
+        found += _read(Path(folder or "", name), "project", problems)
+    chosen: dict[str, tuple[ServerConfig, str]] = {}
+    for config, place in found:
+        if known := chosen.get(config.name):
+            problems.append(f"{place}: the server {config.name} is left out: {known[1]} has one of that name")
+            continue
+        chosen[config.name] = (config, place)
+    return Found(tuple(config for config, _ in chosen.values()), tuple(problems))
+
+
+def _read(path: Path, source: Source, problems: list[str]) -> Iterable[tuple[ServerConfig, str]]:
+    try:
+        raw = read_file(path)
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        problems.append(f"{path}: cannot be read: {_reason(error)}")
+        return ()
+    try:
+        entries = servers_of(raw)
+    except ValueError as error:
+        problems.append(f"{path}: {error}")
+        return ()
+    return _entries(entries, source, str(path), str(path), problems)
+
+
+def read_file(path: Path) -> Any:
+    """The parsed content of a JSON or TOML file.
+
+    Raises:
+        OSError, ValueError: it cannot be read, is too large, or is not in that format.
+    """
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES // 1024} KiB")
+    text = data.decode("utf-8")
+    return tomllib.loads(text) if path.suffix == ".toml" else parse_jsonc(text)
+
+
+def servers_of(raw: Any) -> Mapping[str, Any]:
+    """The table of servers in a file of ours or of another agent.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    for name in ("mcpServers", "servers", "mcp_servers"):
+        if isinstance(raw, Mapping) and isinstance(table := raw.get(name), Mapping):
+            return table
+    if raw == {} or (isinstance(raw, Mapping) and "inputs" in raw):
+        return {}
+    raise ValueError("it is not in the format of .mcp.json")
+
+
+def _entries(
+    table: Mapping[str, Any], source: Source, file: str, place: str, problems: list[str]
+) -> Sequence[tuple[ServerConfig, str]]:
+    found = []
+    for name, raw in table.items():
+        try:
+            found.append((parse_server(name, raw, source, file), place))
+        except ConfigError as error:
+            problems.append(f"{place}: the server {name}: {error}")
+    return found
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,213 @@
+"""Tools of MCP servers as tools of ours: looked at, asked about, run and cut like any other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict
+
+from agent_ls.environments.effects import CallEffect
+from agent_ls.llm.absent_arguments import without_absent
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.schema_check import find_schema_error
+from agent_ls.mcp.asking import ask_user
+from agent_ls.mcp.facts import ServerTool, digest_of
+from agent_ls.mcp.results import output_of, strings_in
+from agent_ls.mcp.schemas import provider_schema
+from agent_ls.mcp.server import ManagedServer, UnavailableError
+from agent_ls.mcp.visible import definition_diff, visible, without_hidden
+from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.registry import plain_schema
+from agent_ls.tools.summary import one_line
+
+MAX_DESCRIPTION = 8 * 1024
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
+_HOST_NAMES = frozenset(("host", "hostname", "domain", "server", "url", "uri", "site", "endpoint"))
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolKit:
+    """The parts that the tools of all servers share. `call_timeout_ms` is asked for at each call.
+
+    `redact` removes known keys from a text. `approved` returns the definition that a tool had when the user approved
+    it, None for a new one; `accept` stores the present one.
+    """
+
+    call_timeout_ms: Callable[[], int]
+    redact: Callable[[str], str]
+    approved: Callable[[ManagedServer, str], Mapping[str, Any] | None]
+    accept: Callable[[ManagedServer, ServerTool], None]
+
+
+def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit) -> Tool[Any]:
+    """`name` is the model's name for it."""
+    annotated = _annotated(server, tool)
+    return Tool(
+        name=name,
+        description=told_description(server.name, tool),
+        category=_category(annotated),
+        arguments=ServerArguments,
+        schema=plain_schema(provider_schema(tool.schema), {}),
+        prepare=partial(_prepare, server, tool, name, kit),
+        summarize=lambda arguments: one_line(f"{tool.name} {_shown(given(arguments), spaced=False)}"),
+    )
+
+
+def told_description(server: str, tool: ServerTool) -> str:
+    """The description for the model, which is told whose words they are."""
+    text = without_hidden(tool.description or tool.title)[:MAX_DESCRIPTION]
+    return f"(Tool of the MCP server {server}; the words are the server's, not the user's.) {text}".strip()
+
+
+def _annotated(server: ManagedServer, tool: ServerTool) -> Literal["", "read", "safe"]:
+    if not server.config.trusts_annotations:
+        return ""
+    if tool.read_only:
+        return "read"
+    return "safe" if tool.destructive is False else ""
+
+
+def _category(annotated: str) -> Category:
+    return "read" if annotated == "read" else "write"
+
+
+class ServerArguments(Arguments):
+    """Any object: whether it fits is decided by the server's own schema when the call is prepared."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=False)
+
+
+def given(arguments: Arguments) -> dict[str, Any]:
+    return dict(arguments.model_extra or {})
+
+
+def _shown(arguments: Mapping[str, Any], *, spaced: bool = True) -> str:
+    return visible(json.dumps(arguments, ensure_ascii=False, indent=2 if spaced else None))
+
+
+async def _prepare(
+    server: ManagedServer,
+    tool: ServerTool,
+    name: str,
+    kit: ToolKit,
+    arguments: Arguments,
+    context: ToolContext,
+) -> Prepared:
+    values = _redacted(given(arguments), kit.redact)
+    # The tool may be known from an earlier session only: what is judged is what the server has now.
+    tool = await _present(server, tool.name)
+    values = without_absent(values, tool.schema)
+    check_arguments(tool, values)
+    timeout_ms = server.config.timeout_ms or kit.call_timeout_ms()
+
+    async def run() -> ToolOutput:
+        if (await _present(server, tool.name)).definition != tool.definition:
+            raise ToolError("The server has just changed this tool. Call it again.", kind="stale")
+        kit.accept(server, tool)
+
+        def progress(text: str) -> None:
+            context.on_output("stdout", without_hidden(f"{text}\n"))
+
+        try:
+            result = await server.call(
+                tool.name, values, timeout_ms / 1000, progress, partial(ask_user, server.name, context)
+            )
+        except UnavailableError as error:
+            raise ToolError(str(error), kind="server_unavailable") from None
+        return output_of(result)
+
+    return Prepared(effect_of(server, tool, name, kit, values), run)
+
+
+async def _present(server: ManagedServer, name: str) -> ServerTool:
+    """The tool as the connected server describes it.
+
+    Raises:
+        ToolError: the server is not running, or has no such tool any more.
+    """
+    try:
+        await server.connected()
+    except UnavailableError as error:
+        raise ToolError(str(error), kind="server_unavailable") from None
+    found = next((it for it in server.tools if it.name == name), None)
+    if found is None:
+        raise ToolError(f"The server {server.name} has no tool {name} any more.", kind="unknown_tool")
+    return found
+
+
+def effect_of(
+    server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit, values: Mapping[str, Any]
+) -> CallEffect:
+    """What is judged, and what an approval displays."""
+    approved = kit.approved(server, tool.name)
+    change = definition_diff(approved or {}, tool.definition) if approved != tool.definition else ""
+    annotated = _annotated(server, tool)
+    return CallEffect(
+        tool=name,
+        text=_shown(values),
+        category="read" if annotated == "read" else "write",
+        definition=digest_of([server.config.digest, tool.definition]),
+        server=server.name,
+        title=visible(tool.name),
+        about=visible(tool.description),
+        change=change,
+        annotated=annotated,
+        hosts=hosts_in(values) if tool.open_world is not False else (),
+        reads_rule=reads_rule(server) if tool.read_only else "",
+    )
+
+
+def reads_rule(server: ManagedServer) -> str:
+    """The rule for all tools of a server that only read. Another tool among them, or another definition, voids it."""
+    reading = [tool.definition for tool in server.tools if tool.read_only]
+    return f"reads:{server.name}@{digest_of([server.config.digest, reading])[:16]}"
+
+
+def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        ToolError: the arguments do not fit the server's schema.
+    """
+    try:
+        problem = find_schema_error(values, tool.schema)
+    except ConfigurationError:
+        return  # the server has to check them by itself
+    if problem:
+        raise ToolError(f"Invalid arguments for {tool.name}: {problem}.", kind="validation")
+
+
+def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Hosts that arguments name: those of addresses, and values of entries such as `host`."""
+    found: dict[str, None] = {}
+    for text in strings_in(values):
+        for address in _URL.findall(text):
+            if host := _host_of(address):
+                found[host] = None
+    for key, value in values.items():
+        if key.lower() in _HOST_NAMES and isinstance(value, str) and _HOST.fullmatch(value):
+            found[value.lower()] = None
+    return tuple(found)
+
+
+def _host_of(address: str) -> str:
+    try:
+        return (urlsplit(address).hostname or "").lower()
+    except ValueError:
+        return address.lower()
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _redacted(inner, redact) for key, inner in value.items()}
+    if isinstance(value, Sequence):
+        return [_redacted(inner, redact) for inner in value]
+    return value

@@ -1,0 +1,65 @@
+"""Memoise a pure function over the last few large inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+from operator import eq
+from typing import Generic, TypeVar
+
+V = TypeVar("V", bound=Sized)
+R = TypeVar("R")
+
+MAX_ENTRIES = 4
+"""Stored inputs. An edit concerns two contents of a file, a patch perhaps two files."""
+
+
+class Memo(Generic[V, R]):
+    """Memoise `compute`, whose inputs must be immutable.
+
+    By default an input is recognised by comparison, which is exact and much cheaper than computing again, so
+    a file that is read twice is hashed once. `alike=operator.is_` recognises only the same object. Inputs
+    smaller than `least` (as counted by `size`) are not stored, and all stored inputs together are at most
+    `most`. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        compute: Callable[[V], R],
+        *,
+        least: int,
+        most: int,
+        alike: Callable[[V, V], bool] = eq,
+        size: Callable[[V], int] = len,
+    ) -> None:
+        self._compute = compute
+        self._alike = alike
+        self._size = size
+        self._least = least
+        self._most = most
+        self._known: tuple[tuple[V, R], ...] = ()
+
+    def __call__(self, value: V) -> R:
+        if not self._least <= self._size(value) <= self._most:
+            return self._compute(value)
+        known = self._known
+        for other, result in known:
+            if other is value:
+                return result
+        for other, result in known:
+            if self._alike(other, value):
+                return result
+        result = self._compute(value)
+        self._remember(value, result)
+        return result
+
+    def _remember(self, value: V, result: R) -> None:
+        size = self._size(value)
+        kept = [(value, result)]
+        for pair in self._known[: MAX_ENTRIES - 1]:
+            size += self._size(pair[0])
+            if size > self._most:
+                break
+            kept.append(pair)
+        self._known = tuple(
+            kept
+        )  # a single assignment, so that other threads see either the old entries or these

@@ -1,0 +1,34 @@
+"""Map lines of a notebook's file to cells and their lines, for search results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_ls.notebook.cells import Notebook
+from agent_ls.notebook.json_spans import items
+
+
+@dataclass(frozen=True, slots=True)
+class CellLine:
+    """`cell` and `line` count from 1; `text` has no newline."""
+
+    cell: int
+    line: int
+    text: str
+
+
+def map_source_lines(notebook: Notebook) -> Mapping[int, CellLine]:
+    """Return the source lines by file line (from 1), for source lines that have a file line of their own."""
+    found: dict[int, CellLine] = {}
+    text, line, at = notebook.text, 1, 0
+    for number, cell in enumerate(notebook.cells, 1):
+        member = cell.member("source")
+        if member is None or not isinstance(member.value.data, list):
+            continue
+        for index, item in enumerate(items(text, member.value), 1):
+            line += text.count("\n", at, item.start)
+            at = item.start
+            if line not in found:
+                found[line] = CellLine(number, index, str(item.data).rstrip("\r\n"))
+    return found

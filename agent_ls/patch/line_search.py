@@ -1,0 +1,192 @@
+"""Search for lines in lines: exactly first, then at looser levels, never by similarity.
+
+This module does not know what a patch is. The levels are those of typography.COMPARED_AS.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from agent_ls.patch.typography import COMPARED_AS
+from agent_ls.text import strip_ending, strip_endings
+
+STRICT_LEVELS = (1, 2, 3, 4)
+EXACT = 1
+RECOVERY_LEVELS = (5, 6)
+SEARCHES_WITHOUT_INDEX = 8
+COUNT_MAX = 1000  # enough for a message; counting further costs time only
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """The pattern matches at line `start` at `level`, as it does at `candidates` positions in total."""
+
+    start: int
+    level: int
+    candidates: int
+
+
+class FileLines:
+    """The lines of a file (texts without endings), prepared for many searches.
+
+    The normalised form of all lines is computed once for each level; `normalisations` counts the levels. An
+    index is built after a few searches only, because it costs as much as twenty searches without one.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts: list[str] | None = list(texts)
+        self._lines: Sequence[str] = self._texts
+        self._has_endings = False
+        self.normalisations = 0
+        self._levels: dict[int, list[str]] = {}
+        self._searches: Counter[int] = Counter()
+        self._indexes: dict[int, dict[str, list[int]]] = {}
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> FileLines:
+        """Prepare lines that have endings. For exact searches in LF files the endings are not even removed."""
+        if "\r" in "".join(lines):
+            return cls(strip_endings(lines))
+        file = cls(())
+        file._texts, file._lines, file._has_endings = None, lines, True
+        return file
+
+    @property
+    def count(self) -> int:
+        return len(self._lines)
+
+    @property
+    def texts(self) -> list[str]:
+        if self._texts is None:
+            self._texts = strip_endings(self._lines)
+        return self._texts
+
+    def text(self, at: int) -> str:
+        return strip_ending(self._lines[at]) if self._texts is None else self._texts[at]
+
+    def occurrences(self, pattern: Sequence[str], level: int, start: int = 0) -> Iterator[int]:
+        """Yield the positions from `start` on where all pattern lines equal the file's at this level.
+
+        An empty pattern, or one that is blank at a recovery level, matches nowhere.
+        """
+        if level == EXACT and self._has_endings and self._searches[level] < SEARCHES_WITHOUT_INDEX:
+            self._searches[level] += 1
+            yield from self._word_for_word(pattern, start)
+            return
+        texts = self._normalised(level)
+        wanted = [COMPARED_AS[level](line) for line in pattern]
+        if not wanted or (level in RECOVERY_LEVELS and not any(wanted)):
+            return
+        self._searches[level] += 1
+        offset, places = self._leading(texts, wanted, level, start)
+        for at in places:
+            if texts[at - offset : at - offset + len(wanted)] == wanted:
+                yield at - offset
+
+    def _word_for_word(self, pattern: Sequence[str], start: int) -> Iterator[int]:
+        """Search in lines that all end with LF, except perhaps the last one."""
+        wanted = tuple(f"{line}\n" for line in pattern)
+        if not wanted:
+            return
+        offset = max(range(len(wanted)), key=lambda at: len(wanted[at]))
+        for at in _indices_of(self._lines, wanted[offset], start + offset):
+            if tuple(self._lines[at - offset : at - offset + len(wanted)]) == wanted:
+                yield at - offset
+        end = self.count - len(wanted)
+        if end >= start and not self._lines[-1].endswith("\n"):
+            if tuple(self._lines[end:]) == (*wanted[:-1], pattern[-1]):
+                yield end
+
+    def _leading(
+        self, texts: Sequence[str], wanted: Sequence[str], level: int, start: int
+    ) -> tuple[int, Iterator[int]]:
+        """Return the index of the pattern line to search for, and the file positions of that line.
+
+        The rarest line (or the longest, before there is an index) is used, so that a blank first line costs
+        nothing.
+        """
+        if self._searches[level] <= SEARCHES_WITHOUT_INDEX:
+            offset = max(range(len(wanted)), key=lambda at: len(wanted[at]))
+            return offset, _indices_of(texts, wanted[offset], start + offset)
+        index = self._index(level)
+        offset, places = min(
+            ((offset, index.get(line, [])) for offset, line in enumerate(wanted)),
+            key=lambda pair: len(pair[1]),
+        )
+        return offset, islice(places, bisect_left(places, start + offset), None)
+
+    def _normalised(self, level: int) -> list[str]:
+        if level not in self._levels:
+            self.normalisations += 1
+            compared = COMPARED_AS[level]
+            self._levels[level] = self.texts if level == EXACT else [*map(compared, self.texts)]
+        return self._levels[level]
+
+    def _index(self, level: int) -> dict[str, list[int]]:
+        if level not in self._indexes:
+            index: dict[str, list[int]] = {}
+            for at, text in enumerate(self._normalised(level)):
+                index.setdefault(text, []).append(at)
+            self._indexes[level] = index
+        return self._indexes[level]
+
+
+def _indices_of(texts: Sequence[str], wanted: str, start: int) -> Iterator[int]:
+    with suppress(ValueError):
+        while True:
+            start = texts.index(wanted, start)
+            yield start
+            start += 1
+
+
+def find_first(
+    lines: FileLines, pattern: Sequence[str], start: int, *, at_end: bool = False
+) -> LineMatch | None:
+    """Return the first match from `start` on, at the first strict level that has one.
+
+    `at_end` accepts only the very end of the file. An empty pattern matches at `start`.
+    """
+    if not pattern:
+        return LineMatch(start, 0, 1)
+    if at_end:
+        return _seek_end(lines, pattern, start)
+    for level in STRICT_LEVELS:
+        places = lines.occurrences(pattern, level, start)
+        first = next(places, None)
+        if first is not None:
+            return LineMatch(first, level, 1 + sum(1 for _ in islice(places, COUNT_MAX - 1)))
+    return None
+
+
+def find_all(
+    lines: FileLines,
+    pattern: Sequence[str],
+    levels: Sequence[int] = STRICT_LEVELS,
+    start: int = 0,
+    allowed: Callable[[int], bool] = lambda at: True,
+) -> tuple[int, list[int]]:
+    """Return the first level with allowed matches, and those matches; (0, []) if there are none."""
+    for level in levels:
+        found = list(
+            islice((at for at in lines.occurrences(pattern, level, start) if allowed(at)), COUNT_MAX)
+        )
+        if found:
+            return level, found
+    return 0, []
+
+
+def _seek_end(lines: FileLines, pattern: Sequence[str], start: int) -> LineMatch | None:
+    at = lines.count - len(pattern)
+    if at < start:
+        return None
+    tail = [lines.text(place) for place in range(at, lines.count)]
+    for level in STRICT_LEVELS:
+        compared = COMPARED_AS[level]
+        if all(compared(theirs) == compared(ours) for theirs, ours in zip(pattern, tail, strict=True)):
+            return LineMatch(at, level, 1)
+    return None

@@ -1,0 +1,343 @@
+"""Locate chunks that the strict search does not find, by the recovery rules R7 and R10 to R14.
+
+A rule applies only if it leaves exactly one position. If several positions fit, the chunk is refused as
+ambiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from agent_ls.patch.diagnosis import Diagnosis, is_present_at
+from agent_ls.patch.errors import Code, PatchProblem
+from agent_ls.patch.line_search import (
+    COUNT_MAX,
+    RECOVERY_LEVELS,
+    STRICT_LEVELS,
+    FileLines,
+    find_all,
+    find_first,
+)
+from agent_ls.patch.strict_placement import (
+    PlacedChunk,
+    find_chunk_lines,
+    new_texts,
+    old_texts,
+    place_chunk_strictly,
+    place_insertion,
+)
+from agent_ls.patch.typography import is_blank, trimmed
+from agent_ls.patch.v4a_parser import Chunk, PatchLine
+
+_REASONS = {
+    "R3": "stacked anchors looked for from the top of the file",
+    "R7": "blank context lines at an end of the chunk dropped",
+    "R10": "the anchor was not found as it is; the place is the only one that fits",
+    "R11": "the anchor is the chunk's own first line",
+    "R12": "the context overlaps that of the chunk before",
+    "R13": "found outside the order of the chunks (or not at the end of the file)",
+    "R14": "matched with blanks and compatible characters ignored",
+}
+
+
+class _AmbiguousError(Exception):
+    """Several positions fit. `note` says which chunk they belong to, if not to the current one."""
+
+    def __init__(self, found: Sequence[int], note: str = "") -> None:
+        super().__init__()
+        self.found = tuple(found)
+        self.note = note
+
+
+@dataclass(frozen=True, slots=True)
+class _After:
+    """The line after the last anchor, and the rules that were needed to find it."""
+
+    line: int
+    rules: tuple[str, ...] = ()
+
+
+class ChunkRecovery:
+    """Places the chunks of one section, one by one in patch order."""
+
+    def __init__(self, file: FileLines, path: str) -> None:
+        self._file = file
+        self._path = path
+        self._diagnosis = Diagnosis(file)
+        self._placed: list[PlacedChunk] = []
+        self._cursor = 0
+        self._in_order = True
+
+    def place(self, chunk: Chunk, number: int) -> PlacedChunk | PatchProblem:
+        """Return the only sensible position of this chunk, or why there is none. A refused chunk changes no state."""
+        try:
+            placed_chunk = self._find(chunk)
+        except _AmbiguousError as error:
+            told = "\n".join(filter(None, [error.note, self._diagnosis.ambiguous(error.found)]))
+            return self._problem("AMBIGUOUS", chunk, number, told)
+        if placed_chunk is None:
+            return self._missing(chunk, number)
+        if self._is_applied(placed_chunk):
+            detail = f"Already applied: the added lines are already at line {placed_chunk.start + 1}. Nothing to do."
+            return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
+        self._in_order = self._in_order and placed_chunk.cursor >= self._cursor
+        self._cursor = placed_chunk.cursor
+        self._placed.append(placed_chunk)
+        return placed_chunk
+
+    def _find(self, chunk: Chunk) -> PlacedChunk | None:
+        if chunk.stacked and chunk.anchors:
+            return self._find_stacked(chunk)
+        if not old_texts(chunk.lines):
+            after = self._after_anchors(chunk.anchors, self._cursor)
+            return (
+                self._with_rules(place_insertion(self._file, chunk, after.line), *after.rules)
+                if after
+                else None
+            )
+        placed_chunk = place_chunk_strictly(self._file, chunk, self._cursor) if self._in_order else None
+        if placed_chunk:
+            return placed_chunk
+        rules = (
+            self._match_from_cursor,
+            self._match_on_anchor,
+            self._match_overlapping,
+            self._without_anchor,
+            self._match_anywhere,
+            self._match_loosely,
+        )
+        for lines in _drop_blank_context(chunk.lines):
+            for rule in rules:
+                placed_chunk = rule(chunk, lines)
+                if placed_chunk:
+                    return placed_chunk if lines is chunk.lines else self._with_rules(placed_chunk, "R7")
+        return None
+
+    def _match_from_cursor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
+        return self._place_after_anchors(chunk, lines, self._cursor, self._file_end)
+
+    def _match_on_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
+        """R11: the anchor line is the chunk's own first line."""
+        after = self._after_anchors(chunk.anchors, self._cursor) if chunk.anchors else None
+        if after is None:
+            return None
+        placed_chunk = find_chunk_lines(self._file, lines, after.line - 1, at_end=chunk.at_end)
+        if placed_chunk is None or placed_chunk.start != after.line - 1 or not self._is_free(placed_chunk):
+            return None
+        return self._with_rules(placed_chunk, *after.rules, "R11")
+
+    def _match_overlapping(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
+        """R12: the chunk may overlap the context of earlier chunks, but not their changed lines."""
+        start = max((placed_chunk.changed()[1] for placed_chunk in self._placed), default=0)
+        if start >= self._cursor:
+            return None
+        placed_chunk = self._place_after_anchors(chunk, lines, start, self._cursor)
+        if placed_chunk is None and chunk.anchors and self._after_anchors(chunk.anchors, start) is None:
+            placed_chunk = self._place_after_anchors(replace(chunk, anchors=()), lines, start, self._cursor)
+            placed_chunk = self._with_rules(placed_chunk, "R10") if placed_chunk else None
+        return self._with_rules(placed_chunk, "R12") if placed_chunk else None
+
+    def _without_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
+        """R10: an anchor that does not exist in the file is ignored if only one position fits."""
+        if not chunk.anchors or self._after_anchors(chunk.anchors, self._cursor):
+            return None
+        placed_chunk = self._only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
+        return self._with_rules(placed_chunk, "R10") if placed_chunk else None
+
+    def _match_anywhere(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
+        """R13: search the whole file, first apart from all other chunks, then apart from their changed lines."""
+        placed_chunk = self._only_match(
+            lines, STRICT_LEVELS, 0, self._is_clear_at(lines)
+        ) or self._only_match(lines, STRICT_LEVELS, 0, self._is_free_at(lines))
+        return self._out_of_order(placed_chunk, "R13")
+
+    def _match_loosely(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
+        """R14: match with blanks and compatible characters ignored."""
+        return self._out_of_order(self._only_match(lines, RECOVERY_LEVELS, 0, self._is_free_at(lines)), "R14")
+
+    def _out_of_order(self, placed_chunk: PlacedChunk | None, rule: str) -> PlacedChunk | None:
+        """Refuse a position before a chunk that had several candidates: more likely that chunk was misplaced."""
+        if placed_chunk is None:
+            return None
+        for other in self._placed:
+            if other.candidates > 1 and placed_chunk.start < other.start:
+                fitting = list(self._file.occurrences(old_texts(other.lines), other.level))
+                raise _AmbiguousError(
+                    fitting[:COUNT_MAX], "It comes before another chunk, which is itself ambiguous:"
+                )
+        return self._with_rules(placed_chunk, rule)
+
+    def _find_stacked(self, chunk: Chunk) -> PlacedChunk | None:
+        """R3: with stacked anchors all must match, searched from the cursor, then once from the top."""
+        for start, rules in ((self._cursor, ()), (0, ("R3",))):
+            after = self._after_anchors(chunk.anchors, start)
+            placed_chunk = self._place_after_stacked(chunk, after) if after else None
+            if placed_chunk:
+                return self._with_rules(placed_chunk, *rules)
+        return None
+
+    def _place_after_stacked(self, chunk: Chunk, after: _After) -> PlacedChunk | None:
+        if not old_texts(chunk.lines):
+            return self._with_rules(place_insertion(self._file, chunk, after.line), *after.rules)
+        for lines in _drop_blank_context(chunk.lines):
+            dropped = () if lines is chunk.lines else ("R7",)
+            placed_chunk = find_chunk_lines(self._file, lines, after.line, at_end=chunk.at_end)
+            if placed_chunk and self._is_free(placed_chunk):
+                if dropped:
+                    self._check_alone(placed_chunk, self._file_end)
+                return self._with_rules(placed_chunk, *after.rules, *dropped)
+            placed_chunk = find_chunk_lines(self._file, lines, after.line - 1)
+            if placed_chunk and placed_chunk.start == after.line - 1 and self._is_free(placed_chunk):
+                return self._with_rules(placed_chunk, *after.rules, "R11", *dropped)
+            placed_chunk = self._only_match(lines, RECOVERY_LEVELS, after.line, self._is_free_at(lines))
+            if placed_chunk:
+                return self._with_rules(placed_chunk, *after.rules, "R14", *dropped)
+        return None
+
+    def _place_after_anchors(
+        self, chunk: Chunk, lines: tuple[PatchLine, ...], start: int, before: int
+    ) -> PlacedChunk | None:
+        """Return the only position after the anchors (if any) that begins before line `before`."""
+        after = self._after_anchors(chunk.anchors, start)
+        if after is None:
+            return None
+        placed_chunk = find_chunk_lines(self._file, lines, after.line, at_end=chunk.at_end)
+        if placed_chunk is None or placed_chunk.start >= before or not self._is_free(placed_chunk):
+            return None
+        # If lines and anchor match as sent, the first position counts, as in the strict search.
+        if lines is not chunk.lines or not after.rules or not self._in_order:
+            self._check_alone(placed_chunk, before)
+        return self._with_rules(placed_chunk, *after.rules)
+
+    def _after_anchors(self, anchors: Sequence[str], start: int) -> _After | None:
+        after = _After(start)
+        for anchor in anchors:
+            found = self._anchor(anchor, after.line)
+            if found is None:
+                return None
+            after = _After(found.line + 1, after.rules + found.rules)
+        return after
+
+    def _anchor(self, anchor: str, start: int) -> _After | None:
+        """Return the anchor's line, else the only line that begins with it, else a match by R14."""
+        found = find_first(self._file, [anchor], start)
+        if found:
+            return _After(found.start)
+        begins = [
+            at
+            for at in range(start, self._file_end)
+            if trimmed(self._file.texts[at]).startswith(trimmed(anchor))
+        ]
+        if len(begins) == 1:
+            return _After(begins[0], ("R10",))
+        _, loose = find_all(self._file, [anchor], RECOVERY_LEVELS, start)
+        return _After(loose[0], ("R14",)) if len(loose) == 1 and not begins else None
+
+    def _only_match(
+        self, lines: tuple[PatchLine, ...], levels: Sequence[int], start: int, allowed: Callable[[int], bool]
+    ) -> PlacedChunk | None:
+        level, found = find_all(self._file, old_texts(lines), levels, start, allowed)
+        if len(found) > 1:
+            raise _AmbiguousError(found)
+        if not found:
+            return None
+        return PlacedChunk(found[0], lines, found[0] + len(old_texts(lines)), level, 1)
+
+    def _check_alone(self, placed_chunk: PlacedChunk, before: int) -> None:
+        if placed_chunk.candidates > 1:
+            found = [
+                at
+                for at in self._file.occurrences(
+                    old_texts(placed_chunk.lines), placed_chunk.level, placed_chunk.start
+                )
+                if at < before
+            ]
+            if len(found) > 1:
+                raise _AmbiguousError(found)
+
+    def _is_clear_at(self, lines: tuple[PatchLine, ...]) -> Callable[[int], bool]:
+        length = len(old_texts(lines))
+        return lambda at: all(
+            at + length <= placed_chunk.start or placed_chunk.end <= at for placed_chunk in self._placed
+        )
+
+    def _is_free_at(self, lines: tuple[PatchLine, ...]) -> Callable[[int], bool]:
+        length = len(old_texts(lines))
+        taken = [placed_chunk.changed() for placed_chunk in self._placed]
+        return lambda at: all(at + length <= first or last <= at for first, last in taken)
+
+    def _is_free(self, placed_chunk: PlacedChunk) -> bool:
+        return self._is_free_at(placed_chunk.lines)(placed_chunk.start)
+
+    @property
+    def _file_end(self) -> int:
+        return len(self._file.texts)
+
+    def _with_rules(self, placed_chunk: PlacedChunk, *rules: str) -> PlacedChunk:
+        return replace(
+            placed_chunk, repairs=(*placed_chunk.repairs, *((rule, _REASONS[rule]) for rule in rules))
+        )
+
+    def _is_applied(self, placed_chunk: PlacedChunk) -> bool:
+        """Return whether the chunk's added lines already exist: a patch that is sent twice must not insert twice."""
+        if any(line.sign == "-" for line in placed_chunk.lines):
+            return False
+        at = placed_chunk.start
+        for context, added in _runs(placed_chunk.lines):
+            at += context
+            if is_present_at(self._file, at, added):
+                return True
+        return False
+
+    def _missing(self, chunk: Chunk, number: int) -> PatchProblem:
+        old = old_texts(chunk.lines)
+        detail = self._diagnosis.missing(old, new_texts(chunk.lines)) if old else ""
+        if self._after_anchors(chunk.anchors, 0) is not None:
+            return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
+        advice = "An @@ line repeats one whole line of the file above the change. Read the file again."
+        return self._problem("ANCHOR_NOT_FOUND", chunk, number, "\n".join(filter(None, [advice, detail])))
+
+    def _problem(self, code: Code, chunk: Chunk, number: int, detail: str) -> PatchProblem:
+        return PatchProblem(
+            code, self._message(chunk), self._path, chunk=number, line=chunk.number, detail=detail
+        )
+
+    def _message(self, chunk: Chunk) -> str:
+        """Return the error message of the reference program for this chunk."""
+        start = self._cursor
+        for anchor in chunk.anchors:
+            found = find_first(self._file, [anchor], start)
+            if found is None:
+                return f"Failed to find context '{anchor}' in {self._path}"
+            start = found.start + 1
+        return "\n".join([f"Failed to find expected lines in {self._path}:", *old_texts(chunk.lines)])
+
+
+def _drop_blank_context(lines: tuple[PatchLine, ...]) -> Iterator[tuple[PatchLine, ...]]:
+    """Yield the lines, then versions with blank context dropped, first at the end, then at the start (R7)."""
+    yield lines
+    while lines and _is_blank_context(lines[-1]):
+        lines = lines[:-1]
+        if old_texts(lines):
+            yield lines
+    while lines and _is_blank_context(lines[0]):
+        lines = lines[1:]
+        if old_texts(lines):
+            yield lines
+
+
+def _is_blank_context(line: PatchLine) -> bool:
+    return line.sign == " " and is_blank(line.text)
+
+
+def _runs(lines: Sequence[PatchLine]) -> Iterator[tuple[int, list[str]]]:
+    """Yield, for a chunk that only adds, the file lines before each block of added lines, and the block."""
+    passed = 0
+    for is_added, group in groupby(lines, key=lambda line: line.sign == "+"):
+        texts = [line.text for line in group]
+        if is_added:
+            yield passed, texts
+        else:
+            passed = len(texts)

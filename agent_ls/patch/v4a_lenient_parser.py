@@ -1,0 +1,365 @@
+"""Parse v4a patches with the deviations that models really write, by the recovery rules R1 to R9.
+
+Used only after the strict parser or the strict search refused. Each deviation is reported as a Repair. A
+missing begin or end line is never assumed: a patch without its end is probably truncated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from agent_ls.patch.errors import PatchError
+from agent_ls.patch.hunks import Repair
+from agent_ls.patch.typography import is_blank, trimmed
+from agent_ls.patch.v4a_parser import (
+    BEGIN,
+    END,
+    AddFile,
+    Chunk,
+    DeleteFile,
+    ParsedPatch,
+    PatchLine,
+    Section,
+    UpdateFile,
+    bad_header,
+    empty_chunk,
+    empty_update,
+    split_patch,
+)
+from agent_ls.text import BOM, WHITE_SPACE
+
+_MARKER = re.compile(
+    r"\*{2,}\s*(?:"
+    r"(?P<alone>begin\s+patch|end\s+patch|end\s+of\s+file)"
+    r"|(?P<word>add\s+file|delete\s+file|update\s+file|move\s+to|environment\s+id)\s*:\s*(?P<value>\S.*?)"
+    r")\s*",
+    re.IGNORECASE,
+)
+_STRICT_WORD = {
+    "begin patch": BEGIN,
+    "end patch": END,
+    "end of file": "*** End of File",
+    "add file": "*** Add File: ",
+    "delete file": "*** Delete File: ",
+    "update file": "*** Update File: ",
+    "move to": "*** Move to: ",
+    "environment id": "*** Environment ID: ",
+}
+_UNIFIED_RANGE = re.compile(r"@@\s*-\d+(?:,\d+)?\s+\+\d+(?:,\d+)?(?:\s*@@\s?(?P<rest>.*))?")
+_CLOSED_ANCHOR = re.compile(r"@@ (?P<text>.*\S) @@")
+_NO_NEWLINE = re.compile(r"\\ no newline at end of (?:the )?file\.?", re.IGNORECASE)
+_WRAPPING = re.compile(r"[\s`~'\"\w]*")  # allowed after an indented end line: a fence, a heredoc word
+
+
+@dataclass(frozen=True, slots=True)
+class _Marker:
+    word: str
+    value: str
+    is_strict: bool
+
+
+@dataclass(slots=True)
+class _OpenChunk:
+    number: int
+    headings: int = 0
+    anchors: list[str] = field(default_factory=list)
+    lines: list[PatchLine] = field(default_factory=list)
+    at_end: bool = False
+
+    @property
+    def is_blank(self) -> bool:
+        return all(line.sign == " " and is_blank(line.text) for line in self.lines)
+
+    def closed(self) -> Chunk:
+        return Chunk(
+            self.number, tuple(self.anchors), tuple(self.lines), self.at_end, stacked=self.headings > 1
+        )
+
+
+@dataclass(slots=True)
+class _OpenSection:
+    """`kind` is the header's word: `add file`, `delete file` or `update file`."""
+
+    kind: str
+    path: str
+    number: int
+    move_to: str = ""
+    added: list[str] = field(default_factory=list)
+    chunks: list[_OpenChunk] = field(default_factory=list)
+
+
+def parse_leniently(text: str) -> ParsedPatch:
+    """Parse the patch by rules R1 to R9; the result holds its first problem, if any."""
+    reader = _Reader(split_patch(text))
+    try:
+        sections = reader.read()
+    except PatchError as error:
+        return ParsedPatch(problems=error.problems)
+    return ParsedPatch(tuple(sections), repairs=tuple(reader.repairs))
+
+
+class _Reader:
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._first = next(
+            (at for at, line in enumerate(lines) if _is(_loose_marker(line), "begin patch")), -1
+        )
+        self._indented_end = _indented_end(lines)
+        self._inside = False
+        self._sections: list[_OpenSection] = []
+        self.repairs: list[Repair] = []
+
+    def read(self) -> list[Section]:
+        if self._first < 0:
+            raise PatchError.of("PARSE", f"Invalid patch: The first line of the patch must be '{BEGIN}'")
+        if self._first:
+            self._report_repair("R1", "text before the patch ignored", self._first)
+        at = self._first
+        while at < len(self._lines):
+            at += self._take(at)
+        if self._inside:
+            raise PatchError.of(
+                "TRUNCATED",
+                f"Invalid patch: The last line of the patch must be '{END}'",
+                detail="The patch looks cut off. Send it again, complete, in smaller pieces if it is long.",
+            )
+        return [self._close_section(at, section) for at, section in enumerate(self._sections, 1)]
+
+    def _take(self, at: int) -> int:
+        """Use the line at `at`, and return how many lines were used."""
+        line = self._lines[at]
+        section = self._sections[-1] if self._sections and self._inside else None
+        in_update = section is not None and section.kind == "update file"
+        may_be_indented = not in_update or at == self._indented_end
+        marker = _loose_marker(line) if may_be_indented else _marker(line)
+        if not self._inside:
+            self._take_outside(marker, at)
+        elif marker and self._take_frame(marker, at):
+            pass
+        elif section is None:
+            self._take_blank(line, at)
+        elif section.kind == "add file":
+            self._take_added(section, line, at)
+        elif section.kind == "delete file":
+            self._take_blank(line, at)
+        else:
+            return self._take_updated(section, marker, at)
+        return 1
+
+    def _take_outside(self, marker: _Marker | None, at: int) -> None:
+        if _is(marker, "begin patch"):
+            self._inside = True
+            if at > self._first:
+                self._report_repair("R1", "several patches taken as one", at)
+            self._check_spelling(marker, at)
+        elif marker and marker.value:
+            # This is no prose: the rest of the patch continues after an end line that came too early.
+            raise PatchError.of(
+                "PARSE", bad_header(self._lines[at], self._number(at)).message, line=self._number(at)
+            )
+        elif not _is(marker, "end patch") and not is_blank(self._lines[at]):
+            self._report_repair("R1", "text after the patch ignored", at)
+
+    def _take_frame(self, marker: _Marker, at: int) -> bool:
+        """Handle begin lines, end lines and file headers. Returns False for markers that belong inside an update."""
+        if marker.word == "begin patch":
+            if self._sections:
+                raise PatchError.of(
+                    "TRUNCATED", f"Invalid patch: a second '{BEGIN}' before '{END}'", line=self._number(at)
+                )
+        elif marker.word == "end patch":
+            self._inside = False
+        elif marker.word.endswith(" file") and marker.value:
+            self._sections.append(_OpenSection(marker.word, marker.value, self._number(at)))
+        elif marker.word != "environment id" or self._sections:
+            return False
+        self._check_spelling(marker, at)
+        return True
+
+    def _take_blank(self, line: str, at: int) -> None:
+        if not is_blank(line):
+            raise bad_header(trimmed(line), self._number(at))
+        self._report_repair("R6", "blank lines between files ignored", at)
+
+    def _take_added(self, section: _OpenSection, line: str, at: int) -> None:
+        if line.startswith("+"):
+            section.added.append(line[1:])
+        elif is_blank(line):
+            section.added.append("")
+            self._report_repair("R6", "blank lines without '+' in an added file", at)
+            # `_without_loose_tail` drops them again at the end of the file.
+        else:
+            raise bad_header(trimmed(line), self._number(at))
+
+    def _take_updated(self, section: _OpenSection, marker: _Marker | None, at: int) -> int:
+        line = self._lines[at]
+        chunk = section.chunks[-1] if section.chunks else None
+        if marker and marker.word == "move to" and (chunk is None or (chunk.is_blank and not chunk.headings)):
+            section.move_to = marker.value
+            section.chunks.clear()
+            self._check_spelling(marker, at)
+        elif marker and marker.word == "end of file":
+            if chunk and not chunk.lines:
+                raise empty_chunk(self._number(at))
+            if chunk:
+                chunk.at_end = True
+            self._check_spelling(marker, at)
+        elif line.startswith("@@") and (anchor := self._heading(line, at)) is not None:
+            self._open_chunk(section, chunk, anchor, at)
+        elif self._is_diff_header(section, at):
+            self._report_repair("R5", "'---' and '+++' lines after the header ignored", at)
+            return 2
+        elif _NO_NEWLINE.fullmatch(trimmed(line)) and not line.startswith((" ", "+", "-")):
+            self._mark_no_newline(chunk, at)
+        else:
+            self._take_chunk_line(section, chunk, line, at)
+        return 1
+
+    def _heading(self, line: str, at: int) -> str | None:
+        """Return the anchor of an `@@` line, "" for none; None if the line is not an `@@` line."""
+        line = line.rstrip(WHITE_SPACE)
+        ranged = _UNIFIED_RANGE.fullmatch(line)
+        if ranged:
+            self._report_repair("R4", "line numbers after '@@' ignored", at)
+            return ranged["rest"] or ""
+        closed = _CLOSED_ANCHOR.fullmatch(line)
+        if closed:
+            self._report_repair("R4", "'@@ text @@' taken as '@@ text'", at)
+            return closed["text"]
+        if line == "@@" or line.startswith("@@ "):
+            return line[3:]
+        return None
+
+    def _open_chunk(self, section: _OpenSection, chunk: _OpenChunk | None, anchor: str, at: int) -> None:
+        number = self._number(at)
+        if chunk is None or chunk.lines:
+            chunk = _OpenChunk(number)
+            section.chunks.append(chunk)
+        elif chunk.headings:
+            self._report_repair("R3", "stacked '@@' lines: each is looked for after the one before", at)
+        chunk.headings += 1
+        chunk.anchors += [anchor] if anchor else []
+
+    def _is_diff_header(self, section: _OpenSection, at: int) -> bool:
+        # Both lines or neither: a single `---` line may remove a comment that begins with "--".
+        pair = self._lines[at : at + 2]
+        return (
+            not section.chunks
+            and len(pair) == 2
+            and pair[0].startswith("--- ")
+            and pair[1].startswith("+++ ")
+        )
+
+    def _mark_no_newline(self, chunk: _OpenChunk | None, at: int) -> None:
+        self._report_repair("R5", "'\\ No newline at end of file' understood", at)
+        if chunk and chunk.lines and chunk.lines[-1].sign == "+":
+            chunk.lines[-1] = replace(chunk.lines[-1], without_ending=True)
+
+    def _take_chunk_line(self, section: _OpenSection, chunk: _OpenChunk | None, line: str, at: int) -> None:
+        if chunk is None or chunk.at_end:
+            if chunk and is_blank(line):
+                return
+            if chunk:
+                self._report_repair("R9", "lines after '*** End of File' begin a new chunk", at)
+            chunk = _OpenChunk(self._number(at))
+            section.chunks.append(chunk)
+        number = self._number(at)
+        match line[:1]:
+            case "" | " ":
+                chunk.lines.append(PatchLine(" ", line[1:], number))
+            case "-":
+                chunk.lines.append(PatchLine("-", line[1:], number))
+            case "+":
+                chunk.lines.append(PatchLine("+", line[1:], number))
+            case _:
+                chunk.lines.append(PatchLine(" ", line, number))
+                self._report_repair("R2", "lines without a leading sign taken as context", at)
+
+    def _close_section(self, number: int, section: _OpenSection) -> Section:
+        if section.kind == "add file":
+            return AddFile(
+                section.path, section.number, tuple(_without_loose_tail(section, self._lines, self._first))
+            )
+        if section.kind == "delete file":
+            return DeleteFile(section.path, section.number)
+        chunks = self._drop_empty_chunks(section, number)
+        if not chunks and not section.move_to:
+            raise empty_update(section.path, section.number)
+        if not chunks:
+            self.repairs.append(
+                Repair("R8", "a move without chunks is a pure rename", number, line=section.number)
+            )
+        return UpdateFile(section.path, section.number, section.move_to, tuple(c.closed() for c in chunks))
+
+    def _drop_empty_chunks(self, section: _OpenSection, number: int) -> list[_OpenChunk]:
+        """R7: drop chunks of only blank context. Their anchors apply to the chunk that follows."""
+        kept: list[_OpenChunk] = []
+        anchors: list[str] = []
+        for chunk in section.chunks:
+            if not chunk.is_blank:
+                if anchors:
+                    chunk.anchors[:0] = anchors
+                    chunk.headings += len(anchors)
+                    anchors = []
+                kept.append(chunk)
+                continue
+            if chunk.anchors and chunk is section.chunks[-1]:
+                raise empty_chunk(chunk.number)
+            anchors += chunk.anchors
+            self.repairs.append(Repair("R7", "a chunk without content dropped", number, line=chunk.number))
+        return kept
+
+    def _check_spelling(self, marker: _Marker | None, at: int) -> None:
+        if marker and not marker.is_strict:
+            self._report_repair("R1", "a marker that is not written exactly as in the grammar", at)
+
+    def _number(self, at: int) -> int:
+        return at - self._first + 1
+
+    def _report_repair(self, rule: str, note: str, at: int) -> None:
+        """Report each kind of repair once in a section, at the first line that needed it."""
+        section = len(self._sections)
+        if not any(r.note == note and r.section == section for r in self.repairs):
+            self.repairs.append(Repair(rule, note, section, line=max(self._number(at), 0)))
+
+
+def _marker(line: str) -> _Marker | None:
+    found = _MARKER.fullmatch(line)
+    if not found:
+        return None
+    word = " ".join((found["alone"] or found["word"]).lower().split())
+    value = found["value"] or ""
+    if len(value) > 2 and value[0] == value[-1] and value[0] in "\"'`":
+        value = value[1:-1]
+    return _Marker(word, value, is_strict=line.rstrip(WHITE_SPACE) == _STRICT_WORD[word] + value)
+
+
+def _loose_marker(line: str) -> _Marker | None:
+    """Parse a marker line that may be preceded by blanks or a byte order mark."""
+    marker = _marker(line.lstrip(WHITE_SPACE + BOM))
+    return replace(marker, is_strict=False) if marker and BOM in line else marker
+
+
+def _is(marker: _Marker | None, word: str) -> bool:
+    return marker is not None and marker.word == word
+
+
+def _indented_end(lines: list[str]) -> int:
+    """Return the index of an indented end line if it can be nothing else; else -1.
+
+    The reference program accepts one as the last line although, in an update, it looks like context.
+    """
+    ends = [at for at, line in enumerate(lines) if _is(_loose_marker(line), "end patch")]
+    if not ends or not all(_WRAPPING.fullmatch(line) for line in lines[ends[-1] + 1 :]):
+        return -1
+    return ends[-1]
+
+
+def _without_loose_tail(section: _OpenSection, lines: list[str], first: int) -> list[str]:
+    """Return the added lines without the blank ones at the end that had no '+'."""
+    added = list(section.added)
+    start = section.number + first
+    while added and not lines[start + len(added) - 1].startswith("+"):
+        added.pop()
+    return added

@@ -1,0 +1,130 @@
+"""Pure: rules about paths: `write:GLOB` allows changes of files, `read:GLOB` allows reads that need approval.
+
+    write:src/**          ordinary files below src/ of each workspace folder
+    write:README.md       this one file, even if it is sensitive
+    read:/data/**         files outside the workspace; an absolute path or one below `~/`
+
+`*` and `?` match within one path component, `**` across components (as in `environments/search.py`).
+Rules never cover credentials, files that the ignore file matches, the state folder, or deletions. A
+pattern with wildcards covers no sensitive file and no file that holds secrets by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from os import path as ospath
+from typing import Literal, TypeAlias
+
+from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.environments.search import compile_glob
+from agent_ls.policy.places import Places
+from agent_ls.policy.rules import Rule, Scope
+
+Kind: TypeAlias = Literal["read", "write"]
+
+_SCOPES: tuple[tuple[Scope, str], ...] = (
+    ("session", "in this session"),
+    ("project", "in this project, from now on"),
+    ("user", "in all projects, from now on"),
+)
+_SPECIAL = re.compile(r"[*?\[\]{}\\,]")
+
+
+def parse_path_rule(text: str) -> str:
+    """Return the id of the rule `write:GLOB` or `read:GLOB` in `text`, "" if it is not a valid rule."""
+    kind, colon, glob = text.partition(":")
+    if kind not in ("read", "write") or not colon:
+        return ""
+    glob = glob.strip().removeprefix("./")
+    return f"{kind}:{glob}" if _matcher(glob) else ""
+
+
+def covering_rule(
+    kind: Kind,
+    views: Sequence[str],
+    grants: Collection[str],
+    places: Places,
+    *,
+    literal: bool = False,
+) -> str:
+    """Return the id of a granted rule that covers all `views` of one file, "" for none.
+
+    `views` are the path as given and as resolved. `literal`: only a rule without wildcards.
+    """
+    for rule_id in sorted(grants):
+        rule_kind, _, glob = rule_id.partition(":")
+        if rule_kind != kind or (literal and _SPECIAL.search(glob)):
+            continue
+        matches = _matcher(glob)
+        if matches and views and all(any(map(matches.fullmatch, _names(it, places, glob))) for it in views):
+            return rule_id
+    return ""
+
+
+def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:
+    """Return the rules to offer for a change of these resolved paths: a rule for the folder that contains
+    all of them."""
+    inside = [name for path in paths if (name := _relative(path, places))]
+    if not inside or len(inside) < len(paths) or any(map(_SPECIAL.search, inside)):
+        return ()
+    folder = ospath.commonpath([ospath.dirname(name) for name in inside]).replace("\\", "/")
+    if not folder:
+        return ()  # the offered rule for all edits covers this case
+    allows = (f"write {folder}/other.txt", f"write {folder}/sub/other.txt")
+    asks = (f"write {ospath.dirname(folder) or 'other'}/other.txt", f"delete {folder}/other.txt")
+    return _offers(f"write:{folder}/**", f"Allow writing files below {folder}/", allows, asks)
+
+
+def read_offers(path: str, places: Places) -> tuple[Rule, ...]:
+    """Return the rules to offer for reading a resolved `path` outside the workspace: its folder, unless that is too
+    wide."""
+    folder = ospath.dirname(path)
+    is_wide = (
+        folder == ospath.dirname(folder) or places.holds_denied(folder) or places.home.startswith(folder)
+    )
+    if is_wide or _SPECIAL.search(folder):
+        return ()
+    allows = (f"read {ospath.join(folder, 'other.txt')}",)
+    asks = (
+        f"write {ospath.join(folder, 'other.txt')}",
+        f"read {ospath.join(ospath.dirname(folder), 'other.txt')}",
+    )
+    return _offers(f"read:{folder}/**", f"Allow reading files below {folder}", allows, asks)
+
+
+def _offers(rule_id: str, label: str, allows: tuple[str, ...], asks: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(Rule(rule_id, f"{label} {words}", scope, allows, asks) for scope, words in _SCOPES)
+
+
+@lru_cache(maxsize=256)
+def _matcher(glob: str) -> re.Pattern[str] | None:
+    """Compile a glob. Returns None if it is empty, cannot be parsed, or contains `.` or `..` as a component."""
+    if not glob or any(part in (".", "..") for part in glob.replace("\\", "/").split("/")):
+        return None
+    try:
+        return compile_glob(glob)
+    except InvalidPatternError:
+        return None
+
+
+def _names(view: str, places: Places, glob: str) -> Iterator[str]:
+    """Yield the spellings of `view` that can match `glob`: with `~`, absolute, or relative to a workspace folder."""
+    if glob.startswith("~/"):
+        if view.startswith(home := places.home.rstrip("/\\") + ospath.sep):
+            yield "~/" + view.removeprefix(home).replace(ospath.sep, "/")
+    elif ospath.isabs(glob):
+        yield view
+        yield view.replace(ospath.sep, "/")
+    elif name := _relative(view, places):
+        yield name
+
+
+def _relative(path: str, places: Places) -> str:
+    """Return `path` relative to the first workspace folder that contains it, with `/`; "" if none does."""
+    for root in places.roots:
+        prefix = root.rstrip("/\\") + ospath.sep
+        if path.startswith(prefix):
+            return path.removeprefix(prefix).replace(ospath.sep, "/")
+    return ""

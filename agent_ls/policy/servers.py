@@ -1,0 +1,71 @@
+"""ENGINE: may a tool of an MCP server be called? What a server says of it counts only if the user believes the server.
+
+                                       plan      ask       edits     full
+annotated as read, and believed        allow     allow     allow     allow
+annotated as harmless, and believed    refuse    ask       allow     allow
+other tools                            refuse    ask       ask       allow
+
+A tool that is not as it was when the user approved it is asked about in every mode. In mode full a call with a host in
+its arguments is asked about until the user has allowed that host, because the arguments may carry data away.
+"""
+
+from __future__ import annotations
+
+from agent_ls.environments.effects import CallEffect
+from agent_ls.policy.rules import Rule, tool_ids
+from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
+
+
+def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
+    if not situation.is_trusted or (situation.mode == "plan" and effect.annotated != "read"):
+        return Refuse(f"{situation.held_back}: no tool is called that may have an effect")
+    exact = f"call:{effect.digest}"
+    if exact in situation.grants:
+        return Allow("this exact call was allowed by the user", (exact,))
+    if effect.change:
+        why = f"the server {effect.server} has changed this tool since you approved it"
+        return Ask(why, _offers(effect), is_never_silent=True)
+    covering = (*tool_ids(effect), *((effect.reads_rule,) if effect.reads_rule else ()))
+    if granted := tuple(rule_id for rule_id in covering if rule_id in situation.grants):
+        return Allow(f"allowed by your rule for tools of {effect.server}", granted)
+    if effect.annotated == "read":
+        return Allow(f"it only reads, as {effect.server} says, whose annotations you believe")
+    if effect.annotated == "safe" and situation.mode == "edits":
+        return Allow(f"it destroys nothing, as {effect.server} says, whose annotations you believe")
+    if situation.mode == "full":
+        return _in_full(effect, situation)
+    return Ask(f"tools of the server {effect.server} need your approval in this mode", _offers(effect))
+
+
+def _in_full(effect: CallEffect, situation: Situation) -> Judgement:
+    rules = tuple(f"host:{effect.server}/{host}" for host in effect.hosts)
+    if all(rule_id in situation.grants for rule_id in rules):
+        return Allow("mode full", rules)
+    host = next(it for it in effect.hosts if f"host:{effect.server}/{it}" not in situation.grants)
+    offer = Rule(
+        f"host:{effect.server}/{host}",
+        f"Let {effect.server} be called about {host} in this session",
+        "session",
+    )
+    why = f"the call names {host}, which tools of {effect.server} were not called about so far"
+    return Ask(why, (offer, *_offers(effect)), is_never_silent=True)
+
+
+def _offers(effect: CallEffect) -> tuple[Rule, ...]:
+    one, exact = tool_ids(effect)[0], f"call:{effect.digest}"
+    told = f"the tool {effect.title or effect.tool} of {effect.server}, with any arguments,"
+    reads = (
+        Rule(
+            effect.reads_rule,
+            f"Allow all tools of {effect.server} that only read, in this session",
+            "session",
+        ),
+    )
+    return (
+        Rule(one, f"Allow {told} in this session", "session"),
+        Rule(one, f"Allow {told} in this project, from now on", "project"),
+        Rule(one, f"Allow {told} in all projects, from now on", "user"),
+        *(reads if effect.reads_rule and not effect.change else ()),
+        Rule(exact, "Allow exactly this call for this session", "session"),
+        Rule(exact, "Allow exactly this call for this turn", "turn"),
+    )

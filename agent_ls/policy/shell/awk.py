@@ -1,0 +1,114 @@
+"""Pure: decide whether an awk program only prints: it runs nothing, and reads and writes no file that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank> [ \t\n]+ | \#[^\n]* | \\\n )
+    | (?P<string> "(?:[^"\\\n]|\\[^\n])*" )
+    | (?P<number> (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? )
+    | (?P<name> [A-Za-z_]\w* )
+    | (?P<operator> \|\||&&|[=!<>+*/%^-]=|\+\+|--|\*\*=?|[$(){}\[\],;?:!~+*/%^=<>-] )
+    """,
+    re.VERBOSE,
+)
+_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?\]?(?:[^\]/\\\n\[]|\\[^\n]|\[:\w+:\])*\])*/")
+_FORBIDDEN = frozenset(
+    "system getline close fflush ENVIRON ARGV ARGC PROCINFO SYMTAB FUNCTAB extension include load function func".split()
+)
+_CALLABLE = frozenset(
+    "length substr index split sub gsub gensub match sprintf tolower toupper sin cos atan2 exp log sqrt int rand srand "
+    "strftime mktime systime asort asorti strtonum and or xor lshift rshift compl if while for print printf return in "
+    "switch do else exit case".split()
+)
+_PRINTS = frozenset(("print", "printf"))
+_CONTINUING = frozenset(", && || ( { ? :".split())
+"""A statement continues after a line break that follows one of these.
+
+`?` and `:` are gawk only, an error elsewhere.
+"""
+_CONDITIONS = frozenset("if while for switch".split())
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=[^@]*", re.DOTALL)
+MAX_PROGRAM = 4_000
+
+
+def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
+    """Return whether awk with these arguments writes only to its output.
+
+    `patterns`: indexes of words that match file names.
+    """
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
+        word = arguments[at]
+        if at in patterns:
+            return False
+        if word == "--":
+            at += 1
+            break
+        if word in ("-F", "-v"):
+            if at + 1 >= len(arguments) or at + 1 in patterns:
+                return False
+            if word == "-v" and not _ASSIGNMENT.fullmatch(arguments[at + 1]):
+                return False
+            at += 2
+        elif word.startswith("-F") or (word.startswith("-v") and _ASSIGNMENT.fullmatch(word[2:])):
+            at += 1
+        else:
+            return False
+    if at >= len(arguments) or at in patterns:
+        return False
+    # gawk treats an operand that begins with `-` as a file, other versions may treat it as an option.
+    if any(word.startswith("-") and word != "-" for word in arguments[at + 1 :]):
+        return False
+    return is_harmless(arguments[at])
+
+
+def is_harmless(program: str) -> bool:
+    """Parse the program token by token; unknown tokens are not harmless."""
+    if len(program) > MAX_PROGRAM:
+        return False
+    at = 0
+    before = keyword = ""  # the last token, which distinguishes a regular expression from a division
+    is_printing = False
+    is_condition: list[bool] = []  # for each open parenthesis: whether a statement may follow the closing one
+    while at < len(program):
+        if program[at] == "/" and not _is_operand(before):
+            regex = _REGEX.match(program, at)
+            if regex is None or before in ("++", "--", "$"):
+                return False
+            at, before = regex.end(), ")"
+            continue
+        found = _TOKEN.match(program, at)
+        if found is None:
+            return False
+        at = found.end()
+        token = found[0]
+        if found["blank"]:
+            if "\n" in token and token[0] != "\\" and before not in _CONTINUING:
+                is_printing, before = False, ";"
+            continue
+        if found["name"]:
+            if token in _FORBIDDEN or (program[at : at + 1] == "(" and token not in _CALLABLE):
+                return False
+            is_printing = is_printing or token in _PRINTS
+            before, keyword = "(" if token in _CALLABLE and token not in ("length",) else token, token
+            continue
+        if token == "(":
+            is_condition.append(keyword in _CONDITIONS)
+        elif token == ")" and is_condition and is_condition.pop():
+            token = "("  # `if (x) /y/` contains a regular expression, `(x) /y/` divisions
+        keyword = ""
+        if token in (";", "{", "}"):
+            is_printing = False
+        if is_printing and token.startswith(">"):
+            return False
+        before = token
+    return True
+
+
+def _is_operand(token: str) -> bool:
+    """Return whether `/` after this token is a division."""
+    return token[-1:].isalnum() or token[-1:] in ("_", ")", "]", '"')

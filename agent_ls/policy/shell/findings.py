@@ -1,0 +1,69 @@
+"""Pure: the facts about a command line that are collected while its syntax tree is read."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from os import path as ospath
+
+from agent_ls.policy.shell.arguments import HARMLESS_PLACES, absolute, candidates
+from agent_ls.policy.shell.words import Word
+
+
+@dataclass(slots=True)
+class Findings:
+    """The facts about one line. `needs_plain_names`: it is read-only if no listed name has blanks or begins with `-`.
+
+    `changes`: it is not read-only. `is_plain`: its words determine all that it does."""
+
+    home: str
+    working_dir: str
+    commands: list[tuple[str, ...]] = field(default_factory=list)
+    acts: list[tuple[str, ...]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    git_folders: list[str] = field(default_factory=list)
+    runs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
+    configs: list[tuple[str, str]] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    dangers: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    changes: bool = False
+    needs_plain_names: bool = False
+    is_plain: bool = True
+
+    def doubt(self, why: str) -> None:
+        self.doubts.append(why)
+
+    def danger(self, why: str) -> None:
+        self.dangers.append(why)
+
+    def change(self) -> None:
+        """Record an effect that the words of the commands do not show, so that no rule can cover the line."""
+        self.changes, self.is_plain = True, False
+
+    def add_command(self, argv: Sequence[str], *, only_looks: bool) -> None:
+        self.commands.append(tuple(argv))
+        if not only_looks:
+            self.acts.append(tuple(argv))
+
+    def add_word(self, word: Word, folders: Sequence[str]) -> None:
+        """Add the paths that a word may name."""
+        text = word.text if word.kind == "glob" else glob.escape(word.text)
+        self.add_path(text, folders)
+
+    def add_literal(self, text: str, folders: Sequence[str]) -> None:
+        """Add a word that certainly is a path, also if it looks like an option or a URL."""
+        self.paths += [glob.escape(ospath.join(folder, text)) for folder in folders]
+
+    def add_path(self, text: str, folders: Sequence[str]) -> None:
+        for candidate in candidates(text):
+            found = self.places(candidate, folders)
+            if ".." in candidate.split("/") and candidate[0] != "~":
+                # After a symbolic link, `..` leads to another folder than the text says, so add the
+                # unresolved path too.
+                found += [ospath.join(folder, candidate) for folder in folders]
+            self.paths += [place for place in found if place not in HARMLESS_PLACES]
+
+    def places(self, text: str, folders: Iterable[str]) -> list[str]:
+        return [absolute(text, folder, self.home) for folder in folders]

@@ -1,0 +1,103 @@
+"""Pure: parse a command line with the bash grammar, and report why a shell may read the line differently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import tree_sitter
+import tree_sitter_bash
+from tree_sitter import Node
+
+from agent_ls.policy.shell.heredocs import without_documents
+
+MAX_CHARS = 4_000
+"""Not counting the text of here-documents."""
+MAX_NODES = 1_500
+MAX_REDIRECTIONS = 100
+"""Parsing a line with many meaningless redirections takes long."""
+MAX_DOCUMENT_CHARS = 200_000
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f\u0085\u00a0\u00ad\u034f\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"
+    r"\u3000\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
+)
+_BROKEN_WORD = re.compile(r"\S\\\n|\\\n\S*\\\n")
+_BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
+_AROUND = frozenset(bytes((byte,)) for byte in b" \t\n;&|()`<>")
+_RESERVED = frozenset(
+    "[ ] [[ ]] { } ! if then elif else fi for in do done while until case esac function select time".split()
+)
+_ATOMS = frozenset(("string", "raw_string", "ansi_c_string", "translated_string", "comment", "heredoc_body"))
+
+
+def parse(command: str) -> tuple[Node | None, str]:
+    """Return the syntax tree, and why a shell may read the line differently, "" if it cannot."""
+    if len(command) > MAX_DOCUMENT_CHARS:
+        return None, "The command is very long."
+    if found := _CONTROL.search(command):
+        return None, f"The command has the character U+{ord(found[0]):04X}, which may hide text."
+    text = without_documents(command)
+    problem = "" if text is not None else "A here-document of the command is in an unusual form."
+    text = command if text is None else text
+    if len(text) > MAX_CHARS:
+        return None, "The command is very long."
+    if text.count("<") + text.count(">") > MAX_REDIRECTIONS:
+        return None, "The command has very many redirections."
+    try:
+        source = text.encode()
+    except UnicodeEncodeError:
+        return None, "The command is not valid text."
+    root = _parser().parse(source).root_node
+    if root.descendant_count > MAX_NODES:
+        return None, "The command does too many things."
+    if root.has_error:
+        problem = problem or "The command has a syntax error, or syntax that agent-ls does not know."
+    if _BROKEN_WORD.search(text):
+        problem = problem or "A word of the command continues on the next line."
+    if not problem and not _is_covered(root, source):
+        problem = "The command has text that is not part of any word."
+    return root, problem
+
+
+@cache
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _is_covered(root: Node, source: bytes) -> bool:
+    """Return whether only blanks are between the tokens, so that the tree covers the complete text."""
+    at = 0
+    for leaf in _leaves(root):
+        found = _BLANK.fullmatch(source, at, max(at, leaf.start_byte))
+        if found is None or not _stands_alone(leaf, source):
+            return False
+        at = max(at, leaf.end_byte)
+    return _BLANK.fullmatch(source, at) is not None
+
+
+def _stands_alone(leaf: Node, source: bytes) -> bool:
+    """Return whether a reserved word or comment is delimited.
+
+    The grammar splits `]#x` in two; for a shell it is one word.
+    """
+    before = source[leaf.start_byte - 1 : leaf.start_byte] if leaf.start_byte else b"\n"
+    after = source[leaf.end_byte : leaf.end_byte + 1] or b"\n"
+    if leaf.type == "comment":
+        return before in _AROUND
+    return leaf.is_named or leaf.type not in _RESERVED or (before in _AROUND and after in _AROUND)
+
+
+def _leaves(root: Node) -> Iterator[Node]:
+    """Yield the tokens in order of the text; a quoted string is one token."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.child_count == 0 or node.type in _ATOMS:
+            yield node
+        else:
+            pending.extend(reversed(node.children))
+
+
+def source_of(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace").strip(" \t\n")

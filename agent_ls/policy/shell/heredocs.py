@@ -1,0 +1,68 @@
+"""Pure: remove here-documents from a command line, because the grammar cannot parse text after `<<EOF`.
+
+`cat <<'EOF' > f` becomes `cat < /dev/stdin > f`. A document that the shell expands becomes a here-string in double
+quotes.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TOKEN = re.compile(
+    r"""
+    (?P<document> <<(?P<tabs>-?)[ \t]*(?P<quote>['"]?)(?P<word>[A-Za-z_][\w.-]*)(?P=quote)(?=[\s;&|<>)]|\Z) )
+    | (?P<line> \n )
+    | (?: <<<
+        | '[^']*'
+        | "(?: [^"\\`$] | \\. | \$(?![({]) | \$\([^"'()<\\`]*\) | \$\{\w+\} )*"
+        | (?<![^\s;&|()])\#[^\n]*
+        | \\.
+        | [^\\'"<\n]
+        | <(?!<) )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_EXPANDED = re.compile(r"[$`\\]")
+
+
+def without_documents(command: str) -> str | None:
+    """Return the line with each here-document replaced, None if one has an unusual form."""
+    if "<<" not in command:
+        return command
+    pieces: list[str] = []
+    pending: list[tuple[int, re.Match[str]]] = []
+    at = 0
+    while at < len(command):
+        found = _TOKEN.match(command, at)
+        if found is None:
+            return None
+        at = found.end()
+        if found["document"]:
+            pending.append((len(pieces), found))
+        pieces.append(found[0])
+        if found["line"]:
+            for place, document in pending:
+                taken = _body(command, at, document)
+                if taken is None:
+                    return None
+                pieces[place], at = taken
+            pending.clear()
+    return None if pending else "".join(pieces)
+
+
+def _body(command: str, at: int, document: re.Match[str]) -> tuple[str, int] | None:
+    """Return the redirection that replaces a document, and the offset of the text after it."""
+    start = at
+    while at < len(command):
+        end = command.find("\n", at)
+        line = command[at:] if end < 0 else command[at:end]
+        after = len(command) if end < 0 else end + 1
+        if (line.lstrip("\t") if document["tabs"] else line) == document["word"]:
+            body = command[start:at]
+            if document["quote"] or not _EXPANDED.search(body):
+                return " < /dev/stdin", after
+            if "\\" in body or '"' in body:  # these have another meaning in a string than in a document
+                return None
+            return f' <<< "{body}"', after
+        at = after
+    return None

@@ -1,0 +1,40 @@
+"""Pure: the variables that a command line may set without approval, and those that change what commands do."""
+
+from __future__ import annotations
+
+import re
+
+ASSIGNING = frozenset(("export", "declare", "typeset", "local", "readonly", "unset"))
+
+_HARMLESS = re.compile(
+    r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLUMNS|LINES|CI|DEBUG|VERBOSE|RUST_BACKTRACE|"
+    r"PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|NODE_ENV"
+)
+_PLAIN_VALUE = re.compile(r"[\w.:@+-]*")
+_TREACHEROUS = re.compile(
+    r"IFS|PATH|ENV|HOME|CDPATH|SHELL|BASH_\w+|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|GLOBIGNORE|OPTIND|histchars|"
+    r"(LD|DYLD|GIT|NPM_CONFIG|npm_config|SSH|GCC|RUSTC|CARGO|JAVA_TOOL|JDK|MAVEN|GRADLE)_\w+|RUSTC|RUSTC_\w+|"
+    r"\w*(PAGER|EDITOR|BROWSER|VISUAL)|LESS\w*|MANOPT|PYTHON(PATH|STARTUP|HOME|INSPECT|USERBASE|PLATLIBDIR)|"
+    r"PERL5?(LIB|OPT|DB)|RUBY(LIB|OPT)|NODE_(OPTIONS|PATH)|CLASSPATH|PYTEST_(ADDOPTS|PLUGINS)|MAKEFLAGS|MAKEFILES|"
+    r"CC|CXX|(HTTPS?|ALL|http|https|all)_?(PROXY|proxy)|GOFLAGS|GOTOOLCHAIN|TAR_OPTIONS|ZIPOPT|GREP_OPTIONS|"
+    r"RIPGREP_CONFIG_PATH|XDG_\w+|DOCKER_\w+|BASH|TMPDIR|AWKPATH|AWKLIBPATH|LOCPATH|TERMINFO\w*|POSIXLY_CORRECT"
+)
+_OWN = re.compile(
+    r"[a-z][a-z0-9]{0,15}|[A-Z]|DIR|FILE|FILES|NAME|ROOT|SRC|BASE|COUNT|COMMIT|BRANCH|HASH|PATTERN"
+)
+
+
+def is_harmless(name: str, value: str = "") -> bool:
+    """Return whether a command with this variable still does only what its words say."""
+    return bool(_HARMLESS.fullmatch(name) and _PLAIN_VALUE.fullmatch(value))
+
+
+def is_treacherous(name: str) -> bool:
+    """Return whether the variable changes which program a command runs, or makes it run others."""
+    return bool(_TREACHEROUS.fullmatch(name))
+
+
+def is_own(name: str) -> bool:
+    """Return whether the line uses the name only for itself: no program reads such a name from its
+    environment."""
+    return bool(_OWN.fullmatch(name)) and not is_treacherous(name)

@@ -1,0 +1,289 @@
+"""Pure: judge one command: its program, the other commands that it runs, its paths, and whether it is read-only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from os import path as ospath
+from typing import Literal, TypeAlias
+
+from agent_ls.policy.shell import dangers, read_only
+from agent_ls.policy.shell.arguments import absolute, may_climb
+from agent_ls.policy.shell.findings import Findings
+from agent_ls.policy.shell.names import ASSIGNING, is_harmless, is_own, is_treacherous
+from agent_ls.policy.shell.state import After, State
+from agent_ls.policy.shell.words import Word
+from agent_ls.policy.shell.wrappers import (
+    INTERPRETERS,
+    SHELLS,
+    WRAPPERS,
+    is_harmless_wrapper,
+    is_null_separated,
+    program_in_arguments,
+    runs_file_of_folder,
+    taken_off,
+)
+
+Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
+
+MAX_WRAPPERS = 5
+MAX_ACTIONS = 10
+"""Limit for one `find`."""
+_PROGRAM_FOLDERS = frozenset(
+    ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
+)
+_NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING
+_OF_BASH = re.compile(
+    r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
+)
+"""Syntax that other shells do not have: for them `[[ a || b ]]` runs the program b."""
+_POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
+_FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
+
+_ANY_WORDS = frozenset(("echo", "basename", "dirname"))
+"""Commands that only print their words, whatever these are."""
+_COUNTING = frozenset(("wc", "ls", "du", "stat"))
+_FOUND = Word("glob", "{}", "{}")
+"""The names that find inserts for `{}`: one or more, and none of them is an option."""
+
+
+class Programs:
+    """Judges the commands of one line. `read` parses text that is passed to a shell."""
+
+    def __init__(self, found: Findings, read: Callable[[str, State], After]) -> None:
+        self._found = found
+        self._read = read
+        self._lister: tuple[str, ...] = ()
+        self._piped: list[tuple[str, ...]] = []
+
+    def begin_pipeline(self) -> None:
+        self._piped = []
+
+    def run(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int = 0) -> After:
+        """Judge one command. Returns the folders that the shell may be in after it."""
+        head = words[0]
+        if head.kind != "text" or not head.text.strip():
+            self._found.doubt(f"Asked because of `{head.source}`: it decides which program runs.")
+            return After(state, state)
+        if "$" in head.source:
+            self._found.doubt(f"Asked because of `{head.source}`: it decides which program runs.")
+        name, is_usual = self._name(head.text, state)
+        words = (Word("text", name, head.source), *words[1:])
+        argv = tuple(word.text for word in words)
+        if why := dangers.refusal(
+            argv, lambda text: self._found.places(text, state.folders), self._found.home
+        ):
+            self._found.refusals.append(why)
+        if why := dangers.danger(argv):
+            self._found.danger(why)
+        if depth > MAX_WRAPPERS:
+            self._found.doubt("It is nested too deep.")
+        elif name in SHELLS:
+            self._shell(words, state, stdin)
+        elif name == "eval":
+            if all(word.kind == "text" for word in words):
+                self._read(" ".join(argv[1:]), state)
+        elif name in ("cd", "chdir") and depth == 0:
+            return self._cd(words, state)
+        elif name in ("cd", "chdir", "pushd", "popd"):
+            self._found.doubt("Which folder it continues in is not clear.")
+        elif name == "read" and depth == 0 and all(_is_own_or_r(word) for word in words[1:]):
+            self._found.add_command(argv, only_looks=True)
+            self._piped.append(argv)
+        elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)):
+            self._wrapped(words, state, stdin, depth)
+        else:
+            self._plain(words, state, stdin, depth, is_usual=is_usual)
+        return After(state, state)
+
+    def _plain(
+        self, words: Sequence[Word], state: State, stdin: Stdin, depth: int, *, is_usual: bool
+    ) -> None:
+        """Judge a command that is neither a shell nor a wrapper."""
+        argv = tuple(word.text for word in words)
+        name = argv[0]
+        is_text = name in read_only.TEXT_ONLY
+        for word in words[1:]:
+            if word is _FROM_INPUT and name in _ANY_WORDS:
+                continue
+            if word.kind == "unknown" and is_text:
+                self._found.changes |= not word.is_single  # it may be expanded to file names
+            elif word.kind == "unknown" and word is not _FROM_INPUT:
+                self._found.doubt(f"Which files it works on is decided by `{word.source}`.")
+            if word.kind == "unknown" and name == "printf" and word is words[1]:
+                self._found.doubt(f"Asked because of `{word.source}`: it may be an option of printf.")
+            if word.kind == "glob" and re.match(r"-(?![\w-]+=)", word.text):
+                self._found.doubt(f"`{word.source}` may match the name of an option.")
+            if word.kind == "glob" and is_text:
+                self._found.add_word(word, state.folders)  # the shell lists the folder to expand the pattern
+            if word.kind == "glob" and may_climb(word.text):
+                self._found.doubt(f"`{word.source}` may match `..`.")
+        if name in ASSIGNING:
+            self._found.change()
+            for word in words[1:]:
+                if is_treacherous(word.text.partition("=")[0]) or word.kind != "text":
+                    self._found.doubt(f"It sets {word.source}, which changes what other commands do.")
+        if name == "find":
+            self._find(words, state, depth)
+        folders = tuple(self._git_folders(argv, state)) if name == "git" else state.folders
+        self._found.git_folders += folders if name == "git" else ()
+        patterns = tuple(at for at, word in enumerate(words) if word.kind == "glob" or word is _FROM_INPUT)
+        only_looks = is_usual and read_only.is_read_only(argv, patterns)
+        if name in INTERPRETERS and not only_looks and (why := program_in_arguments(argv, stdin)):
+            self._found.doubt(why)
+        if _FROM_INPUT in words:
+            only_looks = only_looks and self._may_read_listed(argv)
+            argv, words = argv[:-1], words[:-1]
+        self._found.add_command(argv, only_looks=only_looks)
+        self._found.runs.append((argv, folders))
+        self._found.configs += (
+            (it, config) for it in state.folders for config in read_only.config_names(argv)
+        )
+        if stdin == "pipe" and not only_looks:
+            self._found.is_plain = False  # what it reads is not in its words
+        self._bind_to_folder(argv[0], state)
+        self._piped.append(argv)
+        if not is_text:
+            scripts = read_only.scripts_of(argv)
+            for at, word in enumerate(words[1:], 1):
+                if at in scripts and word.kind == "text":
+                    continue
+                self._found.add_word(word, state.folders)
+                if "--" in argv[:at]:
+                    self._found.add_literal(word.text, state.folders)
+                if name == "git" and ":" in word.text:  # `HEAD:path`
+                    self._found.add_path(word.text.rpartition(":")[2], state.folders)
+
+    def _name(self, word: str, state: State) -> tuple[str, bool]:
+        """Return the program's name as used in the tables, and whether the word certainly runs that program."""
+        folder, name = ospath.split(word)
+        if folder:
+            if folder in _PROGRAM_FOLDERS:
+                return name, True
+            self._found.add_path(word, state.folders)
+            known = name.casefold()
+            return (known, False) if dangers.is_known(known) else (word, False)
+        if not name.isascii():
+            self._found.doubt(f"{name!r} is not a usual name of a command.")
+        known = name.casefold() if name.casefold() in _NAMES else name
+        return known, known == name
+
+    def _cd(self, words: Sequence[Word], state: State) -> After:
+        operands = [word for word in words[1:] if word.text not in ("-L", "--")]
+        target = operands[0] if operands else Word("text", self._found.home)
+        if len(operands) > 1 or target.kind != "text" or target.text.startswith(("-", "+")):
+            self._found.doubt("Which folder it continues in is not clear.")
+            return After(state, state)
+        folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
+        self._found.paths += folders
+        self._found.add_command(("cd", target.text), only_looks=True)
+        # Files listed in one folder are other files in another folder.
+        self._piped.append(("cd", target.text))
+        return After(State(folders), state)
+
+    def _shell(self, words: Sequence[Word], state: State, stdin: Stdin) -> None:
+        """Judge a call of a shell: with `-c` its text is parsed, otherwise it runs a script or its input."""
+        argv = tuple(word.text for word in words)
+        at = next((i for i, a in enumerate(argv[1:], 1) if re.fullmatch(r"-[a-z]*c", a)), 0)
+        has_script = "-s" not in argv and any(not a.startswith("-") for a in argv[1:])
+        if any(a.startswith("/dev/") for a in argv[1:]):
+            self._found.danger(f"What {argv[0]} runs comes from its input.")
+        if stdin != "terminal" and not has_script:
+            self._found.danger(f"What {argv[0]} runs comes from its input.")
+        elif at and at + 1 < len(argv):
+            if at != 1 or argv[1] != "-c" or argv[0] not in _POSIX_SHELLS:
+                self._found.changes = True
+            self._found.is_plain = False
+            if argv[0] != "bash" and (found := _OF_BASH.search(argv[at + 1])):
+                self._found.doubt(f"{argv[0]} may read `{found[0]}` in another way than bash.")
+            if words[at + 1].kind == "text":
+                self._read(argv[at + 1], state)
+            else:
+                self._found.doubt(f"Asked because of `{words[at + 1].source}`: it is run as code.")
+        elif not has_script:
+            self._found.doubt(f"What {argv[0]} runs is not visible in the command.")
+        else:
+            if any(word.kind == "unknown" for word in words):
+                self._found.doubt(f"Which script {argv[0]} runs is not clear.")
+            self._found.add_command(argv, only_looks=False)
+            self._bind_to_folder(argv[0], state)
+            for word in words[1:]:
+                self._found.add_word(word, state.folders)
+
+    def _wrapped(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
+        """Judge a wrapper such as `env` or `xargs`, and the command that it runs."""
+        argv = tuple(word.text for word in words)
+        found = taken_off(argv)
+        if found is None or any(word.kind != "text" for word in words[1 : len(words) - len(found.inner)]):
+            self._found.doubt(f"{argv[0]} {' '.join(argv[1:2])} is not understood.")
+            return
+        self._found.is_plain &= not found.variables
+        for name, value in found.variables:
+            if is_treacherous(name):
+                self._found.doubt(f"It sets {name}, which changes what other commands do.")
+            elif not is_harmless(name, value):
+                self._found.change()
+        for argument in found.options:
+            self._found.add_path(argument, state.folders)
+        if not is_harmless_wrapper(argv[0], found.options):
+            self._found.change()
+        inner = words[len(words) - len(found.inner) :]
+        if not found.inner:
+            if argv[0] not in ("time", "command", "exec"):
+                self._found.add_command(argv, only_looks=False)
+            return
+        if argv[0] == "xargs":
+            is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names(self._piped[0])
+            if not is_listed and inner[0].text not in _ANY_WORDS:
+                self._found.doubt(f"Which files {inner[0].source} works on comes from its input.")
+            if not is_null_separated(found.options) and inner[0].text not in _ANY_WORDS:
+                # Names with blanks and their like become other words.
+                self._found.needs_plain_names = True
+                self._found.is_plain = False
+            if any(word.text in SHELLS for word in inner):
+                self._found.doubt("It makes code of what it reads from its input.")
+            inner, stdin = (*inner, _FROM_INPUT), "pipe"
+        self.run(inner, state, stdin, depth + 1)
+
+    def _bind_to_folder(self, name: str, state: State) -> None:
+        """Exclude scripts that run in another folder from rules, because their words name another file
+        there."""
+        if state.folders != (self._found.working_dir,) and runs_file_of_folder(name):
+            self._found.is_plain = False
+
+    def _may_read_listed(self, argv: Sequence[str]) -> bool:
+        """Return whether the command may read the files that the pipeline lists: no name is an option or a
+        link elsewhere."""
+        if argv[0] in _ANY_WORDS:
+            return True
+        if len(self._piped) != 1:
+            return False
+        if self._found.needs_plain_names or not read_only.lists_null_separated(self._piped[0]):
+            return self._found.needs_plain_names and argv[0] in _COUNTING
+        return read_only.tells_names_only(argv) or read_only.lists_files_only(self._piped[0])
+
+    def _find(self, words: Sequence[Word], state: State, depth: int) -> None:
+        """Judge the commands that find runs by `-exec` and similar actions."""
+        argv = tuple(word.text for word in words)
+        actions = read_only.split_actions(argv[1:])[1]
+        if len(actions) > MAX_ACTIONS:
+            self._found.doubt("find is to run very many commands.")
+        for inner in actions[:MAX_ACTIONS]:
+            if not inner:
+                self._found.doubt("The action of find is not understood.")
+                continue
+            if not (read_only.tells_names_only(inner) or read_only.lists_files_only(argv)):
+                self._found.changes = True
+            if inner[0] in SHELLS or any("{}" in word and word != "{}" for word in inner):
+                self._found.doubt("It makes code, or an option, of the names of files.")
+            by_text = {word.text: word for word in sorted(words, key=lambda word: word.kind != "text")}
+            by_text["{}"] = _FOUND
+            self.run(tuple(by_text[text] for text in inner), state, "file", depth + 1)
+
+    def _git_folders(self, argv: Sequence[str], state: State) -> list[str]:
+        given = [argv[at + 1] for at, word in enumerate(argv[:-1]) if word == "-C"]
+        return [place for text in given or ["."] for place in self._found.places(text, state.folders)]
+
+
+def _is_own_or_r(word: Word) -> bool:
+    return word.text == "-r" or (is_own(word.text) and "$" not in word.source)

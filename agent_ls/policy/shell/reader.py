@@ -1,0 +1,493 @@
+"""Pure: read the syntax tree of a command line. A line is read-only only if all its nodes are of known kinds.
+
+Any other kind of node is a doubt, so that the user is asked; its inner statements are still searched for dangers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from os import path as ospath
+from typing import Literal, TypeAlias
+
+from tree_sitter import Node
+
+from agent_ls.policy.shell import dangers
+from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
+from agent_ls.policy.shell.findings import Findings
+from agent_ls.policy.shell.grammar import parse, source_of
+from agent_ls.policy.shell.names import is_harmless, is_own, is_treacherous
+from agent_ls.policy.shell.programs import Programs
+from agent_ls.policy.shell.state import After, State
+from agent_ls.policy.shell.words import Word, word_of, words_of
+
+Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
+
+MAX_SHELLS = 4
+"""Maximum nesting of `bash -c`."""
+MAX_DEPTH = 40
+MAX_STATEMENTS = 500
+"""Statements of a loop count once for each of its values."""
+
+_SEPARATORS = frozenset(
+    "; ;; & && || | |& { } ( ) $( ` <( do done ! if then elif else fi for in while until case esac \n".split(
+        " "
+    )
+) | {""}
+_REDIRECTS = ("file_redirect", "herestring_redirect")
+_SUBSTITUTIONS = ("command_substitution", "process_substitution")
+_STATEMENTS = frozenset(
+    "program compound_statement subshell do_group list pipeline negated_command redirected_statement command "
+    "if_statement for_statement while_statement c_style_for_statement case_statement function_definition "
+    "declaration_command unset_command variable_assignment variable_assignments test_command file_redirect "
+    "herestring_redirect heredoc_redirect command_substitution process_substitution ERROR".split()
+)
+_CONDITION_WORDS = frozenset(
+    "comment word number extglob_pattern string raw_string simple_expansion variable_name".split()
+)
+_QUOTING = re.compile(r"[\\'\"\n]")
+_PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)[A-Za-z_]\w*")
+_LETTERS = re.compile(r"(?<!\w)-(\w+)")
+MAX_LETTERS = 40
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DESCRIPTOR = re.compile(r"\d+-?|-")
+_TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|!=|!|\(|\)|&&|\|\||-[ao]")
+_CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
+"""Operators and words of a test whose meaning does not depend on the values of its words."""
+_NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
+
+
+class Reader:
+    """Reads one program: a line, or a text that is passed to `bash -c` or `eval`."""
+
+    def __init__(self, found: Findings) -> None:
+        self._found = found
+        self._programs = Programs(found, self.read)
+        self._shells = 0
+        self._depth = 0
+        self._statements = 0
+        self._values: dict[str, Word] = {}
+        self._set: Counter[str] = Counter()
+        self._moves: dict[int, bool] = {}
+
+    def read(self, text: str, state: State) -> After:
+        """Parse a program and record its findings. Returns the folders that the shell may be in after it."""
+        root, problem = parse(text)
+        if problem:
+            self._found.doubt(problem)
+        if self._shells >= MAX_SHELLS:
+            self._found.doubt("It is nested too deep.")
+        elif root is not None:
+            # An inner shell does not have the variables of the outer one.
+            outer = self._values, self._set, self._moves
+            self._set, self._moves = Counter(_names_in(_QUOTING.sub("", source_of(root)))), {}
+            self._set.subtract(map(_variable_of, _all(root, "for_statement")))
+            self._values = {"HOME": Word("text", self._found.home)}
+            if len(state.folders) == 1 and not self._may_move(root):
+                self._values["PWD"] = Word("text", state.folders[0])
+            self._shells += 1
+            after = self._sequence(root, state, "terminal")
+            self._shells -= 1
+            self._values, self._set, self._moves = outer
+            return after
+        return After(state, state)
+
+    # -- statements
+
+    def _statement(self, node: Node, state: State, stdin: Stdin) -> After:
+        self._statements += 1
+        if self._depth >= MAX_DEPTH or self._statements > MAX_STATEMENTS:
+            self._found.doubt("It is nested too deep, or does too many things.")
+            return After(state, state)
+        self._depth += 1
+        after = self._read(node, state, stdin)
+        self._depth -= 1
+        return after
+
+    def _read(self, node: Node, state: State, stdin: Stdin) -> After:
+        match node.type:
+            case "command":
+                return self._command(node, state, stdin)
+            case "list":
+                return self._list(node, state, stdin)
+            case "pipeline":
+                self._pipeline(node, state, stdin)
+            case "redirected_statement":
+                return self._redirected(node, state, stdin)
+            case "negated_command":
+                after = self._sequence(node, state, stdin)
+                return After(after.failure, after.success)
+            case "compound_statement" if node.children[0].type == "{":
+                return self._sequence(node, state, stdin)
+            case "subshell" | "command_substitution" | "process_substitution":
+                self._found.is_plain &= node.type == "subshell"
+                self._sequence(node, state, stdin)
+            case "if_statement" | "while_statement" | "do_group":
+                return self._conditional(node, state, stdin)
+            case "for_statement" if node.children[0].type == "for":
+                return self._for(node, state, stdin)
+            case "variable_assignment" | "variable_assignments":
+                return self._assignment(node, state)
+            case "test_command":
+                self._test(node, state)
+            case "file_redirect":  # `$(< file)`
+                self._redirect(node, state)
+            case "declaration_command" | "unset_command":
+                return self._declaration(node, state)
+            case "function_definition" | "case_statement":
+                self._found.change()
+                return self._conditional(node, state, stdin)
+            case _:
+                self._unknown(node, state)
+        return After(state, state)
+
+    def _unknown(self, node: Node, state: State) -> None:
+        """Record a doubt about an unknown node, and search it for dangers."""
+        text = source_of(node).split("\n")[0]
+        told = text if len(text) <= 40 else f"{text[:40]}…"
+        self._found.doubt(f"Asked because of `{told}`: agent-ls does not know what this does.")
+        self._inner(node, state)
+
+    def _inner(self, node: Node, state: State) -> None:
+        """Read the statements inside a node of any kind."""
+        pending = list(reversed(node.named_children))
+        while pending:
+            child = pending.pop()
+            if child.type in _STATEMENTS:
+                self._statement(child, state, "pipe" if child.type == "command" else "terminal")
+            else:
+                pending.extend(reversed(child.named_children))
+
+    def _sequence(self, node: Node, state: State, stdin: Stdin) -> After:
+        after = After(state, state)
+        before = state
+        last: Node | None = None
+        for child in node.children:
+            if last is not None and last.is_named and child.is_named and not _are_separate(last, child):
+                self._unknown(node, state)
+                return After(state, state)
+            last = child
+            if not child.is_named:
+                if child.type == "&":  # a background command runs in another shell
+                    after = After(before, before)
+                elif child.type not in _SEPARATORS:
+                    self._unknown(node, state)
+                continue
+            if child.type == "comment":
+                continue
+            before = after.either
+            after = self._statement(child, before, stdin)
+        return after
+
+    def _list(self, node: Node, state: State, stdin: Stdin) -> After:
+        named = [child for child in node.named_children if child.type != "comment"]
+        operator = next((child.type for child in node.children if child.type in ("&&", "||")), "")
+        if len(named) != 2 or not operator:
+            self._unknown(node, state)
+            return After(state, state)
+        first = self._statement(named[0], state, stdin)
+        if operator == "&&":
+            second = self._statement(named[1], first.success, stdin)
+            return After(second.success, first.failure.or_else(second.failure))
+        second = self._statement(named[1], first.failure, stdin)
+        return After(first.success.or_else(second.success), second.failure)
+
+    def _pipeline(self, node: Node, state: State, stdin: Stdin) -> None:
+        self._programs.begin_pipeline()
+        for place, child in enumerate(c for c in node.named_children if c.type != "comment"):
+            self._statement(child, state, stdin if place == 0 else "pipe")
+        self._programs.begin_pipeline()
+
+    def _redirected(self, node: Node, state: State, stdin: Stdin) -> After:
+        words: list[Word] = []
+        for child in node.named_children:
+            if child.type in _REDIRECTS:
+                words += self._redirect(child, state)
+                stdin = _stdin_of(child) or stdin
+        after = After(state, state)
+        for child in node.named_children:
+            if child.type == "command":
+                after = self._command(child, state, stdin, words)
+                words = []
+            elif child.type == "pipeline" and stdin != "terminal":
+                # The grammar gives the input to all commands of the pipeline, the shell to the last one only.
+                self._unknown(node, state)
+            elif child.type not in _REDIRECTS:
+                after = self._statement(child, state, stdin)
+        if words:
+            self._found.doubt("Its redirections are not understood.")
+        return after
+
+    def _conditional(self, node: Node, state: State, stdin: Stdin) -> After:
+        """Read a node whose commands run conditionally, some perhaps more than once."""
+        if self._may_move(node):
+            self._found.doubt("Which folder it continues in is decided by a condition.")
+        for child in node.named_children:
+            if child.type in ("elif_clause", "else_clause", "case_item"):
+                self._conditional(child, state, stdin)
+            elif child.type in _STATEMENTS:
+                self._statement(child, state, stdin)
+            elif child.type not in (
+                "comment",
+                "word",
+                "extglob_pattern",
+                "string",
+                "raw_string",
+                "simple_expansion",
+            ):
+                self._unknown(child, state)
+            else:
+                self._nested(child, state)
+        return After(state, state)
+
+    def _may_move(self, node: Node) -> bool:
+        if node.id not in self._moves:
+            names = map(source_of, _all(node, "command_name"))
+            self._moves[node.id] = any(name in ("cd", "pushd", "popd") for name in names)
+        return self._moves[node.id]
+
+    def _for(self, node: Node, state: State, stdin: Stdin) -> After:
+        """Read the body of a loop once per value. The variable must not be set elsewhere in the line."""
+        name = _variable_of(node)
+        body = node.child_by_field_name("body")
+        values: list[Word] = []
+        for value in node.children_by_field_name("value"):
+            values += words_of(value, self._values)
+            self._nested(value, state)
+        outer = self._values
+        if body is None or not values or not is_own(name) or name in outer:
+            self._unknown(node, state)
+            return After(state, state)
+        for word in dict.fromkeys(values):
+            if word.problem:
+                self._doubt_expansion(word)
+            if word.kind == "glob":
+                self._found.add_word(word, state.folders)
+            self._values = outer if self._set[name] else {**outer, name: word}
+            self._conditional(body, state, stdin)
+        self._values = outer
+        return After(state, state)
+
+    def _test(self, node: Node, state: State) -> None:
+        """Read `[ … ]` or `[[ … ]]`, which checks files and compares texts.
+
+        A numeric test may evaluate a value as code.
+        """
+        operators = ("test_operator", "-eq", "-ne", "-lt", "-le", "-gt", "-ge")
+        is_numeric = any(
+            _NUMBER_TESTS.fullmatch(source_of(child)) for kind in operators for child in _all(node, kind)
+        )
+        is_command = node.children[0].type == "["  # it splits words, and may treat any of them as an operator
+        shape = ""
+        is_unknown = False
+        pending = list(reversed(node.children))
+        while pending:
+            child = pending.pop()
+            source = source_of(child)
+            if child.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
+                pending.extend(reversed(child.children))
+            elif child.type in ("[", "]", "[[", "]]"):
+                continue
+            elif not child.is_named or child.type == "test_operator":
+                if not (_TESTS.fullmatch(source) or _NUMBER_TESTS.fullmatch(source)):
+                    self._unknown(node, state)
+                    return
+                shape += "!" if source == "!" else "o"
+            else:
+                word = word_of(child, self._values)
+                self._nested(child, state)
+                shape += "w"
+                is_unknown |= word.kind == "unknown"
+                is_operator = (
+                    word.kind == "glob" or not word.is_single or word.text.startswith(("-", "(", "!"))
+                )
+                if word.problem or (is_numeric and not _is_number(word.text)) or (is_command and is_operator):
+                    self._doubt_expansion(word)
+                elif word.kind == "text":
+                    self._found.add_word(word, state.folders)
+        if is_command and is_unknown and not _CLEAR_TEST.fullmatch(shape):
+            self._unknown(node, state)
+        self._found.add_command(("test",), only_looks=True)
+
+    # -- assignments
+
+    def _assignment(self, node: Node, state: State) -> After:
+        for assignment in node.named_children if node.type == "variable_assignments" else [node]:
+            name, word = self._assigned(assignment, state)
+            if is_treacherous(name):
+                self._found.doubt(f"It sets {name}, which changes what other commands do.")
+            if not is_own(name):
+                self._found.change()
+            elif word.kind != "glob":
+                self._found.add_command((":",), only_looks=True)
+            if word.kind == "text" and self._set[name] == 1 and _is_certain(assignment):
+                self._values = {**self._values, name: word}
+        return After(state, state)
+
+    def _assigned(self, node: Node, state: State) -> tuple[str, Word]:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        told = source_of(name) if name else ""
+        self._nested(node, state)
+        word = word_of(value, self._values) if value else Word("text", "")
+        if word.problem or not _NAME.fullmatch(told) or any(child.type == "+=" for child in node.children):
+            self._doubt_expansion(Word("unknown", source_of(node)))
+            return told, Word("unknown", "")
+        if word.kind != "unknown":
+            self._found.add_word(word, state.folders)
+        return told, word
+
+    def _declaration(self, node: Node, state: State) -> After:
+        self._found.change()
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                name, _ = self._assigned(child, state)
+            else:
+                name = source_of(child)
+                self._nested(child, state)
+                if not (_NAME.fullmatch(name) or name in ("-x", "-r", "-p", "-g")):
+                    self._found.doubt(
+                        f"Asked because of `{name}`: it may set a variable to the result of code."
+                    )
+            if is_treacherous(name):
+                self._found.doubt(f"It sets {name}, which changes what other commands do.")
+        self._found.add_command([source_of(node.children[0])], only_looks=False)
+        return After(state, state)
+
+    # -- commands
+
+    def _command(self, node: Node, state: State, stdin: Stdin, more: Sequence[Word] = ()) -> After:
+        """Read a simple command: its assignments, redirections and words."""
+        words: list[Word] = []
+        end = -1
+        for child in node.children:
+            if child.start_byte == end and child.type not in _REDIRECTS:
+                self._unknown(node, state)  # the shell treats the two nodes as one word
+                return After(state, state)
+            end = child.end_byte
+            if child.type == "variable_assignment":
+                name, word = self._assigned(child, state)
+                self._found.is_plain = False
+                if is_treacherous(name):
+                    self._found.doubt(f"It sets {name}, which changes what other commands do.")
+                elif word.kind != "text" or not is_harmless(name, word.text):
+                    self._found.change()
+            elif child.type in _REDIRECTS:
+                words += self._redirect(child, state)
+                stdin = _stdin_of(child) or stdin
+            elif not child.is_named and child.type not in ("", "\n"):
+                self._unknown(node, state)
+                return After(state, state)
+            else:
+                words += words_of(child, self._values)
+                self._nested(child, state)
+        words += more
+        if not words:
+            return After(state, state)
+        for word in words:
+            if word.problem:
+                self._doubt_expansion(word)
+        return self._programs.run(words, state, stdin)
+
+    def _doubt_expansion(self, word: Word) -> None:
+        told = word.problem or word.text
+        told = told if len(told) <= 40 else f"{told[:40]}…"
+        self._found.doubt(f"Asked because of `{told}`: what the shell makes of it is not known.")
+
+    def _nested(self, node: Node, state: State) -> None:
+        """Read commands inside an argument, because they run too."""
+        pending = [node]
+        while pending:
+            child = pending.pop()
+            if child.type in _SUBSTITUTIONS:
+                self._statement(child, state, "terminal")
+            else:
+                pending.extend(reversed(child.named_children))
+
+    # -- redirections
+
+    def _redirect(self, node: Node, state: State) -> list[Word]:
+        """Read a redirection. Returns the arguments that the grammar attaches to it after the target."""
+        self._nested(node, state)
+        if _stdin_of(node):
+            self._found.is_plain = False
+        if node.type == "herestring_redirect":
+            for child in node.named_children:
+                if (word := word_of(child, self._values)).problem:
+                    self._doubt_expansion(word)
+            return []
+        operator = next((child.type for child in node.children if not child.is_named), "")
+        targets = [child for child in node.named_children if child.type != "file_descriptor"]
+        words = [word for child in targets for word in words_of(child, self._values)]
+        if not words:
+            if operator not in ("<&-", ">&-"):
+                self._found.doubt("Its redirections are not understood.")
+            return []
+        target, *rest = words
+        if operator in (">&", "<&") and _DESCRIPTOR.fullmatch(target.text):
+            return rest
+        if operator not in ("<", ">", ">>", ">|", "&>", "&>>", ">&", "<>"):
+            self._found.doubt(f"Asked because of `{operator}`: this redirection is not understood.")
+        if target.kind == "glob" and operator == "<":
+            self._found.add_word(target, state.folders)
+            return rest
+        if target.kind != "text":
+            self._found.doubt(f"Which file it writes or reads is decided by `{target.source}`.")
+            return rest
+        self._target(target, state, writes=operator != "<")
+        return rest
+
+    def _target(self, target: Word, state: State, *, writes: bool) -> None:
+        text = target.text
+        if text.startswith(("/dev/tcp/", "/dev/udp/")):
+            self._found.danger("It connects to other machines.")
+        if writes and dangers.is_device(ospath.normpath(text)):
+            self._found.refusals.append(f"It would overwrite the disk {text}")
+        if text not in HARMLESS_PLACES:
+            self._found.add_word(target, state.folders)
+            self._found.add_literal(text, state.folders)
+        if writes and text not in WRITABLE_PLACES:
+            self._found.change()
+
+
+def _stdin_of(node: Node) -> Stdin | None:
+    if node.type != "file_redirect":
+        return "here"
+    return "file" if any(child.type == "<" for child in node.children) else None
+
+
+def _are_separate(first: Node, second: Node) -> bool:
+    """Return whether two statements are on different lines."""
+    return second.type == "comment" or second.start_point.row > first.start_point.row
+
+
+def _is_number(text: str) -> bool:
+    return text.isdigit() or text.strip('"') in ("$?", "$#")
+
+
+def _all(node: Node, kind: str) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        child = pending.pop()
+        if child.type == kind:
+            yield child
+        pending.extend(child.children)
+
+
+def _is_certain(assignment: Node) -> bool:
+    """Return whether everything after it in the line runs after the assignment: it is a separate foreground
+    statement."""
+    before, after = assignment.parent, assignment.next_sibling
+    return before is not None and before.type == "program" and (after is None or after.type != "&")
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """Yield each name that the text may set: all names except expansions (`$x`), including letters as in
+    `printf -vx`."""
+    yield from _PLAIN_NAME.findall(text)
+    for letters in _LETTERS.findall(text):
+        yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))
+
+
+def _variable_of(loop: Node) -> str:
+    return source_of(loop.child_by_field_name("variable") or loop)

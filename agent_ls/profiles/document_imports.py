@@ -1,0 +1,63 @@
+"""Files that an instruction file imports: `@docs/style.md` in CLAUDE.md or GEMINI.md, followed within bounds."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+import re
+from collections.abc import AsyncIterator
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvError, OutsideBoundsError
+from agent_ls.text import decode
+
+IMPORTING = frozenset(("CLAUDE.md", "GEMINI.md"))
+"""Names of files whose imports are followed. AGENTS.md has none by its format."""
+
+MAX_DEPTH = 5
+MAX_IMPORTS = 20
+MAX_BYTES = 256 * 1024
+
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_IMPORT = re.compile(r"(?<!\S)@((?:\\ |[^\s\\`])+)")
+
+
+def find_import_paths(text: str) -> list[str]:
+    """Return the paths that a text imports, as they are written; those in code do not count."""
+    found = (match[1].replace("\\ ", " ").rstrip(".,;:)") for match in _IMPORT.finditer(_CODE.sub("", text)))
+    return [path for path in dict.fromkeys(found) if path]
+
+
+async def read_imports(
+    environment: ExecutionEnvironment, path: str, text: str, left: list[int] | None = None, depth: int = 1
+) -> AsyncIterator[tuple[str, str]]:
+    """Yield path and text of each file that `text`, the content of `path`, imports; an import before its importer.
+
+    A path is relative to the importing file. `environment` bounds what is read: for a file outside, the text says so.
+    A name that is no file (`@ada`) is no import. `left` counts the imports that may still be followed.
+    """
+    rules = ntpath if environment.platform() == "windows" else posixpath
+    left = left if left is not None else [MAX_IMPORTS]
+    for name in find_import_paths(text):
+        if left[0] <= 0:
+            return
+        # Of "~" too: the user's own files are not the project's to import.
+        target = rules.normpath(rules.join(rules.dirname(path), name))
+        found = "" if name.startswith("~") else await _imported(environment, target)
+        if not found:
+            continue
+        left[0] -= 1
+        if depth < MAX_DEPTH:
+            async for inner in read_imports(environment, target, found, left, depth + 1):
+                yield inner
+        yield target, found
+
+
+async def _imported(environment: ExecutionEnvironment, path: str) -> str:
+    try:
+        data = await environment.read_bytes(path, MAX_BYTES)
+    except OutsideBoundsError:
+        return "[This import lies outside of the project, and is not read.]"
+    except EnvError:
+        return ""
+    return "" if b"\0" in data else decode(data).text.strip()

@@ -1,0 +1,118 @@
+"""The plan tool with the parameters of Claude Code's, gemini-cli's and codex's todo lists."""
+
+# The classes have no docstrings, because pydantic would add them to the schemas.
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field, WithJsonSchema, model_validator
+
+from agent_ls.tools.base import PlanStatus, Tool
+from agent_ls.tools.plan import (
+    ITEMS_NAMES,
+    MAX_EXPLANATION_CHARS,
+    MAX_ITEM_CHARS,
+    MAX_ITEMS,
+    PLAN,
+    TEXT_NAMES,
+    PlanArguments,
+    PlanItemArguments,
+    accept_names,
+)
+
+_WORDS = ["pending", "in_progress", "completed"]
+_ONE = "in_progress: being worked on, one at most."
+
+
+class TodoItem(PlanItemArguments):
+    text: str = Field(
+        min_length=1,
+        max_length=MAX_ITEM_CHARS,
+        validation_alias=accept_names("content", TEXT_NAMES),
+        description="What is to be done, as an order: `Run the tests`.",
+    )
+    status: Annotated[PlanStatus, WithJsonSchema({"type": "string", "enum": _WORDS})] = Field(
+        description=_ONE
+    )
+    active_form: str = Field(
+        default="",
+        validation_alias=AliasChoices("activeForm", "active_form"),
+        description="The same as it is while it is done: `Running the tests`.",
+    )
+
+
+# Claude Code's parameters.
+class TodoArguments(PlanArguments):
+    items: tuple[TodoItem, ...] = Field(
+        max_length=MAX_ITEMS,
+        validation_alias=accept_names("todos", ITEMS_NAMES),
+        description="The whole list as it is now, in order; it replaces the one before.",
+    )
+
+
+class DescribedItem(PlanItemArguments):
+    text: str = Field(
+        min_length=1,
+        max_length=MAX_ITEM_CHARS,
+        validation_alias=accept_names("description", TEXT_NAMES),
+        description="What is to be done.",
+    )
+    status: Annotated[
+        PlanStatus, WithJsonSchema({"type": "string", "enum": [*_WORDS, "cancelled", "blocked"]})
+    ] = Field(description=_ONE)
+
+
+# gemini-cli's parameters: cancelled items leave the plan, blocked ones become pending.
+class DescribedArguments(PlanArguments):
+    items: tuple[DescribedItem, ...] = Field(
+        max_length=MAX_ITEMS,
+        validation_alias=accept_names("todos", ITEMS_NAMES),
+        description="The whole list as it is now, in order; it replaces the one before.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_cancelled(cls, values: Any) -> Any:
+        todos = values.get("todos") if isinstance(values, dict) else None
+        if not isinstance(todos, (list, tuple)):
+            return values
+        kept = [todo for todo in todos if not _has_status(todo, "cancelled")]
+        return {
+            **values,
+            "todos": [{**it, "status": "pending"} if _has_status(it, "blocked") else it for it in kept],
+        }
+
+
+def _has_status(todo: Any, status: str) -> bool:
+    return isinstance(todo, dict) and todo.get("status") == status
+
+
+class StepItem(PlanItemArguments):
+    text: str = Field(
+        min_length=1,
+        max_length=MAX_ITEM_CHARS,
+        validation_alias=accept_names("step", TEXT_NAMES),
+        description="The step, in a few words.",
+    )
+    status: Annotated[PlanStatus, WithJsonSchema({"type": "string", "enum": _WORDS})] = Field(
+        description=_ONE
+    )
+
+
+# codex's parameters.
+class StepsArguments(PlanArguments):
+    explanation: str = Field(
+        default="", max_length=MAX_EXPLANATION_CHARS, description="Why the plan changed, if it did."
+    )
+    items: tuple[StepItem, ...] = Field(
+        max_length=MAX_ITEMS,
+        validation_alias=accept_names("plan", ITEMS_NAMES),
+        description="All steps as they are now, in order; they replace those before.",
+    )
+
+
+def adapt_plan(arguments: type[PlanArguments]) -> Tool[Any]:
+    """Return the plan tool with a family's parameters."""
+    return replace(PLAN, arguments=arguments)

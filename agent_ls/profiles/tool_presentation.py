@@ -1,0 +1,170 @@
+"""Present our tools under the names, parameters and descriptions that a model family knows.
+
+Only the model sees the difference: arguments are converted before a tool gets them, so policy, events,
+summaries and clients always see our tools. Our own names of tools and parameters are accepted too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from importlib.resources import files
+from types import new_class
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import AliasChoices, ConfigDict, Field, create_model
+from pydantic.fields import FieldInfo
+
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.base import Arguments, Tool
+
+_SECTION = re.compile(r"^# (\w+)\n(.*?)(?=^# \w+\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. `ours` is our name, `name` the family's; `description` "" keeps ours."""
+
+    ours: str
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPresentation:
+    """How one of our tools is presented to a family.
+
+    `native` is its name there, "" for none. `parameters` are those sent to the model, in order; () sends all.
+    Parameters that our tool does not have are ignored. `variant` returns a tool to use instead, if more than
+    names differ.
+    """
+
+    native: str = ""
+    parameters: tuple[Parameter | str, ...] = ()
+    variant: Callable[[Tool[Any]], Tool[Any]] | None = None
+
+
+NativePresentations: TypeAlias = Mapping[str, Sequence[ToolPresentation]]
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyPresentation:
+    """The presentation of all tools to a family, by our tool names.
+
+    `native` are presentations used only with native names, where one of our tools corresponds to several or
+    works differently; `added` are tools without counterpart. `folder` contains `tools.md`, the descriptions.
+    """
+
+    folder: str
+    shapes: Mapping[str, ToolPresentation]
+    native: NativePresentations
+    added: tuple[Tool[Any], ...] = ()
+
+    def presentations_of(self, kind: str, *, native: bool) -> Sequence[ToolPresentation]:
+        if native and kind in self.native:
+            return self.native[kind]
+        return (self.shapes.get(kind, ToolPresentation()),)
+
+    def present(self, tool: Tool[Any], *, native: bool) -> Iterator[Tool[Any]]:
+        """Yield the tool as the family knows it; several tools if the family splits it."""
+        for shape in self.presentations_of(tool.kind, native=native):
+            made = shape.variant(tool) if shape.variant else tool
+            name = shape.native if native and shape.native else tool.kind
+            written = load_descriptions(self.folder)
+            described = written.get(name) or written.get(tool.kind)
+            text = self.translate_names(described or made.description, native=native)
+            arguments: type[Arguments] = made.arguments
+            if shape.parameters:
+                arguments = present_arguments(arguments, shape.parameters)
+            known_as = tool.kind if name != tool.kind else ""
+            yield replace(made, name=name, known_as=known_as, description=text, arguments=arguments)
+
+    def translate_names(self, text: str, *, native: bool) -> str:
+        """Replace our tool names in backticks by the family's."""
+        if not native:
+            return text
+        for ours, theirs in self.name_mapping().items():
+            text = text.replace(f"`{ours}`", f"`{theirs}`")
+        return text
+
+    def native_names(self) -> Iterator[str]:
+        """Yield all tool names of the family."""
+        shapes = (*self.shapes.values(), *(shape for several in self.native.values() for shape in several))
+        yield from (shape.native for shape in shapes if shape.native)
+        yield from (tool.name for tool in self.added)
+
+    def name_mapping(self) -> Mapping[str, str]:
+        """Return our tool names with the family's name for each, where they differ."""
+        known = {kind: shape.native for kind, shape in self.shapes.items()}
+        known |= {kind: shapes[0].native for kind, shapes in self.native.items()}
+        return {ours: theirs for ours, theirs in known.items() if theirs and theirs != ours}
+
+
+def present_tools(profile: ProviderProfile, family: FamilyPresentation, *, native: bool) -> ProviderProfile:
+    """Return the profile with its tools presented for the family. Changes its registry in place."""
+    registry = profile.registry
+    tools = [tool for name in registry.names() if (tool := registry.lookup(name))]
+    for tool in tools:
+        registry.unregister(tool.name)
+    for tool in tools:
+        for made in family.present(tool, native=native):
+            registry.register(made)
+    if not native:
+        return profile
+    for tool in family.added:
+        registry.register(tool)
+    named = [f"{ours} is {theirs}" for ours, theirs in family.name_mapping().items() if registry.lookup(ours)]
+    note = f"\n\nSome of your tools go by other names in messages: {', '.join(named)}.\n" if named else ""
+    prompt = family.translate_names(profile.base_prompt.rstrip(), native=True)
+    return replace(profile, base_prompt=f"{prompt}{note}")
+
+
+@lru_cache(maxsize=8)
+def load_descriptions(folder: str) -> Mapping[str, str]:
+    """Return the sections of `<folder>/tools.md`, by tool name."""
+    text = (files(f"agent_ls.profiles.{folder}") / "tools.md").read_text(encoding="utf-8")
+    return {found[1]: found[2].strip() for found in _SECTION.finditer(text)}
+
+
+@lru_cache(maxsize=256)  # the schema of a class is generated once
+def present_arguments(arguments: type[Arguments], parameters: tuple[Parameter | str, ...]) -> type[Arguments]:
+    """Return a subclass whose schema has only these parameters; all others, and our own names, are still accepted."""
+    named = [Parameter(one) if isinstance(one, str) else one for one in parameters]
+    wanted = [one for one in named if one.ours in arguments.model_fields]
+    shown = tuple(one.name or arguments.parameter(one.ours) for one in wanted)
+    config = ConfigDict(json_schema_extra=partial(_keep, shown))
+    base = new_class(
+        arguments.__name__, (arguments,), exec_body=lambda body: body.update(model_config=config)
+    )
+    fields: dict[str, Any] = {
+        one.ours: _field(one, arguments.model_fields[one.ours])
+        for one in wanted
+        if one.name or one.description
+    }
+    return cast("type[Arguments]", create_model(arguments.__name__, __base__=base, **fields))
+
+
+def _keep(shown: tuple[str, ...], schema: dict[str, Any]) -> None:
+    schema["properties"] = {name: schema["properties"][name] for name in shown}
+    schema["required"] = [name for name in shown if name in schema.get("required", ())]
+    if not schema["required"]:
+        del schema["required"]
+
+
+def _field(parameter: Parameter, field: FieldInfo) -> tuple[Any, FieldInfo]:
+    known = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else ()
+    names = dict.fromkeys((parameter.name or parameter.ours, parameter.ours, *map(str, known)))
+    given: dict[str, Any] = {
+        "validation_alias": AliasChoices(*names),
+        "description": parameter.description or field.description,
+    }
+    if field.default_factory is not None:
+        given["default_factory"] = field.default_factory
+    elif not field.is_required():
+        given["default"] = field.default
+    annotation: Any = field.annotation
+    for constraint in field.metadata:
+        annotation = Annotated[annotation, constraint]
+    return annotation, Field(**given)

@@ -1,0 +1,186 @@
+"""Decide whether a command waits for its user to type, from what its processes are blocked in.
+
+On Linux, /proc shows the system call in which a process sleeps; reading from the terminal is waiting for
+input. A program that waits for several things at once (select, poll) counts as waiting if it has switched the
+terminal out of line mode and left its line unfinished, as prompts do. It does not count if its call ends soon
+by a timeout, or if it prints by itself repeatedly, as programs do that redraw their display. On other
+systems, and for processes that may not be inspected (sudo), only the terminal's modes are known: echo off
+means that a password is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+import termios
+
+_READS = {"x86_64": (0, 19), "aarch64": (63, 65)}
+_POLLS = {"x86_64": (7, 23, 232, 270, 271, 281, 441), "aarch64": (22, 72, 73, 441)}
+_LIMITS = {
+    "x86_64": {
+        7: (3, 0),
+        23: (5, 1e-6),
+        232: (4, 0),
+        270: (5, 1e-9),
+        271: (3, 1e-9),
+        281: (4, 0),
+        441: (4, 1e-9),
+    },
+    "aarch64": {22: (4, 0), 72: (5, 1e-9), 73: (3, 1e-9), 441: (4, 1e-9)},
+}
+"""For these calls: the position of the argument with the time limit, and its unit.
+
+Unit 0 means milliseconds; otherwise the argument points to seconds and a fraction in this unit.
+"""
+
+_SLACK_S = 0.25
+_LONGEST_S = 5.0
+"""A program that does nothing for this long, although its call had a shorter limit, counts as waiting: event
+loops have their own timers.
+"""
+
+_TTY = os.makedev(5, 0)  # /dev/tty: each process's own terminal
+_MAX_THREADS = 64
+
+BlockedCalls = list[tuple[int, int, int, float]]
+"""The system calls in which threads sleep: pid, number, first argument, seconds until they end by themselves."""
+
+_PROC = "/proc"
+
+
+class InputWaitDetector:
+    """The state of one command. It learns how long the command pauses between its own outputs."""
+
+    def __init__(self) -> None:
+        self._pause_s = 0.0
+        self._polls = False
+        self._was_typed = False
+
+    def note_typing(self) -> None:
+        """Note that the user typed: the next output is a reaction."""
+        self._was_typed = True
+
+    def note_output(self, quiet_s: float) -> None:
+        """Note output after `quiet_s` seconds without output and keys."""
+        if self._polls and not self._was_typed:
+            self._pause_s = max(quiet_s, self._pause_s / 2)
+        self._polls = self._was_typed = False
+
+    def is_waiting(self, terminal: int, device: int, *, open_line: bool, quiet_s: float) -> bool:
+        """Return whether the command waits. `terminal` is our side of it; `device` the device number of the
+        other side.
+        """
+        try:
+            modes = termios.tcgetattr(terminal)[3]
+            group = os.tcgetpgrp(terminal)
+        except (OSError, termios.error):
+            return False
+        is_secret = open_line and bool(modes & termios.ICANON) and not modes & termios.ECHO
+        is_prompt = open_line and not modes & termios.ICANON
+        found = [_read_calls(pid) for pid in _foreground_processes(group)]
+        return self.judge(found, device, is_secret=is_secret, is_prompt=is_prompt, quiet_s=quiet_s)
+
+    def judge(
+        self,
+        found: list[BlockedCalls | None],
+        device: int,
+        *,
+        is_secret: bool,
+        is_prompt: bool,
+        quiet_s: float,
+    ) -> bool:
+        """Decide from sampled system calls (see `is_reading_terminal`) whether the command waits for input."""
+        if is_reading_terminal(found, device, is_secret=is_secret):
+            return True
+        limits = [call[3] for calls in found for call in calls or () if is_prompt and _is_poll(call)]
+        self._polls = bool(limits)
+        return self._polls and quiet_s >= max(min(map(_required_quiet_s, limits)), 2 * self._pause_s)
+
+
+def is_reading_terminal(found: list[BlockedCalls | None], device: int, *, is_secret: bool) -> bool:
+    """Return whether a process certainly reads the terminal. `found` are the calls of each foreground
+    process; None for one that may not be inspected.
+    """
+    if is_secret and (None in found or not any(found)):
+        return True
+    calls = [call for calls in found for call in calls or ()]
+    return any(_is_read(call, device) or (is_secret and _is_poll(call)) for call in calls)
+
+
+def _required_quiet_s(limit_s: float) -> float:
+    return 0.0 if math.isinf(limit_s) else min(limit_s, _LONGEST_S) + _SLACK_S
+
+
+def _foreground_processes(group: int) -> list[int]:
+    """Return the processes in the foreground; empty if unknown."""
+    found, open_pids = [], [group]
+    while open_pids:
+        pid = open_pids.pop()
+        try:
+            with open(f"{_PROC}/{pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+            with open(f"{_PROC}/{pid}/task/{pid}/children", "rb") as file:
+                open_pids += [int(child) for child in file.read().split()]
+        except (OSError, ValueError):
+            continue
+        if int(fields[2]) == group:
+            found.append(pid)
+    return found
+
+
+def _read_calls(pid: int) -> BlockedCalls | None:
+    """Return the calls of all threads of a process; None if it may not be inspected."""
+    try:
+        threads = os.listdir(f"{_PROC}/{pid}/task")[:_MAX_THREADS]
+    except OSError:
+        return []
+    found: BlockedCalls = []
+    for thread in threads:
+        try:
+            with open(f"{_PROC}/{pid}/task/{thread}/syscall", "rb") as file:
+                fields = file.read().split()
+        except PermissionError:  # another user's process, as with sudo
+            return None
+        except OSError:  # the process has ended
+            continue
+        if len(fields) > 1 and fields[0].isdigit():
+            number, *arguments = int(fields[0]), *(int(field, 16) for field in fields[1:7])
+            found.append((pid, number, arguments[0], _limit_s(pid, number, arguments)))
+        elif fields:
+            found.append((pid, -1, 0, math.inf))  # the thread is running
+    return found
+
+
+def _limit_s(pid: int, number: int, arguments: list[int]) -> float:
+    """Return the call's time limit; infinite if unknown."""
+    place, unit = _LIMITS.get(os.uname().machine, {}).get(number, (0, 0))
+    if not 0 < place <= len(arguments):
+        return math.inf
+    value = arguments[place - 1]
+    if not unit:
+        limit_ms = value & 0xFFFFFFFF
+        return math.inf if limit_ms >= 1 << 31 else limit_ms / 1000
+    if not value:
+        return math.inf
+    try:
+        with open(f"{_PROC}/{pid}/mem", "rb", buffering=0) as memory:
+            memory.seek(value)
+            seconds, parts = struct.unpack("qq", memory.read(16))
+    except (OSError, OverflowError, struct.error):
+        return math.inf
+    return max(float(seconds + parts * unit), 0.0)
+
+
+def _is_read(call: tuple[int, int, int, float], device: int) -> bool:
+    pid, number, descriptor, _ = call
+    if number not in _READS.get(os.uname().machine, ()):
+        return False
+    try:
+        return os.stat(f"{_PROC}/{pid}/fd/{descriptor}").st_rdev in (device, _TTY)
+    except OSError:
+        return False
+
+
+def _is_poll(call: tuple[int, int, int, float]) -> bool:
+    return call[1] in _POLLS.get(os.uname().machine, ())

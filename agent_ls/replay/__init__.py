@@ -1,0 +1,1 @@
+"""Replay a recorded session: the same loop with the recorded answers."""

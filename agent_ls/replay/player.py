@@ -1,0 +1,137 @@
+"""Repeat the user's actions of a recorded session, at the same model calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, QuestionAsked
+
+ActName: TypeAlias = Literal["steer", "follow_up"]
+TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]
+"""An event as JSON, and how many model calls had begun before it."""
+
+
+@dataclass(slots=True)
+class RecordedInput:
+    """A message of the user. `before` are steering messages sent while no turn ran; `begins_at` counts the
+    calls before it.
+    """
+
+    text: str
+    begins_at: int
+    before: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class RecordedUserActions:
+    """The user's actions. `during` happen while that call (from 1) is answered; `interrupted` calls were cut off."""
+
+    inputs: list[RecordedInput] = field(default_factory=list)
+    during: dict[int, list[tuple[ActName, str]]] = field(default_factory=dict)
+    interrupted: set[int] = field(default_factory=set)
+    approvals: deque[Mapping[str, Any]] = field(default_factory=deque)
+    questions: deque[Mapping[str, Any]] = field(default_factory=deque)
+
+
+def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
+    course = RecordedUserActions()
+    taken_back = {event["data"]["steerId"] for _, event in events if event["kind"] == "steering_removed"}
+    queued_at: dict[str, int] = {}
+    waiting: list[str] = []
+    is_busy = False
+    for calls, event in events:
+        data = event["data"]
+        match event["kind"]:
+            case "user_input" if is_busy:
+                at = queued_at.get(data.get("queuedId", ""), calls)
+                course.during.setdefault(at, []).append(("follow_up", data["text"]))
+            case "user_input":
+                course.inputs.append(RecordedInput(data["text"], calls, tuple(waiting)))
+                is_busy, waiting = True, []
+            case "queue":
+                for item in data["items"]:
+                    queued_at.setdefault(item["queuedId"], calls)
+            case "steering_queued" if data["steerId"] not in taken_back:
+                if is_busy:
+                    course.during.setdefault(calls, []).append(("steer", data["text"]))
+                else:
+                    waiting.append(data["text"])
+            case "processing_end":
+                is_busy = False
+                if data["reason"] == "interrupted":
+                    course.interrupted.add(calls)
+            case "approval_resolved":
+                course.approvals.append(data)
+            case "question_answered":
+                course.questions.append(data)
+    return course
+
+
+class UserActionPlayer:
+    """Repeats the actions in a live session. The replayed model reports when a call begins and where one was
+    cut off.
+    """
+
+    def __init__(self, course: RecordedUserActions) -> None:
+        self._course = course
+        self._live: LiveSession | None = None
+
+    async def play(self, live: LiveSession) -> None:
+        self._live = live
+        for each in self._course.inputs:
+            if live.session.is_closing:
+                return
+            for text in each.before:
+                live.session.steer(text)
+            with live.session.subscribe() as events:
+                live.session.submit(each.text)
+                self.call_begins(each.begins_at)
+                async for item in events:
+                    event = item.envelope.event
+                    if isinstance(event, ProcessingEnd):
+                        break
+                    if isinstance(event, ApprovalRequested | QuestionAsked):
+                        self._answer(live, event)
+
+    def call_begins(self, number: int) -> None:
+        """Perform the actions of call `number` (from 1); 0 are those before the first call."""
+        for act, text in self._course.during.pop(number, ()):
+            if self._live:
+                getattr(self._live.session, act)(text)
+
+    def was_cut(self, number: int) -> bool:
+        """Return whether the user interrupted the turn at this call; if so, interrupt it here too."""
+        if number not in self._course.interrupted or not self._live:
+            return False
+        self._live.session.interrupt()
+        return True
+
+    def _answer(self, live: LiveSession, asked: ApprovalRequested | QuestionAsked) -> None:
+        course = self._course
+        if isinstance(asked, ApprovalRequested):
+            resolved = course.approvals.popleft() if course.approvals else {"decision": "deny"}
+            live.approver.answer(asked.request_id, _recorded_answer(resolved))
+            return
+        reply = course.questions.popleft() if course.questions else {}
+        live.session.questions.answer(
+            asked.question_id,
+            tuple(reply.get("answers", ())),
+            declined=bool(reply.get("declined", True)),
+            by=str(reply.get("decidedBy", "replay")),
+        )
+
+
+def _recorded_answer(recorded: Mapping[str, Any]) -> Answer:
+    # Rule ids belong to the recorded session; what those rules allowed is answered as recorded.
+    return Answer(
+        "allow" if recorded["decision"] == "allow" else "deny",
+        reason=str(recorded.get("reason", "")),
+        rule_id=str(recorded.get("ruleId", "")),
+        scope=recorded.get("scope", "once"),
+        decided_by=str(recorded.get("decidedBy", "replay")),
+    )

@@ -1,0 +1,258 @@
+"""Track one edit that was sent to an open document until its fate is known.
+
+A pure state machine: no protocol, no clock, no ledger. The host feeds it events in the order of the editor's
+messages, and acts on the outcome.
+
+    edit = start_edit(old, expected, version)        # `version` is the document's when its text was `old`
+    edit, outcome = advance_edit(edit, event)        # until the outcome is not Undecided
+
+Editors differ, so an answer never proves that the edit is in the text; only an observed text does:
+- Neovim drops an edit of an old version and answers "applied"; VS Code answers "not applied"; Eglot answers with an
+  error.
+- A text that arrives *after* the answer shows the document after the editor handled the edit, because messages keep
+  their order. A text that arrives before the answer may be older than the edit.
+- Typing and our edit may arrive in one change, so texts are judged by review/edit_detection.py and not by equality.
+
+Transitions by event; the first rule that matches applies. A text is "missing the edit" if it is newer than
+the version for which the edit was made and does not contain the edit.
+
+    Observed   it contains the edit                          Applied; but after "not applied" only a text that is
+                                                             exactly ours counts, others are undetermined
+               undetermined: the user changed the same text  Undecided (a later text may tell)
+               missing the edit, answered "not applied"      Stale
+               missing the edit, answered "applied"          Undecided, settling
+               missing the edit, no answer yet               Undecided
+    Answered   the last text is missing the edit             Undecided, settling
+               otherwise                                     Undecided (the text that made it stale may still arrive)
+    Settled    answered, the last text is missing the edit   Stale, unless versions repeat (see below)
+               otherwise                                     Undecided
+    TimedOut   answered, the last text is missing the edit   Stale, likewise
+               otherwise                                     Refused, with what is known
+    Closed                                                   Refused
+
+`Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not
+apply it any more. If versions were seen to repeat, only "not applied" is trusted. `Refused` is not safe: the
+edit may still be applied later (a person answers the editor's question late, or the text is undetermined), so
+it is reported as failed and never repeated. The settling time is for editors that send changes in several
+messages. It is measured from the first Undecided with `settling`; typing does not restart it, because
+otherwise a typing user could delay it forever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, assert_never
+
+from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.review.edit_detection import (
+    Absent,
+    EditDetection,
+    Present,
+    Undetermined,
+    apply_ignoring_versions,
+    detect_edit,
+)
+from agent_ls.text import split_lines
+
+SETTLE_MS = 300  # twice Neovim's debounce of 150 ms
+TIMEOUT_MS = 10_000
+"""From the answer, or without an answer from sending, until a text must show the result.
+
+Long, because a busy editor applies edits late, and an edit that is reported as refused and then appears would
+belong to nobody.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The editor answered the edit. `reason` is its explanation if it was not applied, "" for none."""
+
+    applied: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The editor reported a change, with the document's text after it."""
+
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """SETTLE_MS have passed since the first `Undecided(settling=True)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The time limit has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The document was closed, or the editor has disconnected."""
+
+
+EditEvent: TypeAlias = Answered | Observed | Settled | TimedOut | Closed
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Nothing is decided yet. `settling`: the host starts the settling timer unless it is running."""
+
+    settling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The edit is in the document. `ours` is the old text with our edit; the rest of `observed` was typed by
+    the user.
+
+    For the ledger: `apply_agent_edit(ledger, ours, ...)`, then `apply_user_edit(ledger, observed)`.
+    """
+
+    ours: str
+    observed: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The document changed before the edit was applied: read it again, rebase the edit and retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The edit failed, or its fate is unknown. Do not repeat it as it is."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Undecided | Applied | Stale | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class InFlightEdit:
+    """An edit sent for `version`, with the answer and the last text so far.
+
+    `old` is the last text that is known to lack the edit (at first the text that it was made for); `expected`
+    is that text with the edit, because an editor that checks no versions applies the edit to its current
+    text. `repeats_versions`: the document's versions do not increase with each change, so the editor may
+    still apply an edit of an old text. `is_in_doubt`: a text was seen that may contain the edit or a part of
+    it.
+    """
+
+    old: str
+    expected: str
+    version: int
+    answer: Answered | None = None
+    last: Observed | None = None
+    said_by_last: EditDetection = field(default_factory=Absent)
+    repeats_versions: bool = False
+    is_in_doubt: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """A newer text than the one the edit was made for is known, and it lacks the edit."""
+        newer = self.last is not None and self.last.version > self.version
+        return newer and isinstance(self.said_by_last, Absent) and not self.may_be_elsewhere
+
+    @property
+    def may_be_elsewhere(self) -> bool:
+        """The edit may be at a wrong position. An editor that answered "not applied" did not put it there."""
+        said = self.said_by_last
+        is_denied = self.answer is not None and not self.answer.applied
+        return isinstance(said, Absent) and said.is_elsewhere and not is_denied
+
+    @property
+    def may_be_sent_again(self) -> bool:
+        """The edit is missing and can no longer be applied."""
+        if self.answer is None or not self.is_missing:
+            return False
+        return not self.repeats_versions or not self.answer.applied
+
+
+def start_edit(old: str, expected: str, version: int, *, repeats_versions: bool = False) -> InFlightEdit:
+    """Return the state at the moment when the edit is sent.
+
+    Raises:
+        ValueError: the edit changes nothing, so nothing could be observed.
+    """
+    if old == expected:
+        raise ValueError("an edit that changes nothing is not to be sent")
+    return InFlightEdit(old, expected, version, repeats_versions=repeats_versions)
+
+
+def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit, Outcome]:
+    """Return the state after an event, and the outcome (see the table in the module docstring)."""
+    match happening:
+        case Observed():
+            return _handle_text(edit, happening)
+        case Answered():
+            edit = replace(edit, answer=happening)
+            return edit, Undecided(settling=edit.is_missing)
+        case Settled():
+            return edit, Stale() if edit.may_be_sent_again else Undecided()
+        case TimedOut():
+            return edit, Stale() if edit.may_be_sent_again else Refused(_refusal_reason(edit))
+        case Closed():
+            return edit, Refused("the document was closed before the edit was seen in it")
+        case _:
+            assert_never(happening)
+
+
+def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outcome]:
+    said = detect_edit(edit.old, edit.expected, seen.text)
+    if isinstance(said, Present) and said.ours != seen.text and edit.answer and not edit.answer.applied:
+        said = Undetermined()  # that answer is reliable, so text that looks like ours may have another origin
+    edit = replace(edit, repeats_versions=edit.repeats_versions or _has_old_version(edit, seen))
+    if isinstance(said, Absent) and edit.is_in_doubt and seen.text != edit.old:
+        said = Absent(
+            is_elsewhere=True
+        )  # the user may have typed into the part of the edit that was seen before
+    is_in_doubt = edit.is_in_doubt or said in (Undetermined(), Absent(is_elsewhere=True))
+    edit = replace(edit, last=seen, said_by_last=said, is_in_doubt=is_in_doubt)
+    match said:
+        case Present(ours):
+            return edit, Applied(ours, seen.text, seen.version)
+        case Undetermined():
+            return edit, Undecided()
+        case Absent():
+            edit = edit if edit.may_be_elsewhere else _rebase_to(edit, seen.text)
+            if edit.answer and not edit.answer.applied and edit.is_missing:
+                return edit, Stale()
+            return edit, Undecided(settling=edit.is_missing and edit.answer is not None)
+        case _:
+            assert_never(said)
+
+
+def _has_old_version(edit: InFlightEdit, seen: Observed) -> bool:
+    """Return whether a different text has a version that an earlier text already had."""
+    known, text = (edit.last.version, edit.last.text) if edit.last else (edit.version, edit.old)
+    return seen.version <= known and seen.text != text
+
+
+def _rebase_to(edit: InFlightEdit, text: str) -> InFlightEdit:
+    """Move the edit on to `text`, which lacks it, so that the next text is compared with this one."""
+    merged = rebase(split_lines(edit.old), split_lines(edit.expected), split_lines(text))
+    if isinstance(merged, Merged):
+        expected = "".join(merged.lines) if merged.hunks else None
+    else:
+        expected = apply_ignoring_versions(edit.old, edit.expected, text)
+    return edit if expected in (None, text) else replace(edit, old=text, expected=expected)
+
+
+def _refusal_reason(edit: InFlightEdit) -> str:
+    is_unclear = isinstance(edit.said_by_last, Undetermined) or edit.may_be_elsewhere or edit.is_in_doubt
+    if is_unclear or (edit.repeats_versions and edit.is_missing):
+        return "it is not known whether the editor applied this edit, or a part of it: read the file again"
+    if edit.answer is None:
+        return "the editor did not answer in time; read the file again before changing it"
+    if edit.answer.applied:
+        # The user may have typed into it before a text showed it, so nothing is claimed about the text.
+        return (
+            "the editor said that it applied the edit, but no text has shown it: it is not known whether it did, so "
+            "read the file again"
+        )
+    return edit.answer.reason or "the editor did not apply it and gave no reason"

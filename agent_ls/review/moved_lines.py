@@ -1,0 +1,23 @@
+"""Pure: where a range of lines is after the text around it was edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent_ls.patch.hunks import LineHunk
+
+
+def move_range(start: int, end: int, hunks: Iterable[LineHunk]) -> tuple[int, int] | None:
+    """Return lines [start, end) after the edit `hunks` (sorted, disjoint); None if one of these lines has changed.
+
+    Lines inserted directly before or after the range leave it as it is.
+    """
+    shift = 0
+    for hunk in hunks:
+        if hunk.base_start >= end:
+            break
+        is_before = hunk.base_end <= start
+        if not is_before:
+            return None
+        shift += len(hunk.added) - len(hunk.removed)
+    return start + shift, end + shift

@@ -1,0 +1,137 @@
+"""Apply changed line ranges to the segments of a ledger. A handler decides what happens to the hunks.
+
+A range (a LineHunk in lines of the segments' current side) lies between segments, inside one, or across
+several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agent_ls.patch.hunks import LineHunk
+from agent_ls.review.hunks import Lines
+from agent_ls.review.ledger import FileLedger
+from agent_ls.review.segments import Segment, current_lines, shared_segment, split_ledger
+
+ChangeHandler: TypeAlias = Callable[[list[Segment], int, int, Lines], list[Segment]]
+"""(group, start, end, lines) -> the segments that replace the group.
+
+Lines [start, end) of the group's current side are replaced by `lines`. The group is empty for an insertion
+between two segments; shared text at its ends reaches no further than the range. The returned segments must
+begin with the unchanged text before `start`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentWindow:
+    """The segments around some lines of the current side, with whole hunks only, and those before and after.
+
+    `middle` covers lines `start` to `end`.
+    """
+
+    head: list[Segment]
+    middle: list[Segment]
+    tail: list[Segment]
+    start: int
+    end: int
+
+
+def segments_around(ledger: FileLedger, start: int, end: int) -> SegmentWindow:
+    """Return the segments from line `start` to `end`, extended to all hunks that they touch."""
+    touched = [hunk for hunk in ledger.hunks if hunk.start <= end and hunk.end >= start]
+    low = min([start, *(hunk.start for hunk in touched)])
+    high = max([end, *(hunk.end for hunk in touched)])
+    ids = {hunk.id for hunk in touched}
+    found = SegmentWindow([], [], [], low, high)
+    at = 0
+    for piece in split_ledger(ledger):
+        last = at + len(piece.current)
+        if piece.hunk is None:
+            _divide(found, piece, at)
+        elif piece.hunk.id in ids:
+            found.middle.append(piece)
+        else:
+            (found.head if last <= low and not found.middle else found.tail).append(piece)
+        at = last
+    return found
+
+
+def _divide(found: SegmentWindow, piece: Segment, at: int) -> None:
+    lines = piece.current
+    a, b = max(found.start - at, 0), max(found.end - at, 0)
+    for part, into in ((lines[:a], found.head), (lines[a:b], found.middle), (lines[b:], found.tail)):
+        if part:
+            into.append(shared_segment(part))
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    piece: Segment
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.piece.current)
+
+
+def apply_changes(
+    pieces: Sequence[Segment], runs: Sequence[LineHunk], manner: ChangeHandler
+) -> list[Segment]:
+    """Return the segments after these changes, which must be sorted and disjoint, with a line between any two."""
+    # From last to first, so that text before a range keeps its position while the range is replaced.
+    left = _with_positions(pieces)
+    right: list[Segment] = []
+    for run in reversed(runs):
+        while left and left[-1].start >= run.base_end and not _is_void_at(left[-1], run):
+            right.append(left.pop().piece)
+        group = _group(left, run)
+        first = group[0].start if group else run.base_start
+        result = _replace_group([member.piece for member in group], run, first, manner)
+        if result and first < run.base_start:
+            left.append(_Placed(result[0], first))
+            result = result[1:]
+        right += reversed(result)
+    return [*(placed.piece for placed in left), *reversed(right)]
+
+
+def _with_positions(pieces: Sequence[Segment]) -> list[_Placed]:
+    placed = []
+    at = 0
+    for piece in pieces:
+        placed.append(_Placed(piece, at))
+        at += len(piece.current)
+    return placed
+
+
+def _is_void_at(placed: _Placed, run: LineHunk) -> bool:
+    """Return whether an insertion is at a deletion (a segment without current lines): it then goes after it."""
+    return run.base_start == run.base_end == placed.start == placed.end
+
+
+def _group(left: list[_Placed], run: LineHunk) -> list[_Placed]:
+    """Remove the segments that the range touches from `left`, and return them."""
+    group: list[_Placed] = []
+    while left and (left[-1].end > run.base_start or (not group and _is_void_at(left[-1], run))):
+        group.insert(0, left.pop())
+    return group
+
+
+def _replace_group(group: list[Segment], run: LineHunk, first: int, manner: ChangeHandler) -> list[Segment]:
+    start, end = run.base_start - first, run.base_end - first
+    head: list[Segment] = []
+    tail: list[Segment] = []
+    if group and group[0].hunk is None and start:
+        before, group[0] = _split(group[0], start)
+        head, start, end = [before], 0, end - start
+    behind = len(current_lines(group)) - end
+    if group and group[-1].hunk is None and behind:
+        group[-1], after = _split(group[-1], len(group[-1].current) - behind)
+        tail = [after]
+    group = [piece for piece in group if piece.hunk or piece.current]
+    return [*head, *manner(group, start, end, run.added), *tail]
+
+
+def _split(piece: Segment, at: int) -> tuple[Segment, Segment]:
+    return shared_segment(piece.current[:at]), shared_segment(piece.current[at:])

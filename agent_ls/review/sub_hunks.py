@@ -1,0 +1,79 @@
+"""Split off some lines of a hunk as a hunk of their own, so that a decision can concern only them.
+
+Lines are paired from the top: new line n replaces old line n. Extra old lines belong to the last new line;
+extra new lines have no old line. So undoing some lines restores the old lines next to them, never lines
+guessed by similarity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from agent_ls.review.hunks import LedgerHunk, Lines
+from agent_ls.review.ledger import FileLedger
+from agent_ls.review.segments import Segment, hunk_segment, join_segments, split_ledger
+
+LinePair = tuple[Lines, Lines]
+"""Old lines and new lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitHunk:
+    """A hunk's lines in three parts: before the chosen lines, the chosen lines, and after them."""
+
+    head: LinePair
+    chosen: LinePair
+    tail: LinePair
+
+
+def split_hunk_lines(old: Lines, new: Lines, first: int, last: int) -> SplitHunk:
+    """Split at lines [first, last) of `new`, with the old lines next to them.
+
+    Raises:
+        ValueError: there are no such lines.
+    """
+    if not 0 <= first < last <= len(new):
+        raise ValueError(f"lines [{first}, {last}) are not among its {len(new)} new lines")
+    begin = min(first, len(old))
+    end = len(old) if last == len(new) else min(last, len(old))
+    return SplitHunk((old[:begin], new[:first]), (old[begin:end], new[first:last]), (old[end:], new[last:]))
+
+
+def extract_sub_hunk(ledger: FileLedger, hunk_id: str, first: int, last: int) -> tuple[FileLedger, str]:
+    """Return the ledger with lines [first, last) of a pending hunk as a separate hunk, and that hunk's id.
+
+    The remaining lines keep the hunk's id; if they are two parts, the second gets a new id. A file that an
+    agent created is split like text that it added.
+
+    Raises:
+        ValueError: there is no pending hunk with such lines; the message says which.
+    """
+    hunk = next((found for found in ledger.open_hunks if found.id == hunk_id), None)
+    if hunk is None or hunk.state != "pending":
+        raise ValueError("only a pending hunk can be split into lines")
+    found = split_hunk_lines(hunk.base_lines, hunk.agent_lines, first, last)
+    if first == 0 and last == len(hunk.agent_lines):
+        return ledger, hunk_id
+    ids = free_ids(hunk_id, {other.id for other in (*ledger.hunks, *ledger.closed)})
+    content = replace(hunk, what="content")
+    if found.head[1]:
+        named = [(hunk_id, found.head), (ids[0], found.chosen), (ids[1], found.tail)]
+    else:
+        named = [(ids[0], found.chosen), (hunk_id, found.tail)]
+    middle = [hunk_segment(_sub_hunk(content, id_, part), part[1]) for id_, part in named if part[1]]
+    pieces: list[Segment] = []
+    for piece in split_ledger(ledger):
+        pieces += middle if piece.hunk is not None and piece.hunk.id == hunk_id else [piece]
+    return join_segments(ledger, pieces), ids[0]
+
+
+def _sub_hunk(hunk: LedgerHunk, hunk_id: str, part: LinePair) -> LedgerHunk:
+    return replace(hunk, id=hunk_id, base_lines=part[0], agent_lines=part[1])
+
+
+def free_ids(hunk_id: str, taken: Collection[str]) -> tuple[str, str]:
+    """Return two unused ids for parts of a hunk."""
+    numbers = (f"{hunk_id}.{n}" for n in range(1, len(taken) + 3))
+    free = [name for name in numbers if name not in taken]
+    return free[0], free[1]

@@ -1,0 +1,115 @@
+"""Pure: find what a chat document lacks of its session's last turn, because it was closed or not saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import (
+    AssistantTextEnd,
+    AssistantTextStart,
+    Envelope,
+    ProcessingEnd,
+    QuestionAnswered,
+    UserInput,
+)
+from agent_ls.server.chat.transcript import INTERRUPTED, ChatTranscript
+
+_INPUT = b'"kind":"user_input"'
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """The last turn: the user's message (`said`), and its answer so far as the chat renders it.
+
+    `last` is the number of the newest event. `open_parts` are texts that the log has the beginning of, but not the
+    end.
+    """
+
+    said: str
+    told: str
+    last: int
+    open_parts: frozenset[str]
+    is_over: bool
+
+
+def last_turn(events: Sequence[bytes], transcript: ChatTranscript) -> LastTurn | None:
+    """Read the last turn from a session's encoded events, and feed them to `transcript`. None if there is no input
+    yet.
+    """
+    start = _last_input(events)
+    if start is None:
+        return None
+    said, told, last, is_over, parts = "", "", 0, False, set[str]()
+    for data in events[start:]:
+        envelope = event_codec.decode(data)
+        if envelope is None or envelope.agent_id:
+            continue
+        told += transcript.feed(envelope)
+        last = max(last, envelope.seq or 0)
+        match envelope.event:
+            case UserInput(text=text):
+                said = text
+            case AssistantTextStart(part_id=part):
+                parts.add(part)
+            case AssistantTextEnd(part_id=part):
+                parts.discard(part)
+            # the answer continues under a new heading below the user's reply
+            case QuestionAnswered(answers=(answer, *_)):
+                said, told = answer, ""
+            case ProcessingEnd():
+                is_over = True
+                parts.clear()
+            case _:
+                pass
+    return LastTurn(said, told, last, frozenset(parts), is_over)
+
+
+def _last_input(events: Sequence[bytes]) -> int | None:
+    for at in reversed(range(len(events))):
+        if _INPUT in events[at] and _is_input(event_codec.decode(events[at])):
+            return at
+    return None
+
+
+def _is_input(envelope: Envelope | None) -> bool:
+    return envelope is not None and isinstance(envelope.event, UserInput) and not envelope.agent_id
+
+
+def split_shown(shown: str, told: str) -> tuple[str, str]:
+    """Split the text below an answer's heading: return the part that belongs to the answer, and the missing rest
+    of the answer.
+
+    Text after that part is the user's, who wrote below an unfinished answer.
+    """
+    whole, here = f"\n{told}".split("\n"), shown.rstrip().split("\n")
+    same = 0
+    while same < min(len(whole), len(here)) and whole[same].rstrip() == here[same].rstrip():
+        same += 1
+    ours, theirs = (lines[same] if same < min(len(whole), len(here)) else "" for lines in (whole, here))
+    logged = ours.removesuffix(INTERRUPTED)
+    if logged.strip() and theirs.startswith(logged):  # a crash may lose the last moment in the log
+        return "\n".join(here), "\n".join(["", *whole[same + 1 :]])
+    if theirs.strip() and ours.startswith(theirs):  # the document ends within a line of the answer
+        same += 1
+        missing = [whole[same - 1][len(here[same - 1]) :], *whole[same:]]
+    else:
+        while same and not whole[same - 1].strip():
+            same -= 1
+        missing = ["", *whole[same:]] if same else whole
+    behind = _lines("\n".join(here[same:]))
+    if shown.strip() and (not same or behind & _lines("\n".join(missing))):
+        return "\n".join(
+            here
+        ), "\n"  # another answer, or one that the user has changed: the missing part is unknown
+    return "\n".join(here[:same]), "\n".join(missing)
+
+
+def has_answer(shown: str, told: str) -> bool:
+    """Return whether the text below a heading has the whole answer."""
+    return bool(told.strip()) and _lines(told) <= _lines(shown)
+
+
+def _lines(text: str) -> set[str]:
+    return {line.rstrip() for line in text.split("\n")} - {""}

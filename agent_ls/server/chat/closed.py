@@ -1,0 +1,74 @@
+"""Sessions whose chat document was closed: they keep running, their changes are marked, and their approvals are
+asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent_ls.loop.events.types import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Envelope,
+    FileChange,
+    HunkStateChanged,
+)
+from agent_ls.server.chat.dependencies import Start
+from agent_ls.server.chat.diagnostics import Marks
+from agent_ls.server.chat.prompts import ApprovalPrompts
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+
+
+async def _nothing_to_show() -> None:
+    """Return at once: no open document has to show the request first."""
+
+
+class LeftSessions:
+    """Sessions of closed chats. `is_shown` returns whether an open chat document has the session and asks by itself."""
+
+    def __init__(
+        self, marks: Marks, prompts: ApprovalPrompts, start: Start, is_shown: Callable[[LiveSession], bool]
+    ) -> None:
+        self._marks = marks
+        self._prompts = prompts
+        self._start = start
+        self._is_shown = is_shown
+        self._by_path: dict[str, LiveSession] = {}
+        self._followed: set[str] = set()
+
+    def last_of(self, path: str) -> LiveSession | None:
+        """Return the last session of a closed chat document."""
+        live = self._by_path.get(path)
+        return None if live is None or live.session.is_closing else live
+
+    def add(self, path: str, live: LiveSession) -> None:
+        self._by_path[path] = live
+        self._marks.refresh(live)
+        session_id = live.session.id
+        if session_id in self._followed:
+            return
+        self._followed.add(session_id)
+        subscription = live.session.subscribe()
+
+        async def listen() -> None:
+            with subscription:
+                async for item in subscription:
+                    self._tell(item.envelope, live)
+            self._followed.discard(session_id)
+
+        self._start(listen)
+
+    def _tell(self, envelope: Envelope, live: LiveSession) -> None:
+        """Handle an event. Approvals are left to a chat that was opened again, so that they are asked once."""
+        match envelope.event:
+            case FileChange(path=path) | HunkStateChanged(path=path):
+                self._marks.changed(path)
+            case ApprovalRequested() as request if not self._is_shown(live):
+                self._prompts.ask(request, live.approver, _nothing_to_show)
+            case ApprovalResolved(request_id=request_id):
+                self._prompts.resolved(request_id)
+            case _:
+                pass

@@ -1,0 +1,184 @@
+"""Pure: code actions and lenses for plugin-free clients, and diagnostics that mark open hunks.
+
+An action with an effect is never the only one, because some editors run a single action without asking. None is
+"preferred".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.loop.events.types import ApprovalRequested, Hunk, QuestionAsked
+from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line, plain
+from agent_ls.text import reveal_controls
+
+QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
+SHOW = "agentLs.show"
+INFORMATION = 3
+MARK_LINES, MARK_COLUMNS = 8, 160
+"""Limits for the replaced or proposed lines in a diagnostic; an editor without a plugin shows them nowhere else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A command with a title, and its code action kind."""
+
+    kind: str
+    title: str
+    command: str
+    arguments: tuple[Any, ...] = ()
+
+    def as_command(self) -> dict[str, Any]:
+        return {"title": self.title, "command": self.command, "arguments": list(self.arguments)}
+
+    def as_action(self) -> dict[str, Any]:
+        return {"title": self.title, "kind": self.kind, "command": self.as_command()}
+
+
+def approval_offers(request: ApprovalRequested, session_id: str, chat: str = "") -> list[Offer]:
+    """Return the actions for an approval, "deny" first. `chat` names the asking chat if several are open."""
+    which = {"sessionId": session_id, "requestId": request.request_id}
+    what = one_line(reveal_controls(request.summary), 60) + (f" ({one_line(chat)})" if chat else "")
+    no, yes = (DISTRUST, TRUST) if is_trust(request) else (DENY, ALLOW)
+    offers = [
+        Offer(QUICKFIX, f"{no}: {what}", "agentLs.deny", (which,)),
+        Offer(QUICKFIX, f"{yes}: {what}", "agentLs.approve", (which,)),
+    ]
+    for rule in request.rules:
+        given = {**which, "ruleId": rule.id, "scope": rule.scope}
+        offers.append(Offer(QUICKFIX, f"{rule.label}: {what}", "agentLs.approve", (given,)))
+    return offers
+
+
+def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool = False) -> list[Offer]:
+    offers = [Offer(SOURCE, "Send to the agent", "agentLs.send", ({"uri": uri},))] if can_send else []
+    if holds_back:
+        offers.append(Offer(QUICKFIX, "Show the answer", SHOW, ({"uri": uri},)))
+    if is_running:
+        offers.append(Offer(QUICKFIX, "Stop the agent", "agentLs.stop", ({"uri": uri},)))
+    return offers
+
+
+def answer_offers(uri: str, asked: QuestionAsked) -> list[Offer]:
+    def given(choice: str) -> dict[str, str]:
+        return {"uri": uri, "questionId": asked.question_id, "answer": choice}
+
+    return [
+        Offer(QUICKFIX, f"Answer: {one_line(choice, 80)}", "agentLs.answer", (given(choice),))
+        for choice in asked.choices
+    ]
+
+
+def read_only_offers(uri: str, owner: str) -> list[Offer]:
+    return [Offer(QUICKFIX, f"Take over: {owner} has this session", "agentLs.takeOver", ({"uri": uri},))]
+
+
+def read_only_mark(owner: str) -> dict[str, Any]:
+    """Return a diagnostic at the top of a chat document that says who owns the session."""
+    return {
+        "range": lines_range(0, 0),
+        "severity": INFORMATION,
+        "source": "agent-ls",
+        "code": "readOnly",
+        "message": f"Read only: {owner} has this session. Take it over by a code action (agentLs.takeOver).",
+    }
+
+
+def hunk_offers(hunk: Hunk) -> list[Offer]:
+    which = {"hunkIds": [hunk.id]}
+    told = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
+    offers = [Offer(QUICKFIX, f"Keep this change of the agent ({told})", "agentLs.keep", (which,))]
+    if hunk.state == "edited":
+        title = f"Undo it together with what you typed inside ({told})"
+        return [*offers, Offer(QUICKFIX, title, "agentLs.undo", ({**which, "confirm": True},))]
+    return [*offers, Offer(QUICKFIX, f"Undo this change of the agent ({told})", "agentLs.undo", (which,))]
+
+
+def file_offers(uri: str, count: int) -> list[Offer]:
+    if not count:
+        return []
+    return [
+        Offer(
+            SOURCE, f"Keep all changes of the agent in this file ({count})", "agentLs.keep", ({"uri": uri},)
+        ),
+        Offer(
+            SOURCE, f"Undo all changes of the agent in this file ({count})", "agentLs.undo", ({"uri": uri},)
+        ),
+    ]
+
+
+def wanted(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
+    """Return the offers of the requested kinds or their sub-kinds. Adds "Do nothing" to a single one with an
+    effect.
+    """
+    found = [
+        offer
+        for offer in offers
+        if only is None or any(offer.kind == kind or offer.kind.startswith(f"{kind}.") for kind in only)
+    ]
+    if len(found) == 1 and found[0].command != SHOW:
+        found.append(Offer(found[0].kind, "Do nothing", SHOW))
+    return found
+
+
+def touches(hunk: Hunk, first: int, last: int) -> bool:
+    """Return whether a hunk is on the lines `first` to `last`, inclusive. A pure removal is on the line that
+    follows it.
+    """
+    return hunk.start <= last and first < max(hunk.end, hunk.start + 1)
+
+
+def lines_range(start: int, end: int) -> dict[str, Any]:
+    return {"start": {"line": start, "character": 0}, "end": {"line": max(end, start), "character": 0}}
+
+
+def lens(line: int, offer: Offer) -> dict[str, Any]:
+    return {"range": lines_range(line, line), "command": offer.as_command()}
+
+
+def ask_offers(lines: Mapping[str, Any], chats: Mapping[str, str]) -> list[Offer]:
+    """Return the "ask" actions. `chats` are the names of the open chats by URI."""
+    title = "Ask the agent about these lines"
+    return [
+        Offer(
+            REFACTOR,
+            f"{title} in {one_line(name)}" if len(chats) > 1 else title,
+            "agentLs.ask",
+            ({**lines, "chat": uri},),
+        )
+        for uri, name in chats.items()
+    ]
+
+
+def hunk_mark(hunk: Hunk) -> dict[str, Any]:
+    """Return a diagnostic for a hunk. A removal marks the line at its place; the message has the removed or
+    proposed lines.
+    """
+    what = {
+        "proposed": "The agent proposes a change here",
+        "edited": "You typed inside a change of the agent",
+    }
+    told = what.get(hunk.state, "Changed by the agent")
+    counts = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
+    is_proposed = hunk.state == "proposed"
+    other = _excerpt(
+        "It would be:" if is_proposed else "Before:", hunk.lines if is_proposed else hunk.base_lines
+    )
+    return {
+        "range": lines_range(hunk.start, max(hunk.end, hunk.start + 1)),
+        "severity": INFORMATION,
+        "source": "agent-ls",
+        "code": "hunk",
+        "message": f"{told} ({counts}). Keep or undo it by a code action.{other}",
+    }
+
+
+def _excerpt(title: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    shown = [plain(line.rstrip("\r\n")) for line in lines[:MARK_LINES]]
+    shown = [line if len(line) <= MARK_COLUMNS else f"{line[: MARK_COLUMNS - 1]}\u2026" for line in shown]
+    more = [f"\u2026 {len(lines) - MARK_LINES} more"] if len(lines) > MARK_LINES else []
+    return "\n".join(["", title, *shown, *more])

@@ -1,0 +1,40 @@
+"""Services that chat documents and their followers share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from agent_ls.server.chat.progress import TurnProgress
+from agent_ls.server.chat.prompts import ApprovalPrompts
+from agent_ls.server.rpc.context import Context
+
+if TYPE_CHECKING:
+    from agent_ls.server.chat.closed import LeftSessions
+    from agent_ls.server.chat.document import ChatRoom
+
+Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Services of the chat. `say` shows a problem, `tell` other messages; `hunks_changed` reports a file,
+    `changed` other changes.
+
+    `prompts` and `progress` are None for clients that did not announce them. `ask` shows a question with answers, the
+    safe one first, and returns the chosen title, "" for none. `rooms` are the open chat documents by path; `left` has
+    the sessions of closed ones.
+    """
+
+    context: Context
+    start: Start
+    say: Callable[[str], None]
+    tell: Callable[[str], None]
+    hunks_changed: Callable[[str], None]
+    changed: Callable[[], None]
+    prompts: ApprovalPrompts | None
+    progress: Callable[[], TurnProgress] | None
+    ask: Callable[[str, Sequence[str]], Awaitable[str]]
+    rooms: Mapping[str, ChatRoom]
+    left: LeftSessions

@@ -1,0 +1,465 @@
+"""One chat document and its session: sends the user's messages and shows the answers.
+
+The document is only a view; the session has all the content. Closing, moving or changing the document does not affect
+the session.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.errors import OwnerSilentError, SessionBusyError
+from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
+from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
+from agent_ls.loop.ids import new_id
+from agent_ls.server import protocol as wire
+from agent_ls.server.chat.catching_up import last_turn
+from agent_ls.server.chat.chat_text import ChatText, appended, mentions, read_chat
+from agent_ls.server.chat.dependencies import Means
+from agent_ls.server.chat.follower import Following
+from agent_ls.server.chat.transcript import ChatTranscript
+from agent_ls.server.chat.words import chosen
+from agent_ls.server.chat.writer import ATTRIBUTION, ChatWriter
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.from_lsp import true_name
+from agent_ls.server.transport.errors import NothingPendingError
+from agent_ls.store.locks import Owner
+from agent_ls.system import relative_to_folder
+from agent_ls.text import split_lines
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.follower import ReadAlong
+    from agent_ls.app.sessions.live import LiveSession
+
+LEAVE, FORCE = "Leave It There", "Take It by Force"
+
+
+def told_owner(owner: Owner | None) -> str:
+    return f"another editor ({owner})" if owner else "another editor, which has ended,"
+
+
+class ChatRoom:
+    """A chat document that is open in the editor."""
+
+    def __init__(self, path: str, means: Means) -> None:
+        self.path = path
+        self._means = means
+        self._live: LiveSession | None = None
+        self._writer: ChatWriter | None = None
+        self._read: ReadAlong | None = None
+        self._subscription: Subscription | None = None
+        self._rest: Subscription | None = None
+        self._scope = anyio.CancelScope()
+        self._sending = anyio.Lock()
+        self._sent = ("", 0)
+        self._is_closed = self._is_told_of_move = False
+
+    @property
+    def name(self) -> str:
+        """Path relative to the chat's folder; distinguishes open chats."""
+        return relative_to_folder(self.path, self.folder) or self.path
+
+    @property
+    def live(self) -> LiveSession | None:
+        """The session, while it is open in this process."""
+        return self._live
+
+    @property
+    def read_only(self) -> str:
+        """Name of the owner while another process owns the session, else ""."""
+        return told_owner(self._read.owner) if self._read else ""
+
+    @property
+    def pending(self) -> Mapping[str, ApprovalRequested]:
+        """Pending approvals by request id."""
+        requests = self._live.approver.pending() if self._live else ()
+        return {request.request_id: request for request in requests}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn is running or waits for the user. False after an answer that ends with a question to the
+        user.
+        """
+        return self._live is not None and self._live.session.is_busy
+
+    @property
+    def asked(self) -> QuestionAsked | None:
+        """The pending question of the agent, which the next message answers."""
+        questions = self._live.session.questions.pending() if self._live else ()
+        return questions[0] if questions else None
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether part of the answer waits until the user runs a command, because the editor takes edits only then."""
+        return self._writer is not None and self._writer.is_held
+
+    # -- actions of the user
+
+    def show(self) -> None:
+        if self._writer:
+            self._writer.retry()
+
+    async def opened(self) -> None:
+        """Connect an opened document to its session.
+
+        A turn that was interrupted while it waited for the user waits again, and its answer continues in this
+        document.
+        """
+        document = self._means.context.host.open_document(self.path)
+        chat = read_chat(document.text) if document else None
+        if not chat or self._live:
+            return
+        async with self._sending:
+            session_id = chat.session_id or await self._unsaved_session(chat)
+            if not session_id:
+                return
+            is_owned = await self._means.context.manager.owners.is_owned(session_id)
+            if is_owned and await self._has_read_along(session_id):
+                return
+            if (
+                chat.is_answer_last or chat.message
+            ):  # the message may have been sent before its answer was saved
+                await self._follow(await self._stored(session_id), catch_up=True)
+
+    async def _unsaved_session(self, chat: ChatText) -> str:
+        """Return the session id of a chat that was closed before its first answer was saved: the document does not
+        name it.
+        """
+        live = self._means.left.last_of(self.path)
+        if live is None or not chat.message:
+            return ""
+        try:
+            events = await anyio.to_thread.run_sync(live.events_since, 0)
+        except OSError:
+            return ""
+        turn = last_turn(events, ChatTranscript())
+        return live.session.id if turn and turn.said.startswith(chat.message) else ""
+
+    async def send(self, saved: ChatText | None = None) -> str:
+        """Submit the text below the last heading. Returns a sentence if there is nothing to send.
+
+        `saved` is the chat as it was saved. Then nothing is said, because saving is also how an editor stores the
+        document.
+        """
+        async with self._sending:
+            document = self._means.context.host.open_document(self.path)
+            chat = (
+                read_chat(document.text) if document else saved
+            )  # the document may be closed right after the save
+            if chat is None:
+                return "Open the chat document first."
+            if saved and not self.has_news(chat):
+                return ""
+            if self._read:
+                return self._words(self._read)
+            if self.holds_back:  # the last message in the document is the one already answered
+                return "The last answer is not in the chat yet: the code action 'Show the answer' brings it there."
+            if not self.has_news(chat):
+                return self._why_nothing(chat)
+            live = self._live
+            if live is None or live.session.is_closing or self._begins_another(chat):
+                found = await self._stored(chat.session_id)
+                if self._read:
+                    return ""  # the user already got a message about the owner
+                live = found or await self._new()
+                if self._is_closed and (again := self._means.rooms.get(self.path)):
+                    return await again._take(live, chat)
+                if self._is_closed:
+                    self._means.left.add(self.path, live)
+                await self._follow(live)
+            await self._submit(live, chat)
+            return ""
+
+    def _begins_another(self, chat: ChatText) -> bool:
+        """Return whether the document names another session than ours, or none: it was emptied or replaced by
+        another chat.
+        """
+        is_ours = self._live is not None and self._live.session.id == chat.session_id
+        may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
+        return not is_ours and not self.is_running and not may_be_named_yet
+
+    async def _take(self, live: LiveSession, chat: ChatText) -> str:
+        """Submit a message of the closed room of this document, which was opened again while the message was being
+        sent.
+        """
+        async with self._sending:
+            if self._live is not live:
+                await self._follow(live)
+            await self._submit(live, chat)
+            return ""
+
+    def _why_nothing(self, chat: ChatText) -> str:
+        if self.is_running:
+            return "The agent is still working; the code action 'Stop the agent' ends its turn."
+        if chat.message:
+            return "The answer is on its way into the chat."
+        return "There is nothing to send: write below the last heading."
+
+    def has_news(self, chat: ChatText) -> bool:
+        """Return whether the document ends with words of the user that were not sent yet."""
+        is_told = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
+        return bool(chat.message) and not is_told and not self.holds_back
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether events of the session are not written into the document yet."""
+        waits = self._subscription is not None and self._subscription.waiting_size > 0
+        return waits or (self._writer is not None and self._writer.is_behind)
+
+    def answer(self, question_id: str, words: str) -> None:
+        """Answer the pending question.
+
+        Raises:
+            NothingPendingError: the question is not pending here.
+        """
+        asked = self.asked
+        if self._live is None or asked is None or asked.question_id != question_id:
+            raise NothingPendingError(
+                f"this question is no longer pending ({question_id})", "request the code actions again"
+            )
+        self._answer(self._live, asked, words)
+
+    async def _submit(self, live: LiveSession, chat: ChatText) -> None:
+        """Start a turn, answer the pending question, or steer the running turn."""
+        self._sent = (chat.message, chat.message_line)
+        if self._writer:
+            self._writer.heard(chat.message)
+        if asked := self.asked:
+            self._answer(live, asked, chat.message)
+            return
+        parts = await self._means.context.expanded(await self._input(chat.message, live), live)
+        text, images = self._means.context.told(parts)
+        steers = self.is_running
+        live.session.submit(
+            text, images=images, client_key=new_id("k"), when_busy="steer" if steers else "queue"
+        )
+        if self._writer:
+            self._writer.begin_anew()
+
+    def _answer(self, live: LiveSession, asked: QuestionAsked, words: str) -> None:
+        said = chosen(words, asked.choices, multiple=asked.multiple)
+        by = self._means.context.client_id
+        live.session.questions.answer(asked.question_id, said, declined=False, by=by, client_key=new_id("k"))
+
+    async def take_over(self) -> str:
+        """Take the session over from another process. Asks the user before a forced take-over, if the owner does
+        not answer.
+        """
+        read, manager = self._read, self._means.context.manager
+        if read is None:
+            return "This session is not open in another editor."
+        try:
+            await manager.take_over(read.id, force=False)
+        except OwnerSilentError as silent:
+            question = f"agent-ls: {silent}. Take it by force? What it does until then is lost."
+            if await self._means.ask(question, (LEAVE, FORCE)) != FORCE:
+                return ""
+            await manager.take_over(read.id, force=True)
+        return ""
+
+    def access_changed(self, change: AccessChange) -> None:
+        """Handle a change of the session's owner (see SessionOwnership.watch)."""
+        match change:
+            case Acquired(live) if self._read and self._read.id == live.id:
+                self._means.start(partial(self._took_over, live))
+            case Released(session) if self._live and self._live.session.id == session.id:
+                self._live, self._read = None, session
+                self._rest = session.subscribe()
+                if self._subscription:
+                    self._subscription.end()
+                self._changed_hands(session)
+            case OwnerChanged(session) if session is self._read:
+                self._means.hunks_changed(self.path)  # the diagnostic names the owner
+            case _:
+                pass
+
+    async def mention(self, path: str, first: int, end: int) -> str:
+        """Append `@path:first-last` to the document, so that the user can write on behind it."""
+        host = self._means.context.host
+        document = host.open_document(self.path)
+        if document is None or read_chat(document.text).is_answer_last:
+            return "The agent is still writing in the chat; wait until it is done."
+        name = relative_to_folder(path, self.folder) or path
+        words = f"@{name}:{first + 1}-{max(end, first + 1)} "
+        await host.apply_edit(document, appended(document.text, words), ATTRIBUTION)
+        return ""
+
+    def stop(self) -> None:
+        if self._live:
+            self._live.session.interrupt()
+
+    def close(self) -> None:
+        """Handle the closing of the document. The session stays open: its turn continues and its questions stay
+        pending.
+        """
+        # Work in progress must stop too: the document may be opened again, and then has another ChatRoom.
+        self._is_closed = True
+        self._scope.cancel()
+        if self._live:
+            self._means.left.add(self.path, self._live)
+        self._live = self._read = None
+
+    # -- the session
+
+    async def _has_read_along(self, session_id: str) -> bool:
+        """Follow the session if another process owns it, and return whether one does.
+
+        Then nothing is written into the document, because the owner's editor may have the same document open.
+        """
+        session = await self._means.context.manager.owners.read_along(session_id)
+        if session is None:
+            return False
+        if true_name(session.summary().workspace_folder) != true_name(self.folder):
+            session.subscribe().close()
+            return True
+        if self._is_closed:
+            session.subscribe().close()
+            self._read = session
+            return True
+        self._scope.cancel()
+        self._scope = scope = anyio.CancelScope()
+        self._read, subscription = session, session.subscribe()
+
+        async def listen() -> None:
+            with scope, subscription:
+                async for _ in subscription:
+                    pass
+
+        self._means.start(listen)
+        self._changed_hands(session)
+        return True
+
+    async def _took_over(self, live: LiveSession) -> None:
+        async with self._sending:
+            await self._follow(live, catch_up=True)
+        self._means.hunks_changed(self.path)
+
+    def _changed_hands(self, session: ReadAlong) -> None:
+        self._means.say(f"agent-ls: {self._words(session)}")
+        self._means.hunks_changed(self.path)
+        self._means.changed()
+
+    def _words(self, session: ReadAlong) -> str:
+        return (
+            f"This chat is read only: {told_owner(session.owner)} has its session. The code action "
+            '"Take over" (command agentLs.takeOver) makes it this editor\'s.'
+        )
+
+    @property
+    def folder(self) -> str:
+        """Workspace folder of this chat's sessions."""
+        folders = [f for f in self._means.context.folders() if relative_to_folder(self.path, f)]
+        return max(folders, key=len, default="") or os.path.dirname(self.path)
+
+    async def _new(self) -> LiveSession:
+        await self._means.context.settled()
+        return await self._means.context.manager.new_session(
+            workspace_folder=self.folder,
+            provider=None,
+            model=None,
+            effort=None,
+            mode=None,
+            review=None,
+            title=None,
+        )
+
+    async def _stored(self, session_id: str) -> LiveSession | None:
+        """Open the session that the document names. None if it does not exist, belongs to another folder, or is
+        only followed.
+        """
+        if not session_id:
+            return None
+        try:
+            while not (live := await self._maybe_open(session_id)):
+                if await self._has_read_along(session_id):
+                    return None
+        except Exception as error:  # last resort: the id in a document may be anything
+            self._means.say(f"agent-ls: {error}. The chat goes on in a new session.")
+            return None
+        if true_name(live.summary().workspace_folder) == true_name(self.folder):
+            return live
+        if not self._is_told_of_move:
+            self._is_told_of_move = True
+            folder = live.summary().workspace_folder
+            self._means.say(f"agent-ls: this chat's session works in {folder}. It goes on here in a new one.")
+        return None
+
+    async def _maybe_open(self, session_id: str) -> LiveSession | None:
+        """Open a session; None if another process owns it."""
+        try:
+            return await self._means.context.manager.open_session(session_id)
+        except SessionBusyError:
+            return None
+
+    async def _input(self, message: str, live: LiveSession) -> list[wire.InputPart]:
+        parts: list[wire.InputPart] = []
+        if message.startswith("/"):
+            name, *rest = message[1:].split(maxsplit=1) or [""]
+            known = await self._means.context.has_command(name, live)
+            parts.append(
+                wire.CommandInput(name=name, arguments="".join(rest))
+                if known
+                else wire.TextInput(text=message)
+            )
+        else:
+            parts.append(wire.TextInput(text=message))
+        folder = live.summary().workspace_folder
+        for mention in mentions(message):
+            path = os.path.normpath(os.path.join(folder, mention.path))  # noqa: ASYNC240  # no disk is read
+            if mention.path == "problems":
+                # Plugin-free editors do not send the diagnostics of other servers, so zero does not mean that there
+                # are none.
+                if self._means.context.host.diagnostics.counts[0]:
+                    parts.append(wire.DiagnosticsInput())
+            elif mention.lines and (document := self._means.context.host.open_document(path)):
+                first, end = mention.lines
+                text = "".join(split_lines(document.text)[first:end])
+                uri = to_lsp.uri(path)
+                parts.append(wire.SelectionInput(uri=uri, start_line=first, end_line=end, text=text))
+        return parts
+
+    async def _follow(self, live: LiveSession | None, *, catch_up: bool = False) -> None:
+        if live is None or self._is_closed:
+            return
+        self._scope.cancel()
+        self._scope = anyio.CancelScope()
+        if self._live and self._live is not live:
+            self._means.left.add(self.path, self._live)
+        self._live, self._read, self._rest = live, None, None
+        writer = ChatWriter(self._means.context.host, self.path, live.session.id, self._means.say)
+        self._writer = writer
+        subscription = self._subscription = live.session.subscribe()
+        scope = self._scope
+        following = Following(self._means, live, writer)
+        if catch_up:
+            await following.catch_up()
+            if following.is_unanswered and (document := self._means.context.host.open_document(self.path)):
+                chat = read_chat(document.text)
+                self._sent = (chat.message, chat.message_line)
+
+        async def follow() -> None:
+            with scope, subscription:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(writer.run)
+                    await following.run(subscription)
+                    if self._rest and not self._live:
+                        await following.finish(self._rest)
+                    await writer.finished()
+                    tasks.cancel_scope.cancel()
+            if self._live is live:
+                self._live = None
+
+        self._means.start(follow)
+        for path in self._means.context.manager.review.open_hunks(session_id=live.session.id):
+            self._means.hunks_changed(path)
+        for request in live.approver.pending():
+            if self._means.prompts:
+                self._means.prompts.ask(request, live.approver, writer.shown)
+        self._means.changed()

@@ -1,0 +1,188 @@
+"""Pass a session's events on to the chat document, the prompts and the progress."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.types import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    EndReason,
+    Envelope,
+    FileChange,
+    HunkStateChanged,
+    ProcessingEnd,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionEnd,
+    SessionStart,
+    StateChanged,
+    ToolCallStart,
+    UserInput,
+)
+from agent_ls.server.chat.catching_up import LastTurn, last_turn
+from agent_ls.server.chat.dependencies import Means
+from agent_ls.server.chat.transcript import ChatTranscript
+from agent_ls.server.chat.words import one_line
+from agent_ls.server.chat.writer import CLOSE, ChatWriter
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+
+log = logging.getLogger(__name__)
+
+_ENDS: Mapping[EndReason, str] = {
+    "completed": "done.",
+    "refused": "done, except for what was refused.",
+    "limit": "stopped at a limit; the chat says which.",
+    "error": "ended by an error; the chat says which.",
+}
+"""Messages about the end of a turn, for clients without progress. "interrupted" is left out: the user knows."""
+
+
+class Following:
+    """Follows one session for one chat document."""
+
+    def __init__(self, means: Means, live: LiveSession, writer: ChatWriter) -> None:
+        self._means = means
+        self._live = live
+        self._writer = writer
+        self._transcript = ChatTranscript()
+        self._progress = means.progress() if means.progress else None
+        self._last = 0
+        self._turn: LastTurn | None = None
+        self._told = ""
+        self._asks = False
+        self._held = ""
+        self.is_unanswered = False
+        """After `catch_up`: the document ends with the user's last message and has no part of its answer."""
+
+    async def catch_up(self) -> None:
+        """Write what the document lacks of the last turn. Subscribe to the session before, so that no event is lost."""
+        try:
+            events = await anyio.to_thread.run_sync(self._live.events_since, 0)
+        except OSError as error:
+            log.warning("the last turn could not be read: %s", error)
+            return
+        turn = last_turn(events, self._transcript)
+        if turn is None:
+            return
+        self._turn, self._told, self._last = turn, turn.told, turn.last
+        self._transcript.miss(turn.open_parts)
+        self.is_unanswered = self._writer.lacks(turn.said, turn.told)
+        if not turn.open_parts and self._compare():
+            if self._live.session.questions.pending():
+                self._close(asks=True)
+            elif turn.is_over or not self._live.session.is_busy:
+                self._close()
+
+    async def run(self, subscription: Subscription) -> None:
+        try:
+            async for item in subscription:
+                self._take(item.envelope)
+        finally:
+            if self._progress:
+                self._progress.end("")
+
+    async def finish(self, rest: Subscription) -> None:
+        """Handle the last logged events of this process, after another process has acquired the session."""
+        with rest:
+            async for item in rest:
+                if isinstance(item.envelope.event, SessionStart):
+                    return  # events after this one are the new owner's
+                self._take(item.envelope)
+                if isinstance(item.envelope.event, SessionEnd):
+                    return
+
+    def _take(self, envelope: Envelope) -> None:
+        if envelope.seq is not None:
+            if envelope.seq <= self._last:
+                return
+            self._last = envelope.seq
+        if not envelope.agent_id:
+            self._write(envelope)
+        self._tell(envelope)
+
+    def _write(self, envelope: Envelope) -> None:
+        if isinstance(envelope.event, QuestionAnswered) and self._asks:
+            self._writer.write(self._held)
+            self._held, self._asks = "", bool(self._live.session.questions.pending())
+        text = self._transcript.feed(envelope)
+        if self._turn is None:
+            self._put(text)
+        else:
+            self._told += text
+        match envelope.event:
+            case AssistantTextEnd():  # now the whole text is known
+                self._compare()
+            case QuestionAsked():
+                self._compare()
+                self._close(asks=True)
+            case ProcessingEnd():
+                self._compare()
+                self._close()
+            case _:
+                pass
+
+    def _put(self, text: str) -> None:
+        """Write text, or hold it while a question is pending: output of parallel calls is written after the user's
+        answer.
+        """
+        if self._asks:
+            self._held += text
+        else:
+            self._writer.write(text)
+
+    def _close(self, *, asks: bool = False) -> None:
+        self._put(CLOSE)
+        self._asks = self._asks or asks
+
+    def _compare(self) -> bool:
+        """Write what the document lacked of the turn. Returns whether it has a place for it."""
+        turn, self._turn = self._turn, None
+        return turn is not None and self._writer.take_up(turn.said, self._told)
+
+    def _tell(self, envelope: Envelope) -> None:
+        means, progress = self._means, self._progress
+        match envelope.event:
+            case UserInput() if progress:
+                means.start(lambda: progress.begin(self._live.session.interrupt))
+            case ToolCallStart(summary=summary, name=name) if progress:
+                progress.report(one_line(f"{name}: {summary}"))
+            case ApprovalRequested() as request:
+                if progress:
+                    progress.report("waits for you")
+                if means.prompts:
+                    means.prompts.ask(request, self._live.approver, self._writer.shown)
+                means.changed()
+            case QuestionAsked(question=question):
+                if progress:
+                    progress.report("waits for you")
+                means.changed()
+                self._tell_user(f"asks: {one_line(question)} Answer it in the chat.")
+            case ApprovalResolved(request_id=request_id):
+                if means.prompts:
+                    means.prompts.resolved(request_id)
+                means.changed()
+            case FileChange(path=path) | HunkStateChanged(path=path):
+                means.hunks_changed(path)
+            case StateChanged():
+                means.changed()
+            case ProcessingEnd(reason=reason):
+                if progress:
+                    progress.end("done" if reason == "completed" else reason)
+                elif ended := _ENDS.get(reason):
+                    self._tell_user(ended)
+            case _:
+                pass
+
+    def _tell_user(self, words: str) -> None:
+        """Show one message, without opening a window or taking the focus."""
+        if self._means.context.manager.tells_user:
+            self._means.tell(f"agent-ls: {words}")

@@ -1,0 +1,52 @@
+"""Ask the client to request code lenses again, only when they differ from those that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import anyio
+
+from agent_ls.server.chat.dependencies import Start
+from agent_ls.server.lsp.from_lsp import maybe_path
+
+REFRESH_S = 0.2
+"""Delay in which changes are collected: a turn changes its state and its hunks several times at once."""
+
+Lenses: TypeAlias = list[dict[str, Any]]
+
+
+class LensRefresh:
+    """The lenses that the client was given, by URI. `current` returns the present ones of a document."""
+
+    def __init__(self, start: Start, send: Callable[[], object], current: Callable[[str], Lenses]) -> None:
+        self._start = start
+        self._send = send
+        self._current = current
+        self._given: dict[str, Lenses] = {}
+        self._is_due = False
+
+    def answer(self, uri: str) -> Lenses:
+        """Return the lenses of a document, as the answer to a request of the client."""
+        lenses = self._given[uri] = self._current(uri)
+        return lenses
+
+    def closed(self, path: str) -> None:
+        """The client closed the document: it has none of its lenses."""
+        for uri in [
+            uri for uri in self._given if maybe_path(uri) == path
+        ]:  # clients spell one URI in several ways
+            del self._given[uri]
+
+    def changed(self) -> None:
+        """Lenses may have changed."""
+        if not self._is_due:
+            self._is_due = True
+            self._start(self._refresh)
+
+    async def _refresh(self) -> None:
+        await anyio.sleep(REFRESH_S)
+        self._is_due = False
+        if any(self._current(uri) != lenses for uri, lenses in self._given.items()):
+            self._given = {uri: self._current(uri) for uri in self._given}
+            self._send()

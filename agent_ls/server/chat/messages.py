@@ -1,0 +1,107 @@
+"""Parameters of the standard messages that the chat of plugin-free clients handles. Parsed leniently."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+class _Sent(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
+    )
+
+
+class Position(_Sent):
+    line: int = Field(ge=0)
+    character: int = Field(ge=0)
+
+
+class Range(_Sent):
+    start: Position
+    end: Position
+
+    def in_order(self) -> tuple[Position, Position]:
+        """Return start and end in document order; a selection made upwards may begin with its end."""
+        start, end = self.start, self.end
+        is_backwards = (end.line, end.character) < (start.line, start.character)
+        return (end, start) if is_backwards else (start, end)
+
+
+class Document(_Sent):
+    uri: str
+
+
+class ActionContext(_Sent):
+    only: tuple[str, ...] | None = None
+
+
+class CodeAction(_Sent):
+    text_document: Document
+    range: Range
+    context: ActionContext = ActionContext()
+
+
+class CodeLens(_Sent):
+    text_document: Document
+
+
+class Completion(_Sent):
+    text_document: Document
+    position: Position
+
+
+class ProgressCancel(_Sent):
+    token: str | int
+
+
+class Command(_Sent):
+    command: str
+    arguments: tuple[Any, ...] | None = None
+
+
+class ChatCommand(_Sent):
+    """`uri` names a chat document; if it is missing, the only open one."""
+
+    uri: str | None = None
+
+
+class Reply(_Sent):
+    """The user's answer to a question of the agent, in the chat `uri`."""
+
+    question_id: str
+    answer: str = Field(min_length=1)
+    uri: str | None = None
+
+
+class Approval(_Sent):
+    session_id: str | None = None
+    request_id: str
+    rule_id: str = ""
+    scope: Literal["once", "turn", "session"] = "once"
+    reason: str = ""
+
+
+class Denial(_Sent):
+    """Denies one request, or all pending ones if `requestId` is missing."""
+
+    request_id: str | None = None
+    reason: str = ""
+
+
+class Verdict(_Sent):
+    hunk_ids: tuple[str, ...] | None = None
+    uri: str | None = None
+    confirm: bool = False
+    comment: str = ""
+
+
+class Ask(_Sent):
+    """Mentions the lines [first, end) of a document in the chat with the URI `chat`."""
+
+    uri: str
+    chat: str | None = None
+    first: int = Field(ge=0)
+    end: int = Field(ge=0)

@@ -1,0 +1,145 @@
+"""Ask for approvals by `window/showMessageRequest`: one at a time, the safe choice first.
+
+Only an exact title decides. Every other answer (null, `{}`, an unknown title, an error, none) neither approves nor
+denies: the request stays pending, and code actions and commands can answer it too. A prompt that is answered elsewhere
+is withdrawn.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+from lsprotocol import types as lsp
+
+from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved
+from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, PROMPT_CHARS, TRUST, is_trust, question
+from agent_ls.server.transport.jsonrpc import AgentProtocol
+
+log = logging.getLogger(__name__)
+
+PROMPT_LIMIT_S = 600.0
+"""An editor may lose a prompt and never answer; after this time the next one is shown."""
+SHOWN_LIMIT_S = 3.0
+"""Longest wait until the document shows the request: some editors take no edits while a prompt is open."""
+
+
+class Answerable(Protocol):
+    """Interface of the session's pending approvals."""
+
+    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved: ...
+
+
+def choices(request: ApprovalRequested) -> dict[str, Answer]:
+    """Return the titles and their answers, the safe one first. No two titles are equal."""
+    if is_trust(request):
+        return {DISTRUST: Answer("deny"), TRUST: Answer("allow")}
+    found = {DENY: Answer("deny"), ALLOW: Answer("allow")}
+    for rule in request.rules:
+        found.setdefault(rule.label, Answer("allow", scope=rule.scope, rule_id=rule.id))
+    return found
+
+
+@dataclass(eq=False, slots=True)
+class _Prompt:
+    request: ApprovalRequested
+    approvals: Answerable
+    shown: Callable[[], Awaitable[None]]
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+class ApprovalPrompts:
+    """Prompts of one client. `decided_by` names the client in the log."""
+
+    def __init__(
+        self,
+        protocol: AgentProtocol,
+        decided_by: str,
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._protocol = protocol
+        self._decided_by = decided_by
+        self._start = start
+        self._waiting: list[_Prompt] = []
+        self._asked: set[str] = set()
+        self._is_showing = False
+
+    def ask(
+        self, request: ApprovalRequested, approvals: Answerable, shown: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Queue a prompt. `shown` returns once the user can see the request in the document; the wait for it is
+        short.
+        """
+        if len(question(request)) > PROMPT_CHARS:
+            return  # too long for a prompt; the document shows all of it
+        if request.request_id in self._asked:
+            return  # already asked: two documents show the session, or one was opened again
+        self._asked.add(request.request_id)
+        self._waiting.append(_Prompt(request, approvals, shown))
+        if not self._is_showing:
+            self._is_showing = True
+            self._start(self._show_all)
+
+    async def choose(self, message: str, titles: Sequence[str]) -> str:
+        """Ask another question and return the chosen title; "" for any other answer."""
+        params = lsp.ShowMessageRequestParams(
+            type=lsp.MessageType.Warning,
+            message=message,
+            actions=[lsp.MessageActionItem(title=title) for title in titles],
+        )
+        with anyio.move_on_after(PROMPT_LIMIT_S):
+            return await self._title(params)
+        return ""
+
+    def resolved(self, request_id: str) -> None:
+        """Withdraw the prompt: the request was decided, or its turn was stopped."""
+        self._asked.discard(request_id)
+        for prompt in [prompt for prompt in self._waiting if prompt.request.request_id == request_id]:
+            self._waiting.remove(prompt)
+            prompt.scope.cancel()
+
+    async def _show_all(self) -> None:
+        try:
+            while self._waiting:
+                prompt = self._waiting[0]
+                with prompt.scope:
+                    with anyio.move_on_after(SHOWN_LIMIT_S):
+                        await prompt.shown()
+                    await self._show(prompt)
+                if prompt in self._waiting:
+                    self._waiting.remove(prompt)
+        finally:
+            self._is_showing = False
+
+    async def _show(self, prompt: _Prompt) -> None:
+        offered = choices(prompt.request)
+        params = lsp.ShowMessageRequestParams(
+            type=lsp.MessageType.Warning,
+            message=question(prompt.request),
+            actions=[lsp.MessageActionItem(title=title) for title in offered],
+        )
+        with anyio.move_on_after(PROMPT_LIMIT_S):
+            answer = offered.get(await self._title(params))
+            if answer is None:
+                return
+            given = Answer(
+                answer.decision, scope=answer.scope, rule_id=answer.rule_id, decided_by=self._decided_by
+            )
+            try:
+                prompt.approvals.answer(prompt.request.request_id, given)
+            except UnknownApprovalError:
+                log.info("the prompt's question waits no longer")
+
+    async def _title(self, params: lsp.ShowMessageRequestParams) -> str:
+        """Return the chosen title; "" for any other answer."""
+        try:
+            answer: Any = await self._protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        except Exception as error:  # any invalid answer of the client
+            log.info("a prompt was not answered: %s", error)
+            return ""
+        title = getattr(answer, "title", None)
+        return title if isinstance(title, str) else ""

@@ -1,0 +1,173 @@
+"""Pure: render a session's events as the text of a chat document: the model's text, and a line for each action."""
+
+from __future__ import annotations
+
+from agent_ls.loop.events.types import (
+    ApprovalRequested,
+    ApprovalResolved,
+    AssistantTextEnd,
+    AssistantTextStart,
+    Delta,
+    Envelope,
+    Error,
+    FileChange,
+    HunkStateChanged,
+    LoopDetection,
+    PlanChanged,
+    ProcessingEnd,
+    QuestionAsked,
+    Retry,
+    SteeringInjected,
+    ToolCallEnd,
+    TurnLimit,
+    Warning,
+)
+from agent_ls.server.chat.chat_text import guarded, may_be_heading
+from agent_ls.server.chat.words import action, diffs, fenced, one_line, plain
+
+_ENDS = {
+    "interrupted": "Stopped.",
+    "limit": "Stopped at a limit.",
+    "aborted": "The session was ended.",
+    "refused": "Ended: what it wanted to do was refused.",
+}
+HOW = "This is done only if you allow it: by the prompt, a code action here, or `agentLs.approve`."
+"""The document only grows, so this line must still be true after the user's decision."""
+PROPOSED = "they are made when you keep them there, by a code action."
+ANSWER = "Write the answer below and save."
+ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
+INTERRUPTED = " … (interrupted)"
+_PLAN = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+
+
+class ChatTranscript:
+    """Renders events; `feed` returns the text to append. Lines that could become a heading are held until they are
+    complete.
+    """
+
+    def __init__(self) -> None:
+        self._newlines = 2
+        self._held = ""
+        self._is_note = False
+        self._streamed: set[str] = set()
+        self._missed: frozenset[str] = frozenset()
+        self._proposed: set[str] = set()
+
+    def miss(self, parts: frozenset[str]) -> None:
+        """Set the texts whose beginning was missed. They are rendered whole when they end."""
+        self._missed = parts
+
+    def feed(self, envelope: Envelope) -> str:
+        match envelope.event:
+            case Delta(kind="assistant_text_delta", part_id=part, text=text):
+                if part in self._missed:
+                    return ""
+                self._streamed.add(part)
+                return self._said(plain(text))
+            case AssistantTextStart():
+                return self._gap()
+            case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
+                rest = "" if part in self._streamed else self._said(plain(text))
+                return rest + self._let_go() + self._out(INTERRUPTED if interrupted else "") + self._line()
+            case ToolCallEnd(name=name, summary=summary, is_error=failed):
+                return self._note(f"{'✗' if failed else '✓'} {name}: {one_line(summary)}")
+            case FileChange(path=path, action=done, added=added, removed=removed):
+                return self._note(f"{done} `{one_line(path)}` +{added} −{removed}")
+            case ApprovalRequested() as request:
+                return self._asks(request)
+            case ApprovalResolved(decision=decision, reason=reason):
+                why = f": {one_line(reason)}" if reason else ""
+                return self._note("Allowed." if decision == "allow" else f"Denied{why}")
+            case HunkStateChanged() as change:
+                return self._proposes(change)
+            case QuestionAsked() as asked:
+                told = self._question(asked)
+                self._begin_anew()
+                return told
+            case PlanChanged(items=items):
+                return "".join(self._note(f"{_PLAN[item.status]} {one_line(item.text)}") for item in items)
+            case SteeringInjected(text=text):
+                return self._note(f"sent to the model: {one_line(text)}")
+            case Error(message=message, hint=hint):
+                return self._note(f"**Error.** {one_line(_sentences(message, hint), 500)}")
+            case Retry(message=message):
+                return self._note(f"{one_line(message, 300)} (trying again)")
+            case Warning(message=message) | TurnLimit(message=message) | LoopDetection(message=message):
+                return self._note(one_line(message, 500))
+            case ProcessingEnd(reason=reason):
+                end = self._note(_ENDS[reason]) if reason in _ENDS else self._line()
+                self._begin_anew()
+                return end
+            case _:
+                return ""
+
+    def _proposes(self, change: HunkStateChanged) -> str:
+        """Note changes that are proposed for the first time; the turn waits for the user's decision about them."""
+        new = {hunk.id for hunk in change.hunks if hunk.state == "proposed"} - self._proposed
+        self._proposed |= new
+        what = f"**Proposed changes** in `{one_line(change.path)}`: {PROPOSED}"
+        return self._note(what) if new else ""
+
+    def _asks(self, request: ApprovalRequested) -> str:
+        what, command = action(request)
+        body = (fenced(command, "sh") if command else "") + diffs(request)
+        told = self._note(f"**Asks for approval.** The agent wants to {one_line(what, 1_000)}")
+        body = self._gap() + self._out(guarded(body)) if body else ""
+        self._is_note = self._is_note and not body
+        why = self._note(one_line(request.reason, 1_000)) if request.reason else ""
+        return told + body + why + self._note(HOW)
+
+    def _question(self, asked: QuestionAsked) -> str:
+        how = ANSWER_OR_NUMBER if asked.choices else ANSWER
+        words = guarded(plain(asked.question).strip())
+        told = self._note(f"**A question for you.** {how}") + self._gap() + self._out(f"{words}\n")
+        self._is_note = False
+        choices = [f"{at}. {one_line(choice, 500)}\n" for at, choice in enumerate(asked.choices, start=1)]
+        return told + (self._gap() + self._out("".join(choices)) if choices else "")
+
+    def _begin_anew(self) -> None:
+        """Start again, because the next text has its own heading."""
+        self._newlines, self._is_note = 2, False
+
+    def _said(self, text: str) -> str:
+        text = self._held + text
+        whole, newline, last = text.rpartition("\n")
+        if may_be_heading(last):
+            self._held = last
+            text = whole + newline
+        else:
+            self._held = ""
+        self._is_note = self._is_note and not text
+        return self._words(text)
+
+    def _let_go(self) -> str:
+        held, self._held = self._held, ""
+        return self._words(held)
+
+    def _words(self, text: str) -> str:
+        """Escape headings in the text. The rest of a started line cannot be a heading."""
+        rest, newline, following = text.partition("\n") if not self._newlines else ("", "", text)
+        return self._out(rest + newline + guarded(following))
+
+    def _note(self, text: str) -> str:
+        before = self._let_go()
+        before += self._line() if self._is_note else self._gap()
+        self._is_note = True
+        return before + self._out(f"> {text}\n")
+
+    def _gap(self) -> str:
+        return self._out("\n" * max(0, 2 - self._newlines))
+
+    def _line(self) -> str:
+        return self._out("\n" if not self._newlines else "")
+
+    def _out(self, text: str) -> str:
+        if text:
+            ended = len(text) - len(text.rstrip("\n"))
+            self._newlines = ended if text.strip("\n") else self._newlines + ended
+        return text
+
+
+def _sentences(message: str, hint: str) -> str:
+    ended = message if message.rstrip().endswith((".", "!", "?")) else f"{message}."
+    return f"{ended} {hint}".strip()

@@ -1,0 +1,385 @@
+"""User interface for plugin-free clients: the open chat documents, and the answers to the standard messages about them.
+
+Commands answer at once, because some editors block until then; their effects and errors are reported by what follows.
+A client only gets what it announced.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anyio.to_thread import run_sync
+from lsprotocol import types as lsp
+from pydantic import BaseModel, ValidationError
+
+from agent_ls.app.sessions.ownership import AccessChange
+from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.server.chat import code_actions as offers, messages
+from agent_ls.server.chat.chat_text import is_chat, read_chat
+from agent_ls.server.chat.closed import LeftSessions
+from agent_ls.server.chat.completing import completions
+from agent_ls.server.chat.dependencies import Means, Start
+from agent_ls.server.chat.diagnostics import Marks
+from agent_ls.server.chat.document import ChatRoom
+from agent_ls.server.chat.early_save import was_saved_while_starting
+from agent_ls.server.chat.lens_refresh import Lenses, LensRefresh
+from agent_ls.server.chat.progress import TurnProgress
+from agent_ls.server.chat.prompts import ApprovalPrompts
+from agent_ls.server.features.findings import FindingMarks
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS, STOCK_COMMANDS
+from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.transport.errors import BadInputError, InvalidParamsError, NothingPendingError
+from agent_ls.server.transport.jsonrpc import AgentProtocol
+from agent_ls.text import split_lines
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+
+log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class StockFace:
+    """User interface for plugin-free clients. `start` runs a task. The editor host calls the `on_...` methods for
+    documents.
+    """
+
+    def __init__(self, context: Context, protocol: AgentProtocol, start: Start) -> None:
+        client = context.client
+        self._context = context
+        self._protocol = protocol
+        self._start = start
+        self._rooms: dict[str, ChatRoom] = {}
+        self._seen: set[str] = set()
+        self._tokens: dict[str, Callable[[], None]] = {}
+        self._lenses = LensRefresh(start, self._send_lens_refresh, self._current_lenses)
+        self._marks = Marks(
+            context,
+            protocol,
+            start,
+            self._read_only,
+            self._lenses.changed,
+            lambda path: self._findings.diagnostics(path),
+        )
+        self._findings = FindingMarks(context, context.manager.review.findings, self._marks.changed, start)
+        prompts = ApprovalPrompts(protocol, context.client_id, start)
+        self._means = Means(
+            context=context,
+            start=start,
+            say=self._say,
+            tell=self._tell,
+            hunks_changed=self._marks.changed,
+            changed=self._lenses.changed,
+            prompts=prompts,
+            progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
+            ask=prompts.choose,
+            rooms=self._rooms,
+            left=LeftSessions(self._marks, prompts, start, self._is_shown),
+        )
+        context.manager.owners.watch(self._access_changed)
+        self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
+            lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
+            lsp.TEXT_DOCUMENT_CODE_LENS: self._code_lenses,
+            lsp.TEXT_DOCUMENT_COMPLETION: self._completion,
+            lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progress_cancelled,
+            COMMAND: self._command,
+        }
+        self._commands: Mapping[str, Callable[[Any], Awaitable[None]]] = {
+            "agentLs.send": self._send,
+            "agentLs.show": self._show,
+            "agentLs.stop": self._stop,
+            "agentLs.answer": self._answer_question,
+            "agentLs.approve": self._approve,
+            "agentLs.deny": self._deny,
+            "agentLs.keep": partial(self._review, "keep"),
+            "agentLs.undo": partial(self._review, "undo"),
+            "agentLs.ask": self._ask,
+            "agentLs.takeOver": self._take_over,
+            **{name: partial(self._act_on_finding, name) for name in FINDING_COMMANDS},
+        }
+        assert self._commands.keys() == {*STOCK_COMMANDS, *FINDING_COMMANDS}
+
+    # -- documents (interface Watcher of editor/host.py)
+
+    def on_opened(self, path: str) -> None:
+        self.text_changed(path)
+        if is_chat(path) and path not in self._rooms:
+            room = self._rooms[path] = ChatRoom(path, self._means)
+            is_first = path not in self._seen
+            self._seen.add(path)
+            self._start(partial(self._opened, room, is_first=is_first))
+
+    async def _opened(self, room: ChatRoom, *, is_first: bool) -> None:
+        """Connect an opened chat, and send it if the user saved it while the server started: editors do not report
+        that save.
+
+        For a chat that is opened again, every save was reported.
+        """
+        await room.opened()
+        if not is_first:
+            return
+        document = self._context.host.open_document(room.path)
+        if document is None:
+            return
+        is_early = await run_sync(was_saved_while_starting, room.path, document.text)
+        if is_early:
+            self.on_saved(room.path)
+
+    def on_changed(self, path: str) -> None:
+        self._marks.typed(path)
+        self.text_changed(path)
+
+    def on_saved(self, path: str) -> None:
+        room = self._rooms.get(path)
+        document = self._context.host.open_document(path)
+        if room and document and room.has_news(chat := read_chat(document.text)):
+            self._begin(partial(room.send, chat))
+
+    def on_closed(self, path: str) -> None:
+        self.text_changed(path)
+        self._lenses.closed(path)
+        if room := self._rooms.pop(path, None):
+            room.close()
+
+    def text_changed(self, path: str) -> None:
+        """Note that a file may have changed, in the editor or on disk."""
+        self._findings.text_changed(path)
+
+    def _is_shown(self, live: LiveSession) -> bool:
+        return any(room.live is live for room in self._rooms.values())
+
+    def _read_only(self, path: str) -> str:
+        room = self._rooms.get(path)
+        return room.read_only if room else ""
+
+    def _access_changed(self, change: AccessChange) -> None:
+        for room in self._rooms.values():
+            room.access_changed(change)
+
+    # -- messages to the client
+
+    def _say(self, text: str) -> None:
+        params = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=text)
+        self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
+
+    def _tell(self, text: str) -> None:
+        params = lsp.ShowMessageParams(type=lsp.MessageType.Info, message=text)
+        self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
+
+    def _begin(self, work: Callable[[], Awaitable[str]]) -> None:
+        """Run `work` in a task. Its result or its error is shown as a message."""
+
+        async def told() -> None:
+            try:
+                problem = await work()
+            except Exception as error:  # last resort: the command was already answered
+                hint = getattr(error, "hint", "")
+                problem = f"{error}. {hint}" if hint else str(error)
+                log.info("a command failed: %s", error, exc_info=error)
+            if problem:
+                self._say(f"agent-ls: {problem}")
+
+        self._start(told)
+
+    def _send_lens_refresh(self) -> None:
+        if self._context.client.code_lens_refresh:
+            self._protocol.send_request(lsp.WORKSPACE_CODE_LENS_REFRESH)
+
+    # -- requests of the client
+
+    async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
+        params = _read(messages.CodeAction, lsp.TEXT_DOCUMENT_CODE_ACTION, raw)
+        uri = params.text_document.uri
+        path, (start, end) = maybe_path(uri) or "", params.range.in_order()
+        first, last = start.line, end.line
+        found = self._chat_offers(path, uri)
+        hunks = self._marks.hunks(path)
+        for hunk in hunks:
+            if offers.touches(hunk, first, last):
+                found += offers.hunk_offers(hunk)
+        found += [
+            offers.Offer(offers.QUICKFIX, action.title, action.command, (dict(action.argument),))
+            for action in self._findings.actions(path, first, last)
+        ]
+        own = self._rooms.get(path)
+        asking = {id_: room for room in ([own] if own else self._rooms.values()) for id_ in room.pending}
+        for id_, room in asking.items():
+            name = "" if own or len(self._rooms) == 1 else room.name
+            found += offers.approval_offers(
+                room.pending[id_], room.live.session.id if room.live else "", name
+            )
+        found += offers.file_offers(uri, len(hunks))
+        if start != end and path and not is_chat(path):
+            lines = {"uri": uri, "first": first, "end": last + (end.character > 0)}
+            found += offers.ask_offers(lines, {to_lsp.uri(it): room.name for it, room in self._rooms.items()})
+        literal = self._context.client.code_action_literals
+        return [
+            offer.as_action() if literal else offer.as_command()
+            for offer in offers.wanted(found, params.context.only)
+        ]
+
+    async def _code_lenses(self, raw: Any) -> Lenses:
+        return self._lenses.answer(
+            _read(messages.CodeLens, lsp.TEXT_DOCUMENT_CODE_LENS, raw).text_document.uri
+        )
+
+    def _current_lenses(self, uri: str) -> Lenses:
+        path = maybe_path(uri) or ""
+        document = self._context.host.open_document(path)
+        if document and (room := self._rooms.get(path)):
+            line = max(read_chat(document.text).message_line - 1, 0)
+            last = max(len(split_lines(document.text)) - 1, 0)
+            asked = [
+                offers.lens(last, offer)
+                for request in room.pending.values()
+                for offer in offers.approval_offers(request, room.live.session.id if room.live else "")
+            ]
+            return [offers.lens(line, offer) for offer in self._chat_offers(path, uri)] + asked
+        return [
+            offers.lens(hunk.start, offer)
+            for hunk in self._marks.hunks(path)
+            for offer in offers.hunk_offers(hunk)
+        ]
+
+    def _chat_offers(self, path: str, uri: str) -> list[offers.Offer]:
+        room, document = self._rooms.get(path), self._context.host.open_document(path)
+        if not room or not document:
+            return []
+        if room.read_only:
+            return offers.read_only_offers(uri, room.read_only)
+        can_send = room.has_news(read_chat(document.text))
+        found = offers.chat_offers(
+            uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
+        )
+        return [*offers.answer_offers(uri, room.asked), *found] if room.asked else found
+
+    async def _completion(self, raw: Any) -> dict[str, Any]:
+        params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
+        path = maybe_path(params.text_document.uri) or ""
+        room = self._rooms.get(path)
+        if not room:
+            return {"isIncomplete": False, "items": []}
+        at = params.position
+        return await completions(self._context, path, room.folder, at.line, at.character)
+
+    async def _progress_cancelled(self, raw: Any) -> None:
+        token = _read(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token
+        if cancelled := self._tokens.get(str(token)):
+            cancelled()
+
+    # -- commands
+
+    async def _command(self, raw: Any) -> None:
+        params = _read(messages.Command, lsp.WORKSPACE_EXECUTE_COMMAND, raw)
+        command = self._commands.get(params.command)
+        if command is None:
+            known = ", ".join(self._commands)
+            raise BadInputError(f"there is no command {params.command!r}", f"the commands are: {known}")
+        await command((params.arguments or ({},))[0])
+        for room in self._rooms.values():
+            room.show()
+
+    async def _send(self, raw: Any) -> None:
+        self._begin(self._room(raw, "agentLs.send").send)
+
+    async def _show(self, raw: Any) -> None:
+        """Do nothing more than every command does: let held-back answers be written."""
+
+    async def _stop(self, raw: Any) -> None:
+        self._room(raw, "agentLs.stop").stop()
+
+    async def _act_on_finding(self, command: str, raw: Any) -> None:
+        async def work() -> str:
+            await self._findings.run(command, raw)
+            return ""
+
+        self._begin(work)
+
+    async def _take_over(self, raw: Any) -> None:
+        self._begin(self._room(raw, "agentLs.takeOver").take_over)
+
+    async def _answer_question(self, raw: Any) -> None:
+        given = _read(messages.Reply, "agentLs.answer", raw)
+        self._room({"uri": given.uri}, "agentLs.answer").answer(given.question_id, given.answer)
+
+    async def _approve(self, raw: Any) -> None:
+        given = _read(messages.Approval, "agentLs.approve", raw)
+        answer = Answer("allow", scope=given.scope, rule_id=given.rule_id)
+        self._answer(self._asked(given.request_id), given.request_id, answer)
+
+    async def _deny(self, raw: Any) -> None:
+        given = _read(messages.Denial, "agentLs.deny", raw)
+        waiting = list({request_id: None for room in self._rooms.values() for request_id in room.pending})
+        for request_id in [given.request_id] if given.request_id else waiting:
+            self._answer(self._asked(request_id), request_id, Answer("deny", reason=given.reason))
+
+    def _answer(self, live: LiveSession, request_id: str, answer: Answer) -> None:
+        given = Answer(
+            answer.decision,
+            scope=answer.scope,
+            rule_id=answer.rule_id,
+            reason=answer.reason,
+            decided_by=self._context.client_id,
+        )
+        try:
+            live.approver.answer(request_id, given)
+        except UnknownApprovalError as error:
+            raise NothingPendingError(str(error), "request the code actions again") from None
+
+    def _asked(self, request_id: str) -> LiveSession:
+        for room in self._rooms.values():
+            if room.live and request_id in room.pending:
+                return room.live
+        raise NothingPendingError(
+            f"this approval is no longer pending ({request_id})", "request the code actions again"
+        )
+
+    async def _review(self, verdict: Any, raw: Any) -> None:
+        given = _read(messages.Verdict, f"agentLs.{verdict}", raw)
+        if (given.hunk_ids is None) == (given.uri is None):
+            raise InvalidParamsError(f"agentLs.{verdict}", "name hunkIds, or the uri of a file")
+        path = maybe_path(given.uri) if given.uri else None
+
+        async def work() -> str:
+            _, refused = await self._context.manager.review.review(
+                verdict=verdict,
+                hunk_ids=given.hunk_ids,
+                path=path,
+                comment=given.comment,
+                confirm=given.confirm,
+            )
+            return "; ".join(dict.fromkeys(reason for _, reason in refused))
+
+        self._begin(work)
+
+    async def _ask(self, raw: Any) -> None:
+        given = _read(messages.Ask, "agentLs.ask", raw)
+        room = self._room({"uri": given.chat}, "agentLs.ask")
+        path = maybe_path(given.uri)
+        if path is None:
+            raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is no file")
+        self._begin(partial(room.mention, path, given.first, given.end))
+
+    def _room(self, raw: Any, command: str) -> ChatRoom:
+        given = _read(messages.ChatCommand, command, raw)
+        rooms = self._rooms
+        if given.uri is not None:
+            rooms = {path: room for path, room in rooms.items() if path == maybe_path(given.uri or "")}
+        if len(rooms) == 1:
+            return next(iter(rooms.values()))
+        problem = "several chats are open: name one by its uri" if rooms else "no chat document is open"
+        raise NothingPendingError(problem, "open a file whose name ends with .agent.md")
+
+
+def _read(model: type[M], method: str, raw: Any) -> M:
+    try:
+        return model.model_validate({} if raw is None else raw)
+    except ValidationError as invalid:
+        problems = (f"{'.'.join(map(str, e['loc'])) or 'params'}: {e['msg']}" for e in invalid.errors())
+        raise InvalidParamsError(method, "; ".join(problems)) from None

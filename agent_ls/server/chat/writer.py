@@ -1,0 +1,230 @@
+"""Write a growing answer into a chat document by verified edits, while the user may type in it.
+
+User text is never overwritten: if the answer is no longer in the document as it was written, the rest is written under
+a new heading at the end of the document.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import anyio
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.server.chat.catching_up import has_answer, split_shown
+from agent_ls.server.chat.chat_text import YOU, Region, found_below, growing, heading, opening, read_chat
+from agent_ls.server.editor.host import LspEditorHost
+
+log = logging.getLogger(__name__)
+
+FLUSH_S = 0.2
+"""Time between two edits. Each one is an undo step, and some editors take half a second to report it."""
+
+TRIES = 8  # the user may be typing
+CLOSE = f"\n{YOU}\n"
+HELD = (
+    "This editor takes edits after a command only: the code action 'Show the answer' brings it into the chat."
+)
+ATTRIBUTION = Attribution(label="agent-ls: the answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """An edit whose result the editor has not reported. It adds `text` and makes `region`; `version` is the one
+    before it.
+    """
+
+    version: int
+    region: Region
+    text: str
+
+
+class ChatWriter:
+    """Writes text into the document at `path`. `write` collects text; `run` writes it. `refused` gets the reason
+    of a failure.
+    """
+
+    def __init__(
+        self,
+        host: LspEditorHost,
+        path: str,
+        session_id: str,
+        refused: Callable[[str], None],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._host = host
+        self._path = path
+        self._session_id = session_id
+        self._refused = refused
+        self._sleep = sleep
+        self._region: Region | None = None
+        self._waiting = self._said = ""
+        self._unseen: _Unseen | None = None
+        self._is_held = self._has_told = self._begins_anew = False
+        self.has_written = False
+        """The document has a heading that names the session."""
+        self._wake = anyio.Event()
+        self._has_flushed = anyio.Event()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether collected text waits for a command, because the editor takes edits only after one."""
+        return self._is_held and bool(self._waiting)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether part of the answer is not in the document yet."""
+        return bool(self._waiting)
+
+    def retry(self) -> None:
+        """Write again, because the user has run a command."""
+        if self._is_held:
+            self._is_held = False
+            self._wake.set()
+
+    def take_up(self, said: str, told: str) -> bool:
+        """Write what the document lacks of an answer to the message `said`. Returns whether the document has a
+        place for it.
+
+        The document ends with a part of that answer, or with the message if no part of the answer was saved.
+        """
+        document = self._host.open_document(self._path)
+        chat = read_chat(document.text) if document else None
+        if document is None or chat is None:
+            return False
+        marker = heading(chat.session_id, chat.count)
+        below = found_below(document.text, marker)
+        if chat.is_answer_last and below is not None:
+            written, rest = split_shown(below, told)
+            self._region = Region(marker, written)
+            self.write(rest)
+            return True
+        if self.lacks(said, told):
+            self.write(told)
+            return True
+        return False
+
+    def lacks(self, said: str, told: str) -> bool:
+        """Return whether the document ends with the message `said` and has no part of its answer."""
+        document = self._host.open_document(self._path)
+        chat = read_chat(document.text) if document else None
+        if document is None or chat is None or not chat.message or not said.startswith(chat.message):
+            return False
+        below = found_below(document.text, heading(chat.session_id, chat.count))
+        return not has_answer(below or "", told)
+
+    def write(self, text: str) -> None:
+        if text:
+            self._waiting += text
+            if not self._is_held:
+                self._wake.set()
+
+    def heard(self, said: str) -> None:
+        """Set the message below which the next answer is written."""
+        self._said = said
+
+    def begin_anew(self) -> None:
+        """Write the following text under a new heading, because the user has added a message."""
+        self._begins_anew = True
+
+    def close_answer(self) -> None:
+        """End the answer with a heading for the user's next message."""
+        self.write(CLOSE)
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            await self._flush()
+            flushed, self._has_flushed = self._has_flushed, anyio.Event()
+            flushed.set()
+            await self._sleep(FLUSH_S)
+
+    async def shown(self) -> None:
+        """Wait until everything that the editor accepts now is written."""
+        while self._waiting and not self._is_held and self._host.open_document(self._path):
+            await self._has_flushed.wait()
+
+    async def _flush(self) -> None:
+        if self._is_held:
+            return
+        if not self._is_seen():
+            self._wake.set()  # try later; until then text is collected
+            return
+        for _ in range(TRIES):
+            more = _up_to_close(self._waiting)
+            document = self._host.open_document(self._path)
+            if document is None or not more:
+                return  # closed: the session has the text, and opening the document again shows it
+            if self._begins_anew:  # only here, because an edit may have been in flight before
+                self._region, self._begins_anew = None, False
+            region = self._region
+            edits = growing(document.text, region, more) if region else None
+            if region is None or edits is None:
+                region = Region(heading(self._session_id, read_chat(document.text).count + 1), "\n")
+                edits = opening(document.text, Region(region.marker, region.written + more), self._said)
+            region = Region(region.marker, region.written + more)
+            try:
+                await self._host.apply_edit(document, edits, ATTRIBUTION)
+            except StaleFileError:
+                continue
+            except EnvError as error:
+                if self._host.takes_edits_after_commands:
+                    self._hold()
+                    return
+                # The edit may still be applied, and writing it again would duplicate it: some editors report changes
+                # late, for example Emacs while it asks a question. The next text that the editor sends decides.
+                log.warning("the answer could not be written into %s: %s", self._path, error)
+                self._refused(str(error))
+                self._unseen = _Unseen(document.version, region, more)
+                self._wake.set()
+                return
+            self._wrote(region, more)
+            return
+        self._wake.set()  # the user types without a pause: try later
+
+    def _hold(self) -> None:
+        self._is_held = True
+        if not self._has_told:
+            self._has_told = True
+            self._refused(HELD)
+
+    def _wrote(self, region: Region, text: str) -> None:
+        self.has_written = True
+        self._waiting = self._waiting[len(text) :]
+        self._region = None if text.endswith(CLOSE) else region
+        if self._waiting:
+            self._wake.set()
+
+    def _is_seen(self) -> bool:
+        """Return whether the result of the last edit is known. If it was applied it counts as written, else it is
+        written again.
+        """
+        unseen = self._unseen
+        document = self._host.open_document(self._path)
+        if unseen is None or document is None:
+            return True
+        if document.version == unseen.version:
+            return False
+        self._unseen = None
+        if growing(document.text, unseen.region, "") is not None:
+            self._wrote(unseen.region, unseen.text)
+        return True
+
+    async def finished(self) -> None:
+        """Wait until all collected text is in the document or cannot be written."""
+        before = ""
+        while self._waiting != before:
+            before = self._waiting
+            await self._flush()
+
+
+def _up_to_close(text: str) -> str:
+    """Return the text up to the end of the answer; what follows gets its own heading. `guarded` keeps the model
+    from imitating CLOSE.
+    """
+    end = text.find(CLOSE)
+    return text if end < 0 else text[: end + len(CLOSE)]

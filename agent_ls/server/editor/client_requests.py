@@ -1,0 +1,185 @@
+"""Send the event `client_request` to one client and wait for its single answer (docs/protocol/requests.md).
+
+These events are not recorded and never replayed. A missing answer at the deadline is an ordinary outcome. Late
+answers, second answers and answers of other clients are refused, so that nothing is done twice. The client is asked
+only for what it announced.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.loop.ids import new_id
+from agent_ls.server.editor.notebooks import SavableNotebook
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.capabilities import ClientAbilities
+from agent_ls.server.transport.errors import NothingPendingError
+
+log = logging.getLogger(__name__)
+
+DEADLINE_MS = 5_000  # formatters and hooks run on save
+
+
+class NotDoneError(Exception):
+    """The client reported an error, or did not answer in time. `str()` gives the reason in its words or ours."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    result: dict[str, Any] | None = None
+    error: str | None = None
+
+
+class ClientRequests:
+    """Requests to one client. `send` writes an event to it; `session_id` names a session that it is subscribed to, or
+    "".
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        client: ClientAbilities,
+        *,
+        send: Callable[[bytes], None],
+        session_id: Callable[[], str],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        deadline_ms: int = DEADLINE_MS,
+    ) -> None:
+        self._deadline_ms = deadline_ms
+        self._client_id = client_id
+        self._client = client
+        self._send = send
+        self._session_id = session_id
+        self._start = start
+        self._pending: dict[str, _Pending] = {}
+
+    def answer(self, request_id: str, result: dict[str, Any] | None, error: str | None) -> None:
+        """Deliver the client's answer to a pending request.
+
+        Raises:
+            NothingPendingError: no such request is pending.
+        """
+        pending = self._pending.pop(request_id, None)
+        if pending is None:
+            raise NothingPendingError(
+                f"no request {request_id} waits for an answer",
+                "it was answered, its deadline is over, or never made",
+            )
+        pending.result, pending.error = result, error
+        pending.answered.set()
+
+    # -- ClientActions (editor_host.py)
+
+    def check_time(self, paths: Sequence[str]) -> None:
+        params = {"uris": [to_lsp.uri(path) for path in paths]}
+
+        async def ask() -> None:
+            await self._ask("checkTime", params)
+
+        if paths and self._client.is_rich:
+            self._start(ask)
+
+    async def save(self, documents: Sequence[OpenDocument]) -> None:
+        """Ask the client to save documents, each only if it still has the given version: then we know its unsaved
+        changes.
+        """
+        if documents and self._client.save:
+            await self._ask("save", {"documents": [_named(document) for document in documents]})
+
+    @property
+    def edits_notebooks(self) -> bool:
+        return self._client.notebooks and bool(self._session_id())
+
+    async def edit_notebook(self, params: dict[str, Any]) -> str:
+        """See CellEditor.edit_notebook."""
+        try:
+            await self.ask("editNotebook", params)
+        except NotDoneError as error:
+            return str(error)
+        return ""
+
+    @property
+    def has_terminals(self) -> bool:
+        return self._client.terminal and bool(self._session_id())
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        """Ask the client to open a terminal. False if it cannot, or does not answer in time."""
+        params = {
+            "terminalId": terminal.id,
+            "argv": list(terminal.argv),
+            "cwd": terminal.cwd,
+            "title": terminal.title,
+        }
+        return await self._ask("terminalOpen", params) is not None
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        async def ask() -> None:
+            await self._ask("terminalRuns", {"terminalId": terminal_id, "callId": call_id})
+
+        self._start(ask)
+
+    async def _ask(self, what: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the client's result; None if it reported an error, did not answer in time, or is not subscribed to a
+        session.
+        """
+        if not self._session_id():
+            return None  # without a subscription the client receives no events
+        try:
+            return await self.ask(what, params)
+        except NotDoneError as error:
+            log.warning("the client did not do %s: %s", what, error)
+            return None
+
+    async def ask(self, what: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
+        """Send a request and return the client's result.
+
+        Raises:
+            NotDoneError: no client is subscribed, the client reported an error, or the deadline is over.
+        """
+        session_id = self._session_id()
+        if not session_id:
+            raise NotDoneError("no client listens")
+        deadline_ms = self._deadline_ms if deadline_ms is None else deadline_ms
+        request_id = new_id("cr")
+        pending = self._pending[request_id] = _Pending()
+        data = {
+            "requestId": request_id,
+            "clientId": self._client_id,
+            "what": what,
+            "params": params,
+            "deadlineMs": deadline_ms,
+        }
+        self._send(_event(session_id, data))
+        try:
+            with anyio.move_on_after(deadline_ms / 1000):
+                await pending.answered.wait()
+        finally:
+            self._pending.pop(request_id, None)
+        if pending.error is not None:
+            raise NotDoneError(pending.error)
+        if not pending.answered.is_set():
+            raise NotDoneError(f"no answer within {deadline_ms / 1000:g} s")
+        return pending.result or {}
+
+
+def _named(document: OpenDocument) -> dict[str, Any]:
+    named: dict[str, Any] = {"uri": to_lsp.uri(document.path), "version": document.version}
+    if isinstance(document, SavableNotebook):
+        named["cells"] = [{"uri": uri, "version": version} for uri, version in document.cells]
+    return named
+
+
+def _event(session_id: str, data: dict[str, Any]) -> bytes:
+    timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    event = {"sessionId": session_id, "kind": "client_request", "timestamp": timestamp, "data": data}
+    return json.dumps(event, separators=(",", ":")).encode()

@@ -1,0 +1,577 @@
+"""Implement EditorHost over LSP: open documents, and edits that count as applied only when the editor reports the new
+text.
+
+`workspace/applyEdit` sends one versioned edit of one document. review/in_flight_edit.py decides from the response and
+the `didChange` notifications, in the order of their arrival, whether the edit was applied. At most one edit per
+document is in flight. An applied edit is reported to the review ledger in two steps: the agent's text, then what the
+user typed at the same time. Everything except waiting is synchronous and runs on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import anyio
+from lsprotocol import types as lsp
+
+from agent_ls.environments.base import READ_LIMIT_BYTES, Attribution
+from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocument, not_told
+from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.loop.events.editor import EditNews
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.review import in_flight_edit
+from agent_ls.server.chat.chat_text import is_chat
+from agent_ls.server.editor.ask_to_save import AskToSave
+from agent_ls.server.editor.diagnostics import Diagnostics
+from agent_ls.server.editor.foreign_locks import held_elsewhere
+from agent_ls.server.editor.language import EditorLanguage
+from agent_ls.server.editor.notebooks import CellEditor, OpenNotebooks
+from agent_ls.server.editor.saving import Savable, SavePolicy, saved_undone, unsaved_note
+from agent_ls.server.editor.view import EditorView
+from agent_ls.server.editor.watched_files import WatchedFiles
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.from_lsp import maybe_path, maybe_same, true_name
+from agent_ls.server.transport.jsonrpc import NOTEBOOK_TEXTS, AgentProtocol
+from agent_ls.text import split_lines
+
+SAVED_EARLY = 20
+"""Limit for saves that are remembered while the agent is still loading."""
+
+MAX_DOCUMENT_CHARS = READ_LIMIT_BYTES
+"""Longer documents are neither read nor edited; as a file they would exceed the read limit as well."""
+
+TOO_LARGE = f"it is open in the editor and too large to edit: more than {MAX_DOCUMENT_CHARS >> 20} MiB"
+TOO_LARGE_TO_READ = (
+    "it is open in the editor and too large to edit: agent-ls could not read its text; the user can close it there, "
+    "or open it again once it is smaller"
+)
+UNREADABLE = "its text in the editor could not be read; the user can close it there and open it again"
+
+OPERATION_S = 10.0
+"""Time that an editor has to rename or delete a file."""
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+
+class DocumentListener(Protocol):
+    """Interface of the review ledger. Methods are called synchronously, in the order of the editor's notifications;
+    must not raise.
+    """
+
+    def document_opened(self, path: str, text: str) -> None: ...
+
+    def document_closed(self, path: str) -> None: ...
+
+    def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
+        """The editor has written `text` to the disk. `is_asked`: because we asked it to save."""
+        ...
+
+    def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
+        """The editor has written a notebook with these cells to the disk."""
+        ...
+
+    def user_edit(self, path: str, text: str) -> None:
+        """`text` is the document's current text; everything changed since the last call is the user's."""
+        ...
+
+    def agent_edit(
+        self, path: str, before: str | None, after: str | None, attribution: Attribution
+    ) -> None: ...
+
+    def undo_applied(self, path: str, before: str, after: str) -> None:
+        """An edit that the ledger itself requested (its attribution has no call) is in the document."""
+        ...
+
+
+class Watcher(Protocol):
+    """Interface of another listener for documents: the user interface of plugin-free clients (chat/ui.py). Must not
+    raise.
+    """
+
+    def on_opened(self, path: str) -> None: ...
+
+    def on_changed(self, path: str) -> None: ...
+
+    def on_saved(self, path: str) -> None: ...
+
+    def on_closed(self, path: str) -> None: ...
+
+
+class ClientActions(CellEditor, Protocol):
+    """Interface of actions that a rich client performs for us (client_requests.py). None of these raises."""
+
+    def check_time(self, paths: Sequence[str]) -> None:
+        """Ask the client to reload these files if it displays them. Does not wait."""
+        ...
+
+    async def save(self, documents: Sequence[OpenDocument]) -> None:
+        """Ask the client to save these documents if they still have these versions. Waits for its answer, up to a
+        deadline.
+        """
+        ...
+
+    @property
+    def has_terminals(self) -> bool: ...
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        """See TerminalHost.open_terminal."""
+        ...
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        """See TerminalHost.runs_in."""
+        ...
+
+
+@dataclass(slots=True)
+class _Flight:
+    """An edit in flight. `outcome` is set once; `settling` is set when the settling time has begun."""
+
+    attribution: Attribution
+    machine: in_flight_edit.InFlightEdit
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    settling: anyio.Event = field(default_factory=anyio.Event)
+    decided: anyio.Event = field(default_factory=anyio.Event)
+    outcome: in_flight_edit.Applied | in_flight_edit.Stale | in_flight_edit.Refused | None = None
+
+
+@dataclass(slots=True)
+class _Tracked:
+    """An open document, with the text last reported to the ledger and the version and text that the editor sent last.
+
+    `repeats_versions`: the editor used one version number for two texts. `is_asked_to_save`: we are asking the editor
+    to save it now.
+    """
+
+    uri: str
+    path: str
+    told: str
+    saving: Savable
+    true_name: str
+    last: tuple[int, str]
+    repeats_versions: bool = False
+    is_asked_to_save: bool = False
+    flight: _Flight | None = None
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+
+class LspEditorHost:
+    """The documents of one editor. `sleep` waits for seconds; tests replace it."""
+
+    def __init__(self, protocol: AgentProtocol, sleep: Sleep = anyio.sleep) -> None:
+        self._protocol = protocol
+        self._sleep = sleep
+        self._tracked: dict[str, _Tracked] = {}
+        self._unsynced: frozenset[str] = frozenset()
+        self._unread: dict[str, str] = {}
+        """Why the text of an open document is not known, by the true name of its file."""
+        self._listener: DocumentListener | None = None
+        self._actions: ClientActions | None = None
+        self._watcher: Watcher | None = None
+        self._saved_early: list[str] = []
+        self._save_policy: SavePolicy = "agent"
+        self._asks_to_save = AskToSave(self._ask_user)
+        self.notebooks = OpenNotebooks(protocol)
+        self.view = EditorView(self.open_document)
+        self.diagnostics = Diagnostics(self.open_document)
+        self.language = EditorLanguage(lambda: protocol.client, self.open_document, self.diagnostics)
+        self.watched_files = WatchedFiles(protocol.send_request, lambda: protocol.client)
+
+    def attach(self, listener: DocumentListener, actions: ClientActions) -> None:
+        """Set the ledger and the client's actions. The ledger gets a `document_opened` for each document that is
+        already open.
+        """
+        self._listener, self._actions = listener, actions
+        self.notebooks.attach(actions, listener.notebook_saved)
+        for tracked in self._tracked.values():
+            listener.document_opened(tracked.path, tracked.told)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Set the watcher. It gets the documents that are already open and the saves that were remembered."""
+        self._watcher = watcher
+        for tracked in list(self._tracked.values()):
+            watcher.on_opened(tracked.path)
+        for path in self._saved_early:
+            watcher.on_saved(path)
+        self._saved_early.clear()
+
+    # -- notifications of the editor (features/documents.py, features/review.py)
+
+    def opened(self, uri: str) -> None:
+        document, path = self._protocol.documents.maybe_open(uri), maybe_path(uri)
+        if document is None or path is None:
+            return  # an unnamed buffer or a notebook cell: not a file that a tool could name
+        self.closed(uri)
+        if len(document.source) > MAX_DOCUMENT_CHARS:
+            self._unread[true_name(path)] = TOO_LARGE
+            return
+        saving = Savable(path, document.source)
+        last = (document.version or 0, document.source)
+        self._tracked[path] = _Tracked(uri, path, document.source, saving, true_name(path), last)
+        if self._listener:
+            self._listener.document_opened(path, document.source)
+        if self._watcher:
+            self._watcher.on_opened(path)
+
+    def changed(self, uri: str, *, is_whole: bool = False) -> None:
+        """Handle a change. `is_whole`: the change has the whole text, which makes the text of an unread document known
+        again.
+        """
+        path = maybe_path(uri) or ""
+        tracked, document = self._tracked.get(path), self._protocol.documents.maybe_open(uri)
+        if document and (tracked is None) == (len(document.source) <= MAX_DOCUMENT_CHARS):
+            reason = self._unread.get(true_name(path))
+            if tracked or reason == TOO_LARGE or (reason and is_whole):
+                self.opened(uri)  # it became too large, or is no longer too large
+            return
+        if tracked is None or document is None:
+            return
+        version, text = document.version or 0, document.source
+        if version <= tracked.last[0] and text != tracked.last[1]:
+            tracked.repeats_versions = True
+        tracked.last = (version, text)
+        if tracked.flight:
+            self._feed(tracked, in_flight_edit.Observed(version, text))
+        else:
+            self._tell_user_edit(tracked, text)
+        if self._watcher:
+            self._watcher.on_changed(tracked.path)
+
+    def saved(self, uri: str) -> None:
+        if (tracked := self._tracked.get(maybe_path(uri) or "")) and (document := self._document(tracked)):
+            tracked.saving = Savable(tracked.path, document.text)
+            if self._listener:
+                self._listener.document_saved(tracked.path, document.text, is_asked=tracked.is_asked_to_save)
+            if self._watcher:
+                self._watcher.on_saved(tracked.path)
+            elif len(self._saved_early) < SAVED_EARLY:
+                self._saved_early.append(tracked.path)
+
+    def unread(self, method: str, uri: str, *, is_too_large: bool) -> None:
+        """Block edits of a document whose text could not be read, because they would be computed against old text."""
+        reason, path = TOO_LARGE_TO_READ if is_too_large else UNREADABLE, maybe_path(uri)
+        if method in NOTEBOOK_TEXTS:
+            self.notebooks.unread(uri, reason)
+        elif path and (
+            method == lsp.TEXT_DOCUMENT_DID_OPEN
+            or self._protocol.documents.maybe_open(uri)
+            or true_name(path) in self._unread
+        ):
+            self.closed(uri)
+            self._unread[true_name(path)] = reason
+
+    def closed(self, uri: str) -> None:
+        path = maybe_path(uri) or ""
+        self._unread.pop(true_name(path), None)
+        tracked = self._tracked.pop(path, None)
+        if tracked is None:
+            return
+        if tracked.flight:
+            self._feed(tracked, in_flight_edit.Closed())
+        if self._listener:
+            self._listener.document_closed(tracked.path)
+        if self._watcher:
+            self._watcher.on_closed(tracked.path)
+
+    def editor_state(self, unsynced: Sequence[str]) -> None:
+        paths = (maybe_path(uri) for uri in unsynced)
+        self._unsynced = frozenset(true_name(path) for path in paths if path)
+
+    def save_by(self, policy: SavePolicy) -> None:
+        """Set the policy for saving documents before a command."""
+        self._save_policy = policy
+
+    def wait_for_problems(self, limit_ms: int) -> None:
+        """Set how long the result of an edit waits for diagnostics. Zero for a client that does not report any."""
+        client = self._protocol.client
+        self.diagnostics.limit_ms = limit_ms if client.diagnostics or client.language else 0
+
+    # -- EditorStatus
+
+    def situation(self, shown: Callable[[str], str]) -> str:
+        return self.view.told(shown)
+
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
+        return self.diagnostics.watch(paths, shown)
+
+    def watch_files(self, paths: Sequence[str]) -> None:
+        self.watched_files.watch_files(paths)
+
+    # -- EditorHost
+
+    @property
+    def reloads(self) -> bool:
+        return self._protocol.client.is_rich
+
+    def open_document(self, path: str) -> OpenDocument | None:
+        tracked = self._tracked.get(path) or self._maybe_by_another_name(path)
+        return self._document(tracked) if tracked else None
+
+    def open_documents(self) -> Sequence[OpenDocument]:
+        return [document for tracked in self._tracked.values() if (document := self._document(tracked))]
+
+    def is_unknown(self, path: str) -> bool:
+        return maybe_same(path, self._unread) is not None
+
+    def blocked(self, path: str) -> str:
+        if maybe_same(path, self._unsynced):
+            return "the editor has it open with unsaved changes that it does not share with agent-ls"
+        if name := maybe_same(path, self._unread):
+            return self._unread[name]
+        return held_elsewhere(path)
+
+    async def apply_edit(
+        self, document: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
+    ) -> AppliedEdit:
+        tracked = self._tracked.get(document.path)
+        if tracked is None:
+            raise EditRefusedError(document.path, "it was closed before the change was made")
+        async with tracked.lock:
+            current = self._current(tracked, document)
+            expected = _edited(current.text, edits)
+            if expected == current.text:
+                return AppliedEdit(current.text, current.text, current)
+            sent = in_flight_edit.start_edit(
+                current.text, expected, current.version, repeats_versions=tracked.repeats_versions
+            )
+            flight = tracked.flight = _Flight(attribution, sent)
+            request = self._send(tracked, current, edits, attribution)
+            request.add_done_callback(lambda answer: self._answered(tracked, flight, answer))
+            # A cancelled caller waits until the edit is applied or refused, because it may already be in the user's
+            # document.
+            with anyio.CancelScope(shield=True):
+                await self._landing(tracked, flight)
+            match flight.outcome:
+                case in_flight_edit.Applied(ours, observed, version):
+                    document = OpenDocument(tracked.path, version, observed)
+                    return AppliedEdit(flight.machine.old, ours, document)
+                case in_flight_edit.Refused(reason):
+                    request.cancel()  # if the editor is still asking the user, the edit must not be applied later
+                    raise EditRefusedError(document.path, reason)
+                case _:
+                    raise StaleFileError(document.path, "the user changed it at the same time")
+
+    @property
+    def takes_edits_after_commands(self) -> bool:
+        """Whether the client accepts edits only after a command of ours. Kate does so for two seconds, and does not
+        announce it.
+
+        A refusal of such a client is believed at once; the refused edit is offered again after the next command.
+        """
+        return not self._protocol.client.apply_edit_announced
+
+    async def rename_file(self, document: OpenDocument, path: str) -> None:
+        if self._protocol.client.renames_files:
+            options = lsp.RenameFileOptions(overwrite=False, ignore_if_exists=False)
+            new_uri = to_lsp.uri(path)
+            await self._operate(document, lambda uri: lsp.RenameFile(uri, new_uri, options=options))
+
+    async def delete_file(self, document: OpenDocument) -> str:
+        if not self._protocol.client.deletes_files:
+            return document.text
+        options = lsp.DeleteFileOptions(recursive=False, ignore_if_not_exists=False)
+        return await self._operate(document, lambda uri: lsp.DeleteFile(uri, options=options))
+
+    async def _operate(
+        self, document: OpenDocument, operation: Callable[[str], lsp.RenameFile | lsp.DeleteFile]
+    ) -> str:
+        """Send a file operation and wait for the answer, up to OPERATION_S. Returns the last known text of the
+        document.
+        """
+        tracked = self._tracked.get(document.path)
+        if tracked is None:
+            return document.text
+        async with tracked.lock:
+            client = self._protocol.client
+            label = None if client.prints_labels else "agent-ls"
+            params = to_lsp.file_operation(tracked.uri, document.version, operation(tracked.uri), label)
+            if tracked.last == (document.version, document.text) and not client.apply_edit_refused:
+                # the caller checks on the disk whether it was done
+                with anyio.move_on_after(OPERATION_S), suppress(Exception):
+                    await self._protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
+        return tracked.last[1]
+
+    async def files_changed(self, paths: Sequence[str]) -> None:
+        if self._actions:
+            self._actions.check_time(paths)
+
+    async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
+        async def save(documents: Sequence[OpenDocument]) -> None:
+            told([document.path for document in documents])
+            await self._save(documents)
+
+        return await unsaved_note(
+            self._savable, save if self._can_save else None, self._save_policy, self._asks_to_save
+        )
+
+    async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
+        may_save = self._can_save and self._save_policy != "never"
+        return await saved_undone(self._savable, self._save if may_save else None, frozenset(paths))
+
+    @property
+    def _can_save(self) -> bool:
+        return self._actions is not None and self._protocol.client.save
+
+    async def _save(self, documents: Sequence[OpenDocument]) -> None:
+        if self._actions is None:
+            return
+        asked = [it for document in documents if (it := self._tracked.get(document.path))]
+        for tracked in asked:
+            tracked.is_asked_to_save = True
+        try:
+            await self._actions.save(documents)
+        finally:
+            for tracked in asked:
+                tracked.is_asked_to_save = False
+
+    # -- TerminalHost
+
+    @property
+    def has_terminals(self) -> bool:
+        return self._actions is not None and self._actions.has_terminals
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        return self._actions is not None and await self._actions.open_terminal(terminal)
+
+    def runs_in(self, terminal_id: str, call_id: str) -> None:
+        if self._actions:
+            self._actions.runs_in(terminal_id, call_id)
+
+    # -- internals
+
+    async def _ask_user(self, question: str, answers: Sequence[str]) -> str:
+        """Show a question and return the title that the user chose, "" for none."""
+        actions = [lsp.MessageActionItem(title=title) for title in answers]
+        params = lsp.ShowMessageRequestParams(type=lsp.MessageType.Info, message=question, actions=actions)
+        chosen = await self._protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        title = getattr(chosen, "title", None)
+        return title if isinstance(title, str) else ""
+
+    def _savable(self) -> list[tuple[Savable, OpenDocument]]:
+        # Chat documents are left out: they are always unsaved while an answer is written, and no command reads them.
+        all_tracked = [tracked for tracked in self._tracked.values() if not is_chat(tracked.path)]
+        documents = ((tracked.saving, self._document(tracked)) for tracked in all_tracked)
+        texts = [(saving, document) for saving, document in documents if document]
+        return [*texts, *self.notebooks.savable()]
+
+    def _maybe_by_another_name(self, path: str) -> _Tracked | None:
+        """Find the document by another path of the same file: a link to it or to a folder above it, or a spelling that
+        the file system treats as equal. If several match, the one opened last.
+        """
+        name = maybe_same(path, {it.true_name: None for it in reversed(self._tracked.values())})
+        return next((it for it in reversed(self._tracked.values()) if it.true_name == name), None)
+
+    def _document(self, tracked: _Tracked) -> OpenDocument | None:
+        found = self._protocol.documents.maybe_open(tracked.uri)
+        return OpenDocument(tracked.path, found.version or 0, found.source) if found else None
+
+    def _current(self, tracked: _Tracked, document: OpenDocument) -> OpenDocument:
+        """Return the current document if an edit computed for `document` may still be sent.
+
+        Raises:
+            EditRefusedError: the document is closed, or the editor does not apply edits.
+            StaleFileError: the text or the version has changed.
+        """
+        current = self._document(tracked) if self._tracked.get(tracked.path) is tracked else None
+        if current is None:
+            raise EditRefusedError(document.path, "it was closed before the change was made")
+        if self._protocol.client.apply_edit_refused:
+            raise EditRefusedError(document.path, "this editor does not apply edits of a language server")
+        # Compare the texts too, because an editor may reuse or omit version numbers.
+        if (current.version, current.text) != (document.version, document.text):
+            raise StaleFileError(document.path, "the user changed it at the same time")
+        return current
+
+    async def _landing(self, tracked: _Tracked, flight: _Flight) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._settle, tracked, flight)
+            tasks.start_soon(self._time_out_unanswered, tracked, flight)
+            tasks.start_soon(self._time_out_unseen, tracked, flight)
+            await flight.decided.wait()
+            tasks.cancel_scope.cancel()
+
+    def _send(
+        self, tracked: _Tracked, current: OpenDocument, edits: Sequence[LineEdit], attribution: Attribution
+    ) -> Future[Any]:
+        client = self._protocol.client
+        changes = to_lsp.text_edits(current.text, edits, client.encoding, newline_only=client.newline_only)
+        label = None if client.prints_labels else attribution.label
+        params = to_lsp.document_edit(tracked.uri, current.version, changes, label)
+        return self._protocol.send_request(lsp.WORKSPACE_APPLY_EDIT, params)
+
+    def _answered(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:
+        # Runs when the response is handled, which keeps its order with the didChanges; awaiting the future would
+        # resume later.
+        if tracked.flight is not flight:
+            return
+        flight.answered.set()
+        if answer.cancelled():
+            self._feed(tracked, in_flight_edit.Closed())
+        elif error := answer.exception():
+            self._feed(tracked, in_flight_edit.Answered(False, str(error)))
+        else:
+            result = answer.result()
+            self._feed(tracked, in_flight_edit.Answered(result.applied is True, result.failure_reason or ""))
+
+    async def _settle(self, tracked: _Tracked, flight: _Flight) -> None:
+        await flight.settling.wait()
+        await self._sleep(in_flight_edit.SETTLE_MS / 1000)
+        self._feed(tracked, in_flight_edit.Settled())
+
+    async def _time_out_unanswered(self, tracked: _Tracked, flight: _Flight) -> None:
+        await self._sleep(in_flight_edit.TIMEOUT_MS / 1000)
+        if not flight.answered.is_set():
+            self._feed(tracked, in_flight_edit.TimedOut())
+
+    async def _time_out_unseen(self, tracked: _Tracked, flight: _Flight) -> None:
+        await flight.answered.wait()
+        answer = flight.machine.answer
+        is_no = answer is not None and not answer.applied and self.takes_edits_after_commands
+        await self._sleep((in_flight_edit.SETTLE_MS if is_no else in_flight_edit.TIMEOUT_MS) / 1000)
+        self._feed(tracked, in_flight_edit.TimedOut())
+
+    def _feed(self, tracked: _Tracked, happening: in_flight_edit.EditEvent) -> None:
+        flight = tracked.flight
+        if flight is None:
+            return
+        flight.machine, outcome = in_flight_edit.advance_edit(flight.machine, happening)
+        if isinstance(outcome, in_flight_edit.Undecided):
+            if outcome.settling:
+                flight.settling.set()
+            return
+        tracked.flight, flight.outcome = None, outcome
+        flight.decided.set()
+        if isinstance(outcome, in_flight_edit.Applied):
+            self._tell_applied(tracked, flight, outcome)
+        elif document := self._document(tracked):
+            self._tell_user_edit(tracked, document.text)
+
+    def _tell_applied(self, tracked: _Tracked, flight: _Flight, applied: in_flight_edit.Applied) -> None:
+        before = flight.machine.old
+        self._tell_user_edit(tracked, before)
+        tracked.told, tracked.saving.agent_wrote = applied.ours, True
+        if self._listener and flight.attribution.call_id:
+            self._listener.agent_edit(tracked.path, before, applied.ours, flight.attribution)
+        elif self._listener:
+            self._listener.undo_applied(tracked.path, before, applied.ours)
+        self._tell_user_edit(tracked, applied.observed)
+
+    def _tell_user_edit(self, tracked: _Tracked, text: str) -> None:
+        if text == tracked.told:
+            return
+        tracked.told, tracked.saving.user_typed = text, True
+        if self._listener:
+            self._listener.user_edit(tracked.path, text)
+
+
+def _edited(text: str, edits: Sequence[LineEdit]) -> str:
+    lines = split_lines(text)
+    for edit in reversed(edits):
+        lines[edit.start : edit.end] = [edit.text]
+    return "".join(lines)

@@ -1,0 +1,211 @@
+"""Implement LanguageHost over client requests: the connected editor's language servers answer.
+
+The answers come from other programs. An answer that does not match the types is refused; positions and versions are
+checked before use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from agent_ls.environments.errors import NoAnswerError, StaleFileError
+from agent_ls.environments.language_host import (
+    CodeProblem,
+    FileChanges,
+    FileProblems,
+    Found,
+    FoundSymbols,
+    LanguageQuery,
+    Place,
+    Spot,
+    Symbol,
+    TextChange,
+)
+from agent_ls.server.editor.client_requests import NotDoneError
+from agent_ls.server.editor.diagnostics import SEVERITIES, Diagnostics, FindDocument
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.capabilities import ClientAbilities
+from agent_ls.server.lsp.from_lsp import maybe_path
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from agent_ls.server import protocol as wire
+
+DEADLINE_MS = 15_000  # a language server that was just started reads the project first
+MAX_REASON_CHARS = 300
+
+# SymbolKind of LSP, by number; LSP counts from 1.
+KINDS = (
+    "symbol file module namespace package class method property field constructor enum interface function variable "
+    "constant string number boolean array object key null enum-member struct event operator type-parameter"
+).split()
+
+_ALL: frozenset[LanguageQuery] = frozenset(("definition", "references", "symbols", "rename", "diagnostics"))
+_PUSHED: frozenset[LanguageQuery] = frozenset(("diagnostics",))
+
+M = TypeVar("M", bound="BaseModel")
+
+
+class Asks(Protocol):
+    """Interface for requests to the client (client_requests.py)."""
+
+    async def ask(self, what: str, params: dict[str, Any], deadline_ms: int | None = None) -> dict[str, Any]:
+        """Send a request to the client and return its result.
+
+        Raises:
+            NotDoneError: the client answered with an error, or not in time.
+        """
+        ...
+
+
+class EditorLanguage:
+    """Language queries. `document` finds the synced document of a path; `known` are the diagnostics that the client
+    pushes.
+    """
+
+    def __init__(
+        self, client: Callable[[], ClientAbilities], document: FindDocument, known: Diagnostics
+    ) -> None:
+        self._client = client
+        self._document = document
+        self._known = known
+        self._asks: Asks | None = None
+
+    def attach(self, asks: Asks) -> None:
+        self._asks = asks
+        if self._client().language and not self._client().diagnostics:
+            self._known.pull = self._pull
+
+    def answers(self) -> frozenset[LanguageQuery]:
+        client = self._client()
+        if client.language:
+            return _ALL
+        return _PUSHED if client.diagnostics else frozenset()
+
+    async def definition(self, spot: Spot) -> Found:
+        return await self._places("definition", spot)
+
+    async def references(self, spot: Spot) -> Found:
+        return await self._places("references", spot)
+
+    async def symbols_of(self, path: str) -> FoundSymbols:
+        return await self._symbols({"uri": to_lsp.uri(path)})
+
+    async def symbols_named(self, query: str) -> FoundSymbols:
+        return await self._symbols({"query": query})
+
+    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+        from agent_ls.server import protocol as wire
+
+        answer = await self._ask("rename", wire.RenameEdits, {**_position(spot), "newName": new_name})
+        if answer.file_operations:
+            first = _cut(answer.file_operations[0])
+            raise NoAnswerError(
+                f"For this the editor would also rename or create files ({first}), which is not done here: "
+                f"do that by a command, and change the names in the files by edits."
+            )
+        found = [self._changes(document) for document in answer.documents if document.edits]
+        if len({file.path for file in found}) < len(found):
+            raise NoAnswerError("The editor's answer names a file twice.")
+        return found
+
+    async def problems(self, path: str) -> Sequence[FileProblems]:
+        if self._client().language:
+            try:
+                await self._pull([path] if path else [])
+            except NoAnswerError:
+                if not self._client().diagnostics:
+                    raise  # else use the pushed diagnostics
+        return [
+            FileProblems(
+                name,
+                tuple(
+                    CodeProblem(
+                        one.line,
+                        SEVERITIES[one.severity],
+                        one.message,
+                        " ".join(filter(None, (one.source, one.code))),
+                    )
+                    for one in problems
+                ),
+                is_settled,
+            )
+            for name, problems, is_settled in self._known.all_of(path)
+        ]
+
+    # -- internals
+
+    async def _pull(self, paths: Sequence[str]) -> None:
+        """Request the problems of these files, or of all if there are none, and store them like pushed diagnostics."""
+        from agent_ls.server import protocol as wire
+
+        for params in [{"uri": to_lsp.uri(path)} for path in paths] or [{}]:
+            answer = await self._ask("diagnostics", wire.DiagnosedFiles, params)
+            if not params:
+                self._known.clear()
+            for file in answer.files:
+                self._known.publish(file.uri, file.version, file.items, settled=file.settled)
+
+    async def _places(self, what: str, spot: Spot) -> Found:
+        from agent_ls.server import protocol as wire
+
+        answer = await self._ask(what, wire.CodeLocations, _position(spot))
+        return Found(tuple(map(_place, answer.locations)), answer.truncated)
+
+    async def _symbols(self, params: dict[str, Any]) -> FoundSymbols:
+        from agent_ls.server import protocol as wire
+
+        answer = await self._ask("symbols", wire.CodeSymbols, params)
+        return FoundSymbols(tuple(map(_symbol, answer.symbols)), answer.truncated)
+
+    def _changes(self, document: wire.DocumentEdits) -> FileChanges:
+        path = maybe_path(document.uri)
+        if path is None:
+            raise NoAnswerError(f"The editor would change {_cut(document.uri)}, which is not a file.")
+        changes = tuple(
+            TextChange(one.start_line, one.start_character, one.end_line, one.end_character, one.new_text)
+            for one in document.edits
+        )
+        opened = self._document(path)
+        if opened is None:
+            return FileChanges(path, changes)
+        # The client sends a document's changes before its answers, so an equal version means an equal text.
+        if document.version not in (None, opened.version):
+            raise StaleFileError(path, "the user changed it at the same time")
+        return FileChanges(opened.path, changes, opened.text if document.version is not None else None)
+
+    async def _ask(self, what: str, answer: type[M], params: dict[str, Any]) -> M:
+        from pydantic import ValidationError
+
+        if self._asks is None or not self._client().language:
+            raise NoAnswerError("No editor that could answer is connected.")
+        try:
+            return answer.model_validate(await self._asks.ask(what, params, DEADLINE_MS))
+        except NotDoneError as error:
+            raise NoAnswerError(
+                f"The editor's language tools could not answer: {_cut(str(error))}."
+            ) from None
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+            raise NoAnswerError(f"The editor's answer is malformed (at {_cut(where)}).") from None
+
+
+def _position(spot: Spot) -> dict[str, Any]:
+    return {"uri": to_lsp.uri(spot.path), "line": spot.line, "character": spot.character}
+
+
+def _place(location: wire.CodeLocation) -> Place:
+    path = maybe_path(location.uri)
+    return Place(path or location.uri, location.start_line, location.start_character, path is not None)
+
+
+def _symbol(symbol: wire.CodeSymbol) -> Symbol:
+    kind = KINDS[symbol.kind] if symbol.kind < len(KINDS) else KINDS[0]
+    return Symbol(symbol.name, kind, _place(symbol), symbol.end_line, symbol.container or "", symbol.depth)
+
+
+def _cut(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= MAX_REASON_CHARS else words[: MAX_REASON_CHARS - 1] + "…"

@@ -1,0 +1,320 @@
+"""Implement NotebookHost over LSP: notebooks that the client syncs, and changes of their cells.
+
+A client request asks the client to change cells. The change counts as done when the notebook's own notifications show
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import anyio
+from lsprotocol import types as lsp
+
+from agent_ls.environments.editor_host import OpenDocument, OpenNotebook
+from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.notebook.cell_alignment import EditorCell, comparison_key, editor_cells
+from agent_ls.notebook.cell_changes import diff_cells
+from agent_ls.notebook.cells import Kind, NotebookError, parse_notebook
+from agent_ls.notebook.notebook_text import TargetCell
+from agent_ls.server.editor.saving import Savable
+from agent_ls.server.lsp.from_lsp import maybe_path, maybe_same, true_name
+from agent_ls.server.transport.jsonrpc import AgentProtocol
+from agent_ls.text import decode
+
+SEEN_S = 10.0
+"""Longest time between the client's answer and the notification that shows the change."""
+
+_UNKNOWN = (
+    "it is open in the editor, which did not send all of its cells; the user can close it and open it again"
+)
+_CANNOT = (
+    "it is open in an editor that agent-ls cannot change notebooks in; the user can close it there, or change the cell "
+    "themselves"
+)
+
+
+class CellEditor(Protocol):
+    """Interface of a client that edits notebooks (client_requests.py)."""
+
+    @property
+    def edits_notebooks(self) -> bool: ...
+
+    async def edit_notebook(self, params: dict[str, Any]) -> str:
+        """Send the edit and wait for the answer. Returns "", or why it was not done. Must not raise."""
+        ...
+
+
+Runs: TypeAlias = Mapping[str, object]
+"""Execution order and success by cell URI. A changed value means that the user ran the cell, so its outputs are
+unsaved.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SavableNotebook(OpenDocument):
+    """A notebook that can be saved. `text` is the text of its cells.
+
+    `cells` are their URIs and versions, because the version of the notebook may lag behind them.
+    """
+
+    cells: tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class _Tracked:
+    """An open notebook with its last known cells and runs; a difference from them means that somebody changed it.
+
+    `problem` says why its cells are not known.
+    """
+
+    uri: str
+    told: tuple[EditorCell, ...]
+    runs: Runs
+    saving: Savable
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class _Expected:
+    """The cells that a notebook must have after our edit. `seen` is its state when it had them; later changes are the
+    user's.
+    """
+
+    path: str
+    cells: list[tuple[Kind, str]]
+    seen: OpenNotebook | None = None
+    is_over: anyio.Event = field(default_factory=anyio.Event)
+
+
+class OpenNotebooks:
+    """The open notebooks of one editor."""
+
+    def __init__(self, protocol: AgentProtocol) -> None:
+        self._protocol = protocol
+        self._tracked: dict[str, _Tracked] = {}
+        self._editor: CellEditor | None = None
+        self._on_saved: Callable[[str, Sequence[EditorCell]], None] = lambda path, cells: None
+        self._expected: _Expected | None = None
+        self._editing = anyio.Lock()
+
+    def attach(self, editor: CellEditor, on_saved: Callable[[str, Sequence[EditorCell]], None]) -> None:
+        """Set the client. `on_saved` gets the path and the cells that the editor has written to the disk."""
+        self._editor, self._on_saved = editor, on_saved
+
+    # -- notifications of the editor (features/notebooks.py)
+
+    def opened(self, uri: str) -> None:
+        if path := maybe_path(uri):
+            cells = self._cells(uri)
+            saving = Savable(path, comparison_key(cells), text_in=_text_in)
+            self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
+
+    def changed(self, uri: str) -> None:
+        """Compare the notebook with the expected edit now, because the next change may arrive before a waiting task
+        continues.
+        """
+        expected, path = self._expected, maybe_path(uri) or ""
+        if expected is None or expected.path != path or expected.seen:
+            self._note_typing(path)
+            return
+        found = self.open_notebook(path)
+        if found and not found.problem and _said(found) == expected.cells:
+            expected.seen = found
+            tracked = self._tracked[path]
+            tracked.told, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(uri), True
+            expected.is_over.set()
+
+    def unread(self, uri: str, problem: str) -> None:
+        """Note that the notebook, or a change of it, could not be read. Its cells are unknown until it is opened
+        again.
+        """
+        path = maybe_path(uri)
+        if path is None:
+            return
+        saving = Savable(path, "", text_in=_text_in)
+        self._tracked.setdefault(path, _Tracked(uri, (), {}, saving)).problem = problem
+
+    def saved(self, uri: str) -> None:
+        if tracked := self._tracked.get(path := maybe_path(uri) or ""):
+            tracked.told, tracked.runs = self._cells(uri), self._runs(uri)
+            tracked.saving = Savable(path, comparison_key(tracked.told), text_in=_text_in)
+            self._on_saved(path, tracked.told)
+
+    def closed(self, uri: str) -> None:
+        self._tracked.pop(maybe_path(uri) or "", None)
+        if self._expected and self.open_notebook(self._expected.path) is None:
+            self._expected.is_over.set()
+
+    def savable(self) -> list[tuple[Savable, OpenDocument]]:
+        """Return the notebooks whose cells are all known. The text of each is the text of its cells."""
+        return [
+            (
+                tracked.saving,
+                SavableNotebook(
+                    path, notebook.version, comparison_key(notebook.cells), self._versions(tracked.uri)
+                ),
+            )
+            for path, tracked in self._tracked.items()
+            if (notebook := self.open_notebook(path)) and not notebook.problem
+        ]
+
+    # -- NotebookHost
+
+    def open_notebook(self, path: str) -> OpenNotebook | None:
+        tracked = self._maybe_tracked(path)
+        if tracked is None:
+            return None
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=tracked.uri)
+        if notebook is None:
+            return OpenNotebook(path, 0, (), tracked.problem) if tracked.problem else None
+        known = self._cells(tracked.uri)
+        problem = tracked.problem or (_UNKNOWN if len(known) < len(notebook.cells) else "")
+        return OpenNotebook(path, notebook.version, known, problem)
+
+    async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> OpenNotebook:
+        async with self._editing:
+            current = self._current(notebook)
+            expected = [(cell.kind, cell.source) for cell in wanted]
+            if _said(current) == expected:
+                return current
+            if self._editor is None or not self._editor.edits_notebooks:
+                raise EditRefusedError(notebook.path, _CANNOT)
+            path = maybe_path(self._uri(notebook.path)) or notebook.path
+            watched = self._expected = _Expected(path, expected)
+            try:
+                reason = await self._editor.edit_notebook(self._request(current, wanted))
+                with anyio.move_on_after(0 if reason else SEEN_S):
+                    await watched.is_over.wait()
+            finally:
+                self._expected = None
+                # an unexpected change cannot be attributed to the agent, so it counts as the user's
+                if not watched.seen:
+                    self._note_typing(path)
+            if watched.seen:
+                return watched.seen
+            now = self._current(notebook, is_moved_fine=True)
+            if reason and now.version != current.version:
+                raise StaleFileError(notebook.path, "the user changed it at the same time")
+            raise EditRefusedError(notebook.path, reason or "the editor did not show the change in time")
+
+    # -- internals
+
+    def _uri(self, path: str) -> str:
+        tracked = self._maybe_tracked(path)
+        return tracked.uri if tracked else ""
+
+    def _maybe_tracked(self, path: str) -> _Tracked | None:
+        """Find the notebook by its path or by another path of the same file, for example through a symbolic link."""
+        if (tracked := self._tracked.get(path)) or not self._tracked:
+            return tracked
+        names = {true_name(known): it for known, it in self._tracked.items()}
+        return names.get(maybe_same(path, names) or "")
+
+    def _note_typing(self, path: str) -> None:
+        tracked = self._tracked.get(path)
+        if tracked is None:
+            return
+        cells, runs = self._cells(tracked.uri), self._runs(tracked.uri)
+        has_run = any(tracked.runs[cell] != run for cell, run in runs.items() if cell in tracked.runs)
+        if has_run or comparison_key(cells) != comparison_key(tracked.told):
+            tracked.saving.user_typed = True
+        tracked.told, tracked.runs = cells, runs
+
+    def _cells(self, uri: str) -> tuple[EditorCell, ...]:
+        """Return the cells whose text is known."""
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        shown = (self._cell(cell) for cell in notebook.cells) if notebook else ()
+        return tuple(cell for cell in shown if cell)
+
+    def _versions(self, uri: str) -> tuple[tuple[str, int], ...]:
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        cells = [cell.document for cell in notebook.cells] if notebook else []
+        documents = ((cell, self._protocol.documents.maybe_open(cell)) for cell in cells)
+        return tuple((cell, document.version or 0) for cell, document in documents if document)
+
+    def _runs(self, uri: str) -> Runs:
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        return {cell.document: _run_of(cell) for cell in notebook.cells} if notebook else {}
+
+    def _cell(self, cell: lsp.NotebookCell) -> EditorCell | None:
+        document = self._protocol.documents.maybe_open(cell.document)
+        if document is None:
+            return None
+        kind: Kind = "markdown" if cell.kind == lsp.NotebookCellKind.Markup else "code"
+        if kind == "code" and document.language_id == "raw":
+            kind = "raw"
+        return EditorCell(kind, document.source.replace("\r\n", "\n"), _id_of(cell.metadata))
+
+    def _current(self, notebook: OpenNotebook, *, is_moved_fine: bool = False) -> OpenNotebook:
+        current = self.open_notebook(notebook.path)
+        if current is None:
+            raise EditRefusedError(notebook.path, "it was closed before the change was made")
+        if current.problem:
+            raise EditRefusedError(notebook.path, current.problem)
+        if not is_moved_fine and current.cells != notebook.cells:
+            raise StaleFileError(notebook.path, "the user changed it at the same time")
+        return current
+
+    def _request(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> dict[str, Any]:
+        uri = self._uri(notebook.path)
+        document = self._protocol.documents.get_notebook_document(notebook_uri=uri)
+        cells = document.cells if document else []
+        changes = diff_cells(notebook.cells, wanted)
+        language = self._language(cells)
+        texts = [
+            {"index": text.at, "uri": cells[text.at].document, "was": text.was, "text": text.text}
+            for text in changes.texts
+        ]
+        splices = [
+            {
+                "start": splice.start,
+                "was": [cell.source for cell in notebook.cells[splice.start : splice.start + splice.delete]],
+                "cells": [_told(cell, language) for cell in splice.cells],
+            }
+            for splice in changes.splices
+        ]
+        return {"uri": uri, "cellCount": len(cells), "texts": texts, "splices": splices}
+
+    def _language(self, cells: Sequence[lsp.NotebookCell]) -> str:
+        """Return the language of the notebook's first code cell, "python" if it has none."""
+        for cell in cells:
+            document = self._protocol.documents.maybe_open(cell.document)
+            if (
+                cell.kind == lsp.NotebookCellKind.Code
+                and document
+                and document.language_id not in (None, "raw")
+            ):
+                return document.language_id or ""
+        return "python"
+
+
+def _said(notebook: OpenNotebook) -> list[tuple[Kind, str]]:
+    return [(cell.kind, cell.source) for cell in notebook.cells]
+
+
+def _run_of(cell: lsp.NotebookCell) -> object:
+    summary = cell.execution_summary
+    return (summary.execution_order, summary.success) if summary else None
+
+
+def _text_in(data: bytes) -> str:
+    """Return the text of the cells in a notebook file; "" (which no notebook has) if the file is not a notebook."""
+    try:
+        return comparison_key(editor_cells(parse_notebook(decode(data).text)))
+    except NotebookError:
+        return ""
+
+
+def _told(cell: EditorCell, language: str) -> dict[str, str]:
+    languages = {"markdown": "markdown", "raw": "raw"}
+    told = {"kind": cell.kind, "language": languages.get(cell.kind, language), "text": cell.source}
+    return {**told, "id": cell.id} if cell.id else told
+
+
+def _id_of(metadata: Any) -> str:
+    """Return the cell id of the file; VS Code has it in the metadata."""
+    found = metadata.get("id") if isinstance(metadata, dict) else getattr(metadata, "id", None)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,138 @@
+"""Save documents before a command runs, and report unsaved text that the command will not see.
+
+A notebook counts as a document; its text is the text of its cells.
+
+The policies: `agent` saves documents whose only unsaved changes are the agent's, and reports those with
+unsaved changes of the user to the model. `auto` saves these too, `ask` asks the user once about them, `never`
+saves nothing. No policy saves a file that has changed on disk since. The file on disk is read and compared,
+not assumed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import anyio.to_thread
+
+from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.text import decode, equals_ignoring_line_endings
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Larger files are not compared: such a file counts as saved if nobody changed it in the editor."""
+
+Owner: TypeAlias = Literal["nobody", "agent", "user", "disk"]
+"""Whose changes are unsaved. `disk`: the file on disk has other changes too, which saving would overwrite."""
+
+SavePolicy: TypeAlias = Literal["auto", "agent", "ask", "never"]
+Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[None]]
+MaySave: TypeAlias = Callable[[Sequence[str]], Awaitable[bool]]
+"""Asks the user whether files with their unsaved changes may be saved. Must not raise."""
+
+
+def _decoded(data: bytes) -> str:
+    return decode(data).text
+
+
+@dataclass(slots=True)
+class Savable:
+    """The saved state of a document and who changed it since. `clean_text` is its text when it was opened or
+    last saved.
+
+    `text_in` decodes the file's bytes into the text that is compared with the document.
+    """
+
+    path: str
+    clean_text: str
+    agent_wrote: bool = False
+    user_typed: bool = False
+    text_in: Callable[[bytes], str] = _decoded
+
+
+Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
+"""Returns the currently open documents."""
+
+
+async def unsaved_note(
+    documents: Documents, save: Save | None, policy: SavePolicy = "agent", may_save: MaySave | None = None
+) -> str:
+    """Save the documents that the policy allows. Return a sentence about what a command will not see, "" for
+    nothing.
+    """
+    found = await _owned(documents())
+    if save and policy != "never":
+        typed = sorted(document.path for document, owner in found if owner == "user")
+        is_user_asked = policy == "ask" and typed and may_save is not None and await may_save(typed)
+        saved = {"agent", "user"} if policy == "auto" or is_user_asked else {"agent"}
+        # Read the documents again, because the user may have typed while the question was open.
+        found = await _owned(documents())
+        savable = [document for document, owner in found if owner in saved]
+        if savable:
+            await save(savable)
+            found = await _owned(documents())
+    unsaved = sorted((document.path, owner) for document, owner in found if owner != "nobody")
+    if not unsaved:
+        return ""
+    listed = ", ".join(f"{path} ({_WHOSE[owner]})" for path, owner in unsaved)
+    return f"Not saved in the editor, so commands see the older text on disk: {listed}."
+
+
+async def saved_undone(documents: Documents, save: Save | None, paths: Collection[str]) -> list[str]:
+    """Save those of these documents whose unsaved changes are all the agent's. Return the paths that are
+    still unsaved.
+    """
+
+    def wanted() -> list[tuple[Savable, OpenDocument]]:
+        return [(savable, document) for savable, document in documents() if document.path in paths]
+
+    found = await _owned(wanted())
+    if save and (savable := [document for document, owner in found if owner == "agent"]):
+        await save(savable)
+        found = await _owned(wanted())
+    return sorted(document.path for document, owner in found if owner != "nobody")
+
+
+_WHOSE = {
+    "agent": "edited by you",
+    "user": "the user's unsaved changes",
+    "disk": "the user's unsaved changes, and the file on disk has others",
+}
+
+
+async def _owned(documents: list[tuple[Savable, OpenDocument]]) -> list[tuple[OpenDocument, Owner]]:
+    def look() -> list[tuple[OpenDocument, Owner]]:
+        return [(document, _owner(savable, document.text)) for savable, document in documents]
+
+    return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+
+
+def _owner(savable: Savable, text: str) -> Owner:
+    """Return who made the changes that are in the document and not on disk."""
+    data = _on_disk(savable.path)
+    on_disk = None if data is None else savable.text_in(data)
+    if on_disk is None:
+        # The file is missing or cannot be compared (a new or a very large file): only the flags can tell.
+        changed = savable.agent_wrote or savable.user_typed
+        return ("user" if savable.user_typed else "agent") if changed else "nobody"
+    if equals_ignoring_line_endings(on_disk, text):
+        return "nobody"
+    # The disk differs from the text last opened or saved, so that part of the difference was not made in the
+    # editor.
+    if not equals_ignoring_line_endings(on_disk, savable.clean_text):
+        return "disk"
+    return "user" if savable.user_typed else "agent"
+
+
+def _on_disk(path: str) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+                return None
+            return file.read(MAX_BYTES)
+    except OSError:
+        return None

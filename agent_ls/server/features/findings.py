@@ -1,0 +1,150 @@
+"""Show the findings of reviews as diagnostics, with code actions to fix, explain or dismiss them.
+
+For clients with and without a plugin. Text of the model in a diagnostic is plain text without control characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from anyio.to_thread import run_sync
+
+from agent_ls.app.review.findings import Finding, Findings
+from agent_ls.server.lsp.capabilities import FINDING_COMMANDS
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
+from agent_ls.text import decode, reveal_controls, strip_escapes, to_display_line
+
+Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
+Act: TypeAlias = Literal["fix", "explain", "dismiss"]
+
+MAX_READ_BYTES = 16 * 1024 * 1024
+TITLE_CHARS = 60
+
+_ACTS: Mapping[str, Act] = MappingProxyType(
+    dict(zip(FINDING_COMMANDS, ("fix", "explain", "dismiss"), strict=True))
+)
+_TITLES: Mapping[Act, str] = MappingProxyType(
+    {"fix": "Fix with the agent", "explain": "Let the agent explain", "dismiss": "Dismiss"}
+)
+_SEVERITIES: Mapping[str, int] = MappingProxyType({"error": 1, "warning": 2, "info": 3})
+
+
+@dataclass(frozen=True, slots=True)
+class FindingAction:
+    """A code action: its title, and the command with its argument."""
+
+    title: str
+    command: str
+    argument: Mapping[str, str]
+
+
+class FindingMarks:
+    """Diagnostics and code actions of findings. `publish` is called with the path of a file whose diagnostics have
+    changed.
+    """
+
+    def __init__(
+        self, context: Context, findings: Findings, publish: Callable[[str], None], start: Start
+    ) -> None:
+        self._context = context
+        self._start = start
+        self._findings = findings
+        self._findings.changed = publish
+
+    def text_changed(self, path: str) -> None:
+        """Move the findings of a file whose document was opened, edited or closed, or which has changed on disk."""
+        if not self._findings.of_file(path):
+            return
+        if document := self._context.host.open_document(path):
+            self._findings.text_is(path, document.text)
+        else:
+            self._start(partial(self._read, path))
+
+    async def _read(self, path: str) -> None:
+        text = await run_sync(_text_of, path)
+        if not self._context.host.open_document(path):
+            self._findings.text_is(path, text)
+
+    def diagnostics(self, path: str) -> list[dict[str, Any]]:
+        return [finding_mark(finding) for finding in self._findings.of_file(path)]
+
+    def actions(self, path: str, first: int, last: int) -> list[FindingAction]:
+        """Return the actions for the lines `first` to `last`, inclusive."""
+        return [
+            FindingAction(
+                f"{_TITLES[act]}: {to_display_line(finding.message, TITLE_CHARS)}",
+                command,
+                {"findingId": finding.id},
+            )
+            for finding in self._findings.of_file(path)
+            if finding.start <= last and first < finding.end
+            for command, act in _ACTS.items()
+        ]
+
+    async def run(self, command: str, argument: object) -> None:
+        """Carry out the command of an action.
+
+        Raises:
+            InvalidParamsError. NothingPendingError: the finding is not listed any more. AppError: its session
+            cannot be opened.
+        """
+        finding_id = argument.get("findingId") if isinstance(argument, dict) else None
+        if not isinstance(finding_id, str):
+            raise InvalidParamsError(command, "findingId: the id of a finding")
+        finding = self._findings.find(finding_id)
+        if finding is None:
+            raise NothingPendingError("this finding is no longer listed", "ask for the code actions again")
+        act = _ACTS[command]
+        if act == "dismiss":
+            self._findings.dismiss(finding.id)
+            return
+        live = await self._context.opened(finding.session_id)
+        live.session.submit(message_for(act, finding), when_busy="queue")
+
+
+def finding_mark(finding: Finding) -> dict[str, Any]:
+    """Return the diagnostic of a finding."""
+    fix = f"\nSuggested fix:\n{_plain(finding.fix)}" if finding.fix else ""
+    return {
+        "range": {
+            "start": {"line": finding.start, "character": 0},
+            "end": {"line": finding.end, "character": 0},
+        },
+        "severity": _SEVERITIES[finding.severity],
+        "source": "agent-ls",
+        "code": "review",
+        "message": f"{_plain(finding.message)}{fix}",
+    }
+
+
+def message_for(act: Act, finding: Finding) -> str:
+    """Return the message to the agent for the actions fix and explain."""
+    first, last = finding.start + 1, finding.end
+    lines = f"line {first}" if first == last else f"lines {first} to {last}"
+    what = {
+        "fix": "Fix this finding of your review",
+        "explain": "Explain this finding of your review: what goes wrong, when, and how you know. Change nothing",
+    }[act]
+    fix = f"\n\nSuggested fix:\n{finding.fix}" if finding.fix else ""
+    return f"{what}.\n\n{finding.path}, {lines}:\n{finding.message}{fix}"
+
+
+def _plain(text: str) -> str:
+    return reveal_controls(strip_escapes(text)).strip()
+
+
+def _text_of(path: str) -> str | None:
+    """Return the text of a file on disk, None if it is gone, unreadable or too large to be compared. Blocks."""
+    try:
+        file = Path(path)
+        if not file.is_file() or file.stat().st_size > MAX_READ_BYTES:
+            return None
+        return decode(file.read_bytes()).text
+    except OSError:
+        return None

@@ -1,0 +1,51 @@
+"""Send the client the positions of a file's open hunks, shortly after its text has changed.
+
+Session events report new hunks and changes of their state. A line typed above a hunk changes only its position. The
+client moves its own marks while the user types; these messages have the positions in the review ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+
+from agent_ls.server import protocol as wire
+from agent_ls.server.rpc import to_wire
+
+SETTLE_S = 0.2
+
+
+class MovedHunks:
+    """`find` returns the open hunks of a file; None if there are none, or if the ledger does not have the
+    document's text yet.
+
+    At most one message per file and `SETTLE_S` is sent. Each change is followed by a message that includes it.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[str], wire.FileHunks | None],
+        *,
+        send: Callable[[str, bytes], None],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._find = find
+        self._send = send
+        self._start = start
+        self._sleep = sleep
+        self._waiting: set[str] = set()
+
+    def changed(self, path: str) -> None:
+        """Note that the text of this file has changed, so that hunks may have moved."""
+        if path not in self._waiting:
+            self._waiting.add(path)
+            self._start(partial(self._send_later, path))
+
+    async def _send_later(self, path: str) -> None:
+        await self._sleep(SETTLE_S)
+        self._waiting.discard(path)
+        if found := self._find(path):
+            self._send(wire.MOVED_METHOD, to_wire.encoded(found))

@@ -1,0 +1,140 @@
+"""Findings for clients with a plugin, by the standard messages: diagnostics, code actions and their commands."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+from lsprotocol import types as lsp
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from agent_ls.app.review.findings import Findings
+from agent_ls.server.features.findings import FindingMarks, Start
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS
+from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.transport.errors import BadInputError, InvalidParamsError
+from agent_ls.server.transport.jsonrpc import AgentProtocol
+
+SETTLE_S = 0.2
+"""Delay after a change; until then the editor moves its diagnostics itself."""
+
+KIND = "quickfix.agentLs"
+
+
+class _Sent(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", frozen=True, defer_build=True)
+
+
+class _Position(_Sent):
+    line: int = Field(ge=0)
+
+
+class _Range(_Sent):
+    start: _Position
+    end: _Position
+
+
+class _Document(_Sent):
+    uri: str
+
+
+class _ActionContext(_Sent):
+    only: tuple[str, ...] | None = None
+
+
+class _CodeAction(_Sent):
+    text_document: _Document
+    range: _Range
+    context: _ActionContext = _ActionContext()
+
+
+class _Command(_Sent):
+    command: str
+    arguments: tuple[Any, ...] | None = None
+
+
+class RichFindings:
+    """Implements Watcher of editor/host.py. `answers` are the handlers of the standard messages."""
+
+    def __init__(self, context: Context, findings: Findings, protocol: AgentProtocol, start: Start) -> None:
+        self._context = context
+        self._protocol = protocol
+        self._start = start
+        self._waiting: set[str] = set()
+        self._marked: set[str] = set()
+        self._marks = FindingMarks(context, findings, self._changed, start)
+        self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
+            lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
+            COMMAND: self._command,
+        }
+
+    def on_opened(self, path: str) -> None:
+        self._marks.text_changed(path)
+
+    def on_changed(self, path: str) -> None:
+        self._marks.text_changed(path)
+
+    def on_saved(self, path: str) -> None:
+        return
+
+    def on_closed(self, path: str) -> None:
+        self._marks.text_changed(path)
+
+    def text_changed(self, path: str) -> None:
+        """Note that a file may have changed on disk."""
+        self._marks.text_changed(path)
+
+    def _changed(self, path: str) -> None:
+        if self._context.client.publish_diagnostics and path not in self._waiting:
+            self._waiting.add(path)
+            self._start(partial(self._send, path))
+
+    async def _send(self, path: str) -> None:
+        await anyio.sleep(SETTLE_S)
+        self._waiting.discard(path)
+        marks = self._marks.diagnostics(path)
+        if not marks and path not in self._marked:
+            return
+        params: dict[str, Any] = {"uri": to_lsp.uri(path), "diagnostics": marks}
+        if document := self._context.host.open_document(path):
+            params["version"] = document.version
+        self._protocol.notify_plain(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+        (self._marked.add if marks else self._marked.discard)(path)
+
+    async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
+        try:
+            params = _CodeAction.model_validate(raw)
+        except ValidationError as error:
+            raise InvalidParamsError(lsp.TEXT_DOCUMENT_CODE_ACTION, str(error)) from None
+        only = params.context.only
+        if only is not None and not any(KIND == kind or KIND.startswith(f"{kind}.") for kind in only):
+            return []
+        path = maybe_path(params.text_document.uri) or ""
+        first, last = sorted((params.range.start.line, params.range.end.line))
+        return [
+            {
+                "title": action.title,
+                "kind": KIND,
+                "command": {
+                    "title": action.title,
+                    "command": action.command,
+                    "arguments": [dict(action.argument)],
+                },
+            }
+            for action in self._marks.actions(path, first, last)
+        ]
+
+    async def _command(self, raw: Any) -> None:
+        try:
+            params = _Command.model_validate(raw)
+        except ValidationError as error:
+            raise InvalidParamsError(lsp.WORKSPACE_EXECUTE_COMMAND, str(error)) from None
+        if params.command not in FINDING_COMMANDS:
+            known = ", ".join(FINDING_COMMANDS)
+            raise BadInputError(f"there is no command {params.command!r}", f"the commands are: {known}")
+        await self._marks.run(params.command, (params.arguments or (None,))[0])

@@ -1,0 +1,35 @@
+"""Parts of a message that MCP servers give the words of: prompts and resources, fetched before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_ls.server import protocol as wire
+from agent_ls.server.rpc.context import Context
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+
+
+async def with_server_prompts(
+    context: Context, live: LiveSession, parts: Sequence[wire.InputPart]
+) -> Sequence[wire.InputPart]:
+    """Return the parts with texts of servers in place of names. Of commands those in files come first.
+
+    Raises:
+        AppError: the prompt or resource is unknown, or its server does not answer.
+    """
+    found: list[wire.InputPart] = []
+    for part in parts:
+        is_named = isinstance(part, wire.CommandInput) and ":" in part.name
+        if (
+            isinstance(part, wire.CommandInput)
+            and is_named
+            and not await context.has_command(part.name, live)
+        ):
+            part = wire.TextInput(text=await live.mcp_prompt(part.name, part.arguments))
+        if isinstance(part, wire.ResourceInput):
+            part = wire.TextInput(text=await live.mcp_resource(part.server, part.uri))
+        found.append(part)
+    return found

@@ -1,0 +1,45 @@
+"""The MCP servers of a session, for the panels of clients."""
+
+from __future__ import annotations
+
+from agent_ls.server import protocol as wire
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+from agent_ls.server.transport.errors import NothingPendingError
+
+
+async def servers(context: Context, params: wire.McpServers) -> wire.McpServersResult:
+    live = context.live(params.session_id)
+    listed, problems = live.mcp_servers()
+    return wire.McpServersResult(
+        servers=tuple(
+            wire.McpServerInfo(
+                name=it.name,
+                state=it.state,
+                source=it.source,
+                file=it.file or None,
+                target=it.target,
+                title=it.title,
+                era=it.era,
+                tools=it.tools,
+                prompts=it.prompts,
+                resources=it.resources,
+                error=it.error or None,
+            )
+            for it in listed
+        ),
+        problems=tuple(problems),
+    )
+
+
+async def switch(context: Context, params: wire.McpSwitch) -> wire.Empty:
+    if not await context.live(params.session_id).switch_mcp_server(params.name, params.to):
+        raise NothingPendingError(
+            f"this session has no MCP server {params.name} that could be switched",
+            "look at the list of servers again",
+        )
+    return wire.Empty()
+
+
+ROUTES = (route(wire.McpServers, servers), route(wire.McpSwitch, switch))
+"""Requests of the panels."""

@@ -1,0 +1,1 @@
+"""Conversions between LSP values and ours: positions, documents, client capabilities."""

@@ -1,0 +1,227 @@
+"""Pure: the result of `initialize`, and the capabilities of the client. Imports nothing heavy, on purpose.
+
+An editor waits for this result, and importing the LSP types takes longer than all other imports together. So the
+result is built by hand from plain JSON: start.py sends it before anything is imported, and jsonrpc.py sends the same.
+
+Features depend on a client's capabilities, never on its name, except for the tables below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from agent_ls._version import __version__
+
+PROTOCOL_VERSION = 1
+"""Version of the `agent/*` messages. Equals protocol.VERSION, whose module is too heavy to import here."""
+
+SCHEME = "agent-ls"
+"""URI scheme of documents whose text this server provides (features/contents.py)."""
+
+Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
+
+_ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+
+GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "notebooks", "language")
+"""Members of `experimental.agentLs` that this server uses."""
+
+COMMAND = "agentLs/command"
+"""Internal method name of `workspace/executeCommand` for our commands (jsonrpc.py)."""
+
+STOCK_COMMANDS = (
+    "agentLs.send",
+    "agentLs.show",
+    "agentLs.stop",
+    "agentLs.answer",
+    "agentLs.approve",
+    "agentLs.deny",
+    "agentLs.keep",
+    "agentLs.undo",
+    "agentLs.ask",
+    "agentLs.takeOver",
+)
+"""Commands for editors without a plugin (chat/ui.py). A plugin uses `agent/*` requests instead."""
+
+FINDING_COMMANDS = ("agentLs.fixFinding", "agentLs.explainFinding", "agentLs.dismissFinding")
+"""Commands of the code actions at a finding of a review (features/findings.py), for all clients."""
+
+_ACTION_KINDS = ["quickfix.agentLs", "refactor.agentLs", "source.agentLs"]
+
+# Neovim ends lines at LF only: a CR outside its "dos" line ending is an ordinary character and counts in positions.
+# LSP would end a line at it.
+_NEWLINE_ONLY = frozenset({"Neovim"})
+
+# Neovim prints the label of each edit as a message; with several, the user has to press a key.
+_PRINTS_LABELS = frozenset({"Neovim"})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAbilities:
+    """Capabilities of the client. All fields of rich clients are False for plugin-free ones.
+
+    - `process_id` is the editor's; this process ends within seconds after it. None if not sent.
+    - `text_document_content`: can display documents whose text a server provides.
+    - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
+    - `renames_files`, `deletes_files`: performs such operations in a workspace edit. Deleting counts only if a failed
+      change stops the following ones: then the version of a text edit protects what the user has just typed.
+    - `watched_files`: reports changes of files that it is asked to watch; `relative_patterns`: by folder and name.
+    - `workspace_trusted`: the user trusts the workspace in the editor. Believed, because only a plugin writes these
+      capabilities, never a file of the workspace.
+    - `configuration`: can be asked for settings; `configuration_registration`: reports changes after a registration.
+    - `version_mismatch`: speaks another version of `agent/*`, and is treated as plugin-free.
+    """
+
+    name: str = ""
+    process_id: int | None = None
+    encoding: Encoding = "utf-16"
+    newline_only: bool = False
+    prints_labels: bool = False
+    apply_edit_refused: bool = False
+    apply_edit_announced: bool = False
+    text_document_content: bool = False
+    renames_files: bool = False
+    deletes_files: bool = False
+    events: bool = False
+    review: bool = False
+    approvals: bool = False
+    terminal: bool = False
+    save: bool = False
+    diagnostics: bool = False
+    notebooks: bool = False
+    notebook_sync: bool = False
+    language: bool = False
+    code_action_literals: bool = False
+    code_lens: bool = False
+    code_lens_refresh: bool = False
+    completion: bool = False
+    publish_diagnostics: bool = False
+    work_done_progress: bool = False
+    watched_files: bool = False
+    relative_patterns: bool = False
+    workspace_trusted: bool = False
+    configuration: bool = False
+    configuration_registration: bool = False
+    version_mismatch: bool = False
+
+    @property
+    def is_rich(self) -> bool:
+        return self.events
+
+
+def client_abilities(params: dict[str, Any]) -> ClientAbilities:
+    """Parse the parameters of `initialize`. Invalid values count as missing."""
+    capabilities = _object(params, "capabilities")
+    told = _object(params, "clientInfo").get("name")
+    name = told if isinstance(told, str) else ""
+    process_id = params.get("processId")
+    wanted = _object(capabilities, "experimental", "agentLs")
+    speaks = wanted.get("version") == PROTOCOL_VERSION
+    granted = {field: speaks and wanted.get(field) is True for field in GRANTED}
+    return ClientAbilities(
+        name=name,
+        process_id=process_id if type(process_id) is int and process_id > 0 else None,
+        encoding=_encoding(_object(capabilities, "general").get("positionEncodings")),
+        newline_only=name in _NEWLINE_ONLY,
+        prints_labels=name in _PRINTS_LABELS,
+        # Kate and others apply edits without announcing it; only an explicit false is believed.
+        apply_edit_announced=_object(capabilities, "workspace").get("applyEdit") is True,
+        apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
+        renames_files="rename" in _resource_operations(capabilities),
+        deletes_files="delete" in _resource_operations(capabilities)
+        and isinstance(_object(capabilities, "workspace", "workspaceEdit").get("failureHandling"), str),
+        text_document_content=isinstance(_object(capabilities, "workspace").get("textDocumentContent"), dict),
+        code_action_literals=_has(capabilities, "textDocument", "codeAction", "codeActionLiteralSupport"),
+        code_lens=_has(capabilities, "textDocument", "codeLens"),
+        code_lens_refresh=_object(capabilities, "workspace", "codeLens").get("refreshSupport") is True,
+        completion=_has(capabilities, "textDocument", "completion"),
+        publish_diagnostics=_has(capabilities, "textDocument", "publishDiagnostics"),
+        notebook_sync=_has(capabilities, "notebookDocument", "synchronization"),
+        work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
+        configuration=_object(capabilities, "workspace").get("configuration") is True,
+        configuration_registration=_registers(capabilities, "workspace", "didChangeConfiguration"),
+        watched_files=_registers(capabilities, "workspace", "didChangeWatchedFiles"),
+        relative_patterns=_object(capabilities, "workspace", "didChangeWatchedFiles").get(
+            "relativePatternSupport"
+        )
+        is True,
+        workspace_trusted=speaks and wanted.get("workspaceTrusted") is True,
+        version_mismatch=bool(wanted) and not speaks,
+        **granted,
+    )
+
+
+def initialize_result(client: ClientAbilities) -> dict[str, Any]:
+    capabilities: dict[str, Any] = {
+        "positionEncoding": client.encoding,
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+    }
+    if client.notebook_sync:
+        selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}
+        capabilities["notebookDocumentSync"] = {"notebookSelector": [selector], "save": True}
+    if client.text_document_content:
+        capabilities["workspace"]["textDocumentContent"] = {"schemes": [SCHEME]}
+    if client.is_rich:
+        granted = {field: getattr(client, field) for field in GRANTED}
+        capabilities["experimental"] = {"agentLs": {"version": PROTOCOL_VERSION, **granted}}
+        capabilities |= _finding_actions(client)
+    else:
+        capabilities |= _stock(client)
+    return {"capabilities": capabilities, "serverInfo": {"name": "agent-ls", "version": __version__}}
+
+
+def _finding_actions(client: ClientAbilities) -> dict[str, Any]:
+    if not (client.publish_diagnostics and client.code_action_literals):
+        return {}
+    return {
+        "executeCommandProvider": {"commands": list(FINDING_COMMANDS)},
+        "codeActionProvider": {"codeActionKinds": _ACTION_KINDS[:1]},
+    }
+
+
+def _stock(client: ClientAbilities) -> dict[str, Any]:
+    """Return the capabilities for a plugin-free client. `executeCommand` has no client capability that all of them
+    announce.
+    """
+    offered: dict[str, Any] = {
+        "executeCommandProvider": {"commands": [*STOCK_COMMANDS, *FINDING_COMMANDS]},
+        "codeActionProvider": {"codeActionKinds": _ACTION_KINDS} if client.code_action_literals else True,
+    }
+    if client.code_lens:
+        offered["codeLensProvider"] = {"resolveProvider": False}
+    if client.completion:
+        offered["completionProvider"] = {"triggerCharacters": ["@", "/"], "resolveProvider": False}
+    return offered
+
+
+def _resource_operations(capabilities: dict[str, Any]) -> list[object]:
+    edit = _object(capabilities, "workspace", "workspaceEdit")
+    found = edit.get("resourceOperations")
+    return found if edit.get("documentChanges") is True and isinstance(found, list) else []
+
+
+def _has(value: dict[str, Any], *path: str) -> bool:
+    *above, last = path
+    return isinstance(_object(value, *above).get(last), dict)
+
+
+def _registers(value: dict[str, Any], *path: str) -> bool:
+    return _object(value, *path).get("dynamicRegistration") is True
+
+
+def _encoding(offered: object) -> Encoding:
+    """Return the first known encoding; the client's list is in its order of preference."""
+    for kind in offered if isinstance(offered, list) else ():
+        if isinstance(kind, str) and (known := _ENCODINGS.get(kind)):
+            return known
+    return "utf-16"
+
+
+def _object(value: dict[str, Any], *path: str) -> dict[str, Any]:
+    for key in path:
+        inner = value.get(key)
+        if not isinstance(inner, dict):
+            return {}
+        value = inner
+    return value

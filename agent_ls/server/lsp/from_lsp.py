@@ -1,0 +1,166 @@
+"""Convert the editor's positions and URIs: lines from 0, offsets in code points, paths.
+
+Lines end at CR LF, LF or CR as in LSP, or at LF only for editors that deviate (ClientAbilities.newline_only). A
+position that does not exist is moved back to the closest one that does: the end of the line or of the document.
+"""
+
+from __future__ import annotations
+
+import os
+import os.path
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from agent_ls.server.lsp.capabilities import Encoding
+from agent_ls.text import split_lines, strip_ending
+
+MAX_UINTEGER = 2**31 - 1  # LSP, base types
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DRIVE = re.compile(r"/[A-Za-z]:")
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which editors written in JavaScript can send, by U+FFFD.
+
+    Both are one UTF-16 unit, so that later positions do not change.
+    """
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def document_lines(text: str, *, newline_only: bool) -> list[str]:
+    if not newline_only:
+        return split_lines(text)
+    lines = text.split("\n")
+    last = lines.pop()
+    return [line + "\n" for line in lines] + ([last] if last else [])
+
+
+def line_content(line: str, *, newline_only: bool) -> str:
+    return line.removesuffix("\n") if newline_only else strip_ending(line)
+
+
+def offset_in_line(content: str, character: int, encoding: Encoding) -> int:
+    """Return the code points before `character`, which counts units of the encoding. `content` has no line ending."""
+    if encoding == "utf-32" or content.isascii():
+        return min(character, len(content))
+    units = content.encode(encoding if encoding == "utf-8" else "utf-16-le")
+    end = character if encoding == "utf-8" else character * 2
+    # "ignore" drops a character that the position splits, which moves the position before it.
+    return len(units[:end].decode("utf-8" if encoding == "utf-8" else "utf-16-le", "ignore"))
+
+
+def spot(
+    lines: Sequence[str], line: int, character: int, encoding: Encoding, *, newline_only: bool = False
+) -> tuple[int, int]:
+    """Return `(line, offset)` of a position. The line may be `len(lines)`, after a final line ending."""
+    if line >= len(lines):
+        is_open = bool(lines) and line_content(lines[-1], newline_only=newline_only) == lines[-1]
+        return (len(lines) - 1, len(lines[-1])) if is_open else (len(lines), 0)
+    content = line_content(lines[line], newline_only=newline_only)
+    return line, offset_in_line(content, character, encoding)
+
+
+def has_texts(params: Any) -> bool:
+    """Return whether each change of a `didChange` has a text. Parsing would convert another value: null would
+    become "None".
+    """
+    changes = params.get("contentChanges") if isinstance(params, dict) else None
+    return isinstance(changes, list) and all(
+        isinstance(change, dict) and isinstance(change.get("text"), str) for change in changes
+    )
+
+
+def mended_change(params: Any) -> Any:
+    """Repair the parameters of an invalid `didChange`.
+
+    Some clients send a missing range as null, and "to the end" as a number above the LSP maximum.
+    """
+    if not isinstance(params, dict) or not isinstance(params.get("contentChanges"), list):
+        return params
+    return {**params, "contentChanges": [_mended(change) for change in params["contentChanges"]]}
+
+
+def _mended(change: Any) -> Any:
+    if not isinstance(change, dict):
+        return change
+    told = {name: value for name, value in change.items() if value is not None}
+    if not isinstance(told.get("text"), str):
+        told.pop("text", None)  # then parsing fails, as it should
+    if isinstance(where := told.get("range"), dict):
+        told["range"] = {end: _clamped(position) for end, position in where.items()}
+    return told
+
+
+def _clamped(position: Any) -> Any:
+    if not isinstance(position, dict):
+        return position
+    return {
+        name: min(value, MAX_UINTEGER) if isinstance(value, int) else value
+        for name, value in position.items()
+    }
+
+
+def maybe_path(uri: str) -> str | None:
+    """Return the absolute path of a `file:` URI; None for other documents and for names that no file can have."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    path = unquote(parts.path, errors="surrogateescape")
+    if os.path.sep == "\\" and _DRIVE.match(path):
+        path = path[1].upper() + path[2:]  # some editors send the drive letter in lower case
+    if not is_path(path) or not (path.startswith("/") or os.path.isabs(path)):
+        return None
+    return os.path.normpath(path)
+
+
+def true_name(path: str) -> str:
+    """Return one name for all paths of a file: links resolved, and on Windows case folded."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+def maybe_same(path: str, names: Collection[str]) -> str | None:
+    """Return the one of these true names that is the same file as `path`.
+
+    Some file systems ignore case or Unicode normalization, and a file may have hard links; if the names do not decide,
+    the file's inode does.
+    """
+    if not names:
+        return None
+    name = true_name(path)
+    if name in names:
+        return name
+    facts = _maybe_facts(name)
+    if facts is None or not facts.st_ino:
+        return None
+    alike = names if facts.st_nlink > 1 else [it for it in names if _folded(it) == _folded(name)]
+    return next((it for it in alike if (its := _maybe_facts(it)) and os.path.samestat(its, facts)), None)
+
+
+def _folded(path: str) -> str:
+    name = os.path.basename(path)
+    if name.isascii():
+        return name.lower()
+    import unicodedata  # rarely needed
+
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _maybe_facts(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None
+
+
+def is_path(text: str) -> bool:
+    """Return whether the system accepts a path: no NUL, and it can be encoded."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,149 @@
+"""Sessions that another process owns: which requests they allow here, and how clients learn who owns them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from agent_ls.app.errors import SessionBusyError
+from agent_ls.server import protocol as wire
+from agent_ls.server.rpc import to_wire
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.follower import ReadAlong
+    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.app.sessions.ownership import AccessChange
+    from agent_ls.server.rpc.context import Context
+    from agent_ls.server.rpc.event_sender import EventSenders
+    from agent_ls.store.locks import Owner
+
+log = logging.getLogger(__name__)
+
+READING: frozenset[type[wire.Params]] = frozenset(
+    (
+        wire.Subscribe,
+        wire.Unsubscribe,
+        wire.History,
+        wire.Output,
+        wire.Export,
+        wire.Hunks,
+        wire.Terminals,
+        wire.Draft,
+        wire.Fork,
+        wire.CloseSession,
+        wire.TakeOver,
+        # it reports what the client did; its session id is only one that the client is subscribed to
+        wire.ClientAnswer,
+        wire.Commands,
+    )
+)
+"""Messages that change nothing in a session. Every other message that names a session is refused unless this
+process owns it.
+"""
+
+
+def demand_access(context: Context, params: wire.Params) -> None:
+    """Check that this process may serve a message.
+
+    Raises:
+        SessionBusyError: the message would change a session that another process owns.
+    """
+    owners = context.manager.owners
+    if isinstance(params, wire.Review) and params.session_id is None:
+        _demand_hunks(context, params)
+    session_id = getattr(params, "session_id", None)
+    if type(params) in READING or not isinstance(session_id, str):
+        return
+    if owners.elsewhere(session_id):
+        raise SessionBusyError(session_id)
+    if live := context.manager.live(session_id):
+        owners.demand(live)
+
+
+def _demand_hunks(context: Context, params: wire.Review) -> None:
+    """Check a review that names no session. If its hunks are of several sessions, those owned here may be reviewed.
+
+    Raises:
+        SessionBusyError: all hunks are of sessions that another process owns.
+    """
+    from agent_ls.server.lsp.from_lsp import maybe_path
+
+    owners, review = context.manager.owners, context.manager.review
+    owners.demand_all()
+    ids, path = params.hunk_ids, maybe_path(params.uri) if params.uri else None
+    found = review.open_hunks(path=path, turn_id=params.turn_id).values()
+    chosen = [it for hunks in found for it in hunks if ids is None or it.id in ids]
+    # a session that is being handed over right now
+    foreign = [it.session_id for it in chosen if owners.elsewhere(it.session_id)]
+    if foreign and len(foreign) == len(chosen):
+        raise SessionBusyError(foreign[0])
+    if not chosen and (session := owners.with_hunks(ids, path, params.turn_id)):
+        raise SessionBusyError(session.id)
+
+
+def read_info(session: ReadAlong) -> wire.SessionInfo:
+    """Return how clients see a session that another process owns."""
+    info = to_wire.session_info(session.summary(), None)
+    return info.model_copy(
+        update={
+            "access": "readOnly",
+            "owner": to_wire.owner(session.owner),
+            "queue": to_wire.queue(session.queue),
+            "steering": to_wire.steering(session.steering),
+        }
+    )
+
+
+def access_event(session_id: str, access: wire.Access, owner: Owner | None) -> bytes:
+    """Encode an `access` event: what this client may do with the session from now on.
+
+    The event is not recorded in the log, because it differs for each process.
+    """
+    told = to_wire.owner(owner)
+    return json.dumps(
+        {
+            "sessionId": session_id,
+            "kind": "access",
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "data": {"access": access} | ({"owner": told.model_dump(by_alias=True)} if told else {}),
+        }
+    ).encode()
+
+
+def follow_access(senders: EventSenders) -> Callable[[AccessChange], None]:
+    """Return a listener for the session ownership. It keeps a client's subscription going when the owner changes.
+
+    The client gets an `access` event between the events of the old and of the new owner.
+    """
+    from agent_ls.app.sessions.ownership import Acquired, OwnerChanged, Released, Reopened
+
+    def changed(change: AccessChange) -> None:
+        match change:
+            case Acquired(live):
+                senders.go_on(live.session, lambda: access_event(live.id, "owner", None), cut=False)
+            case Reopened(live):
+                senders.reopened(live.session, partial(_recorded, live))
+            case Released(session):
+                senders.go_on(session, lambda: _read_only(session), cut=True)
+            case OwnerChanged(session):
+                senders.say(session.id, _read_only(session))
+
+    return changed
+
+
+async def _recorded(live: LiveSession, after: int, last: int) -> Sequence[bytes]:
+    try:
+        return await anyio.to_thread.run_sync(live.events_since, after, last)
+    except OSError as error:  # the client notices the gap in the numbers and requests the missing events
+        log.warning("the log of session %s cannot be read: %s", live.id, error)
+        return ()
+
+
+def _read_only(session: ReadAlong) -> bytes:
+    return access_event(session.id, "readOnly", session.owner)

@@ -1,0 +1,222 @@
+"""Send session events to the client, with one task per subscribed session.
+
+Events are sent as the bytes of the log; `to_wire.event` adds the URIs. While the pipe is full, the task waits
+and new events collect in its Subscription, which joins consecutive deltas. A slow editor therefore gets
+fewer, larger deltas and delays nobody else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import anyio
+
+from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.types import Delta
+from agent_ls.server.rpc import to_wire
+
+PACE_S = 0.016
+PACE_DELTAS = 16
+"""Most deltas sent per PACE_S seconds. More than a thousand a second are joined, even if the pipe could take
+them.
+
+An editor does work for each event, and nobody can read faster.
+"""
+
+MAX_WAITING = 8 * 1024 * 1024
+"""Limit for a session's events that wait for a client that does not read, in bytes and characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A subscription that waits until the response to the subscribe request is queued. Call exactly one of
+    the two functions.
+    """
+
+    start: Callable[[], None]
+    drop: Callable[[], None]
+
+
+class Told(Protocol):
+    """Interface of an event source: a session of this process, or the log of a session that another process
+    owns.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def last_seq(self) -> int:
+        """Number of the last recorded event."""
+        ...
+
+    def subscribe(self) -> Subscription: ...
+
+
+Missed: TypeAlias = Callable[[int], Awaitable[Sequence[bytes]]]
+"""Returns the messages to send before a subscription, given the number of the last event sent."""
+
+
+@dataclass(slots=True)
+class _Feed:
+    """The events of one session for a client: first `current`, then the subscriptions in `follow`.
+
+    `last` is the number of the last event sent, so that overlapping subscriptions send nothing twice.
+    `has_ended` is set when the session is closed and everything was sent; the feed is kept, because the
+    session may be opened again.
+    """
+
+    current: Subscription
+    last: int
+    follow: deque[tuple[Missed, Subscription]] = field(default_factory=deque)
+    has_ended: bool = False
+
+    def close(self) -> None:
+        for subscription in (self.current, *(it for _, it in self.follow)):
+            subscription.close()
+
+
+def _bounded(session: Told) -> Subscription:
+    subscription = session.subscribe()
+    subscription.bound(MAX_WAITING)
+    return subscription
+
+
+class EventSenders:
+    """All subscriptions of the client. `start` runs a task; `drain` waits while the pipe is full."""
+
+    def __init__(
+        self,
+        *,
+        send: Callable[[bytes], None],
+        drain: Callable[[], Awaitable[None]],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._send = send
+        self._drain = drain
+        self._start = start
+        self._now = now
+        self._sleep = sleep
+        self._open: dict[str, _Feed] = {}
+
+    @property
+    def any_session_id(self) -> str:
+        """The open session that the client subscribed to last; "" if there is none."""
+        return next((id_ for id_ in reversed(self._open) if not self._open[id_].has_ended), "")
+
+    def subscribe(self, session: Told) -> Sending:
+        """Subscribe to a session. Events collect from now on and are sent once `start` of the result is
+        called.
+        """
+        feed = _Feed(_bounded(session), session.last_seq)
+        # in this order, so that following another process's log does not stop in between
+        self.unsubscribe(session.id)
+        self._open[session.id] = feed
+        return Sending(
+            start=lambda: self._start(lambda: self._run(session.id, feed)),
+            drop=lambda: self._drop(session.id, feed),
+        )
+
+    def say(self, session_id: str, message: bytes) -> None:
+        """Send an event that does not come from the session itself, if the client is subscribed to the
+        session.
+        """
+        if feed := self._open.get(session_id):
+            if not feed.follow:  # else a new source is about to start, and its announcement says the same
+                self._send(message)
+
+    def go_on(self, session: Told, announced: Callable[[], bytes], *, cut: bool) -> None:
+        """Continue the client's subscription from another source. `announced` is sent between the two
+        sources.
+
+        `cut`: drop everything that the old source emits from now on. Otherwise send its events up to its end.
+        """
+
+        async def announcement(last: int) -> Sequence[bytes]:
+            return (announced(),)
+
+        if feed := self._open.get(session.id):
+            told = [feed.current, *(it for _, it in feed.follow)] if cut else []
+            self._follow(session, feed, announcement)
+            for subscription in told:
+                subscription.end()
+
+    def reopened(self, session: Told, recorded: Callable[[int, int], Awaitable[Sequence[bytes]]]) -> None:
+        """Continue the subscription of a session that was closed and is open again, if the client is still
+        subscribed.
+
+        `recorded(after, last)` reads the encoded events after number `after`, up to number `last`, from the
+        log.
+        """
+        last_seq = session.last_seq
+
+        async def missed(last: int) -> Sequence[bytes]:
+            return [to_wire.event(encoded) for encoded in await recorded(last, last_seq)]
+
+        if feed := self._open.get(session.id):
+            self._follow(session, feed, missed)
+
+    def forget_ended(self, session_id: str) -> None:
+        """Drop the feed of a closed session, because the client requests all of its events again."""
+        if (feed := self._open.get(session_id)) and feed.has_ended:
+            self.unsubscribe(session_id)
+
+    def unsubscribe(self, session_id: str) -> None:
+        if feed := self._open.pop(session_id, None):
+            feed.close()
+
+    def _follow(self, session: Told, feed: _Feed, missed: Missed) -> None:
+        feed.follow.append((missed, _bounded(session)))
+        if feed.has_ended:
+            feed.has_ended = False
+            self._start(lambda: self._run(session.id, feed))
+
+    async def _run(self, session_id: str, feed: _Feed) -> None:
+        try:
+            await self._send_all(feed)
+            while feed.follow:
+                missed, following = feed.follow[0]
+                for message in await missed(feed.last):
+                    if self._open.get(session_id) is not feed:
+                        return
+                    self._send(message)
+                    await self._drain()
+                feed.follow.popleft()
+                feed.current = following
+                await self._send_all(feed)
+        except BaseException:
+            self._drop(session_id, feed)
+            raise
+        if self._open.get(session_id) is feed:
+            feed.has_ended = True
+
+    async def _send_all(self, feed: _Feed) -> None:
+        with feed.current as subscription:
+            begun, count = self._now(), 0
+            async for item in subscription:
+                seq = item.envelope.seq
+                if seq is not None and seq <= feed.last:
+                    continue
+                feed.last = seq or feed.last
+                self._send(to_wire.event(item.encoded))
+                await self._drain()
+                if not isinstance(item.envelope.event, Delta):
+                    continue
+                count += 1
+                rest = begun + PACE_S - self._now()
+                if rest <= 0:
+                    begun, count = self._now(), 0
+                elif count >= PACE_DELTAS:
+                    await self._sleep(rest)  # deltas that arrive during the sleep are joined
+
+    def _drop(self, session_id: str, feed: _Feed) -> None:
+        """Close a feed. Leaves alone a newer feed of the same session."""
+        feed.close()
+        if self._open.get(session_id) is feed:
+            del self._open[session_id]

@@ -1,0 +1,85 @@
+"""Run each changing request once: a repeated request with the same clientKey gets the first answer.
+
+The work runs in a task of the server, not of the request. A client that cancels its request, or sends it
+twice at once, waits for the same work and never stops it half way. The last KEPT answers are kept; after
+that, and after a crash, the session finds repeated keys in its log (loop/session.py). Failures are not kept:
+nothing was changed, so the request may be tried again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from agent_ls.app.errors import NotRunningError
+from agent_ls.server.transport.errors import KeyReusedError
+
+KEPT = 1000
+"""Number of answers kept. Clients repeat a request soon (a lost answer, a restart of the client) or never."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    method: str
+    done: anyio.Event = field(default_factory=anyio.Event)
+    answer: Any = None
+    error: Exception | None = None
+
+
+class Answers:
+    """The answers of recent requests by client key."""
+
+    def __init__(self, start: Callable[[Callable[[], Awaitable[None]]], None]) -> None:
+        self._start = start
+        self._entries: dict[tuple[str, str], _Entry] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of kept answers and running requests."""
+        return len(self._entries)
+
+    async def once(self, scope: str, key: str, method: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Return the result of `work`, or of the earlier work with the same key in this scope. An empty key
+        never matches.
+
+        Raises:
+            KeyReusedError: the key belongs to a request of another method.
+            NotRunningError: the server ended before the work was done.
+            Exception: what `work` raises.
+        """
+        entry = self._entries.get((scope, key)) if key else None
+        if entry is None:
+            entry = _Entry(method)
+            if key:
+                self._entries[scope, key] = entry
+                self._forget_oldest()
+            self._start(lambda: self._work(entry, scope, key, work))
+        elif entry.method != method:
+            raise KeyReusedError(method, entry.method)
+        await entry.done.wait()
+        if entry.error:
+            raise entry.error
+        return entry.answer
+
+    def _forget_oldest(self) -> None:
+        """Drop the oldest answers. Unfinished work is kept, because requests wait for it by its key."""
+        excess = len(self._entries) - KEPT
+        done = (key for key, entry in self._entries.items() if entry.done.is_set())
+        for key in list(itertools.islice(done, max(excess, 0))):
+            del self._entries[key]
+
+    async def _work(self, entry: _Entry, scope: str, key: str, work: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            entry.answer = await work()
+        except Exception as error:  # raised in all requests that wait
+            entry.error = error
+            self._entries.pop((scope, key), None)
+        except BaseException:  # waiting requests must not be answered as done
+            entry.error = NotRunningError()
+            raise
+        finally:
+            entry.done.set()

@@ -1,0 +1,104 @@
+"""Dispatch a message: validate the parameters, call the handler once, encode the result. One table of all
+messages.
+
+A handler takes the context and the typed parameters and returns a typed result. A message with a `clientKey`
+changes something, so it runs once per key (idempotency.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeVar, cast
+
+from pydantic import ValidationError
+
+from agent_ls.server.protocol import Params, Wire
+from agent_ls.server.rpc import to_wire
+from agent_ls.server.rpc.access import demand_access
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.transport.errors import InvalidParamsError, UnknownMethodError
+from agent_ls.server.transport.jsonrpc import RawJson
+
+P = TypeVar("P", bound=Params)
+Result: TypeAlias = Wire | RawJson
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A message and its handler. `result` is the type of what the handler returns as RawJson; None if the
+    handler's type says it.
+    """
+
+    params: type[Params]
+    handler: Callable[[Context, Any], Awaitable[Result]]
+    result: type[Wire] | None = None
+
+    @property
+    def has_key(self) -> bool:
+        return "client_key" in self.params.model_fields
+
+
+def route(
+    params: type[P],
+    handler: Callable[[Context, P], Awaitable[Result]],
+    result: type[Wire] | None = None,
+) -> Route:
+    return Route(params, handler, result)
+
+
+class Router:
+    """All messages by method. `standard` are handlers of standard LSP messages: plain parameters in, a plain
+    result out.
+    """
+
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        context: Context,
+        answers: Answers,
+        standard: Mapping[str, Callable[[Any], Awaitable[Any]]] = MappingProxyType({}),
+    ) -> None:
+        self._routes = {route.params.method: route for route in routes}
+        self._context = context
+        self._answers = answers
+        self._standard = standard
+
+    async def call(self, method: str, raw: Any) -> RawJson:
+        """Answer one message.
+
+        Raises:
+            RequestError: and errors of lower layers, which transport/errors.py turns into error responses.
+        """
+        if answer_standard := self._standard.get(method):
+            return RawJson(to_wire.dumped(await answer_standard(raw)))
+        route = self._routes.get(method)
+        if route is None:
+            raise UnknownMethodError(method)
+        params = _parsed(route.params, raw)
+
+        async def work() -> RawJson:
+            demand_access(self._context, params)
+            result = await route.handler(self._context, params)
+            answer = result if isinstance(result, RawJson) else RawJson(to_wire.encoded(result))
+            return replace(answer, is_document=not method.startswith("agent/"))
+
+        if not route.has_key:
+            return await work()
+        scope = getattr(params, "session_id", None) or ""
+        key = cast("str", getattr(params, "client_key", ""))
+        answer: RawJson = await self._answers.once(scope, key, method, work)
+        return answer
+
+
+def _parsed(params: type[Params], raw: Any) -> Params:
+    try:
+        return params.model_validate({} if raw is None else raw)
+    except ValidationError as invalid:
+        # The values are left out, because they may be a prompt or an API key.
+        problems = (
+            f"{'.'.join(map(str, error['loc'])) or 'params'}: {error['msg']}" for error in invalid.errors()
+        )
+        raise InvalidParamsError(params.method, "; ".join(problems)) from None

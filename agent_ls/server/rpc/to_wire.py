@@ -1,0 +1,155 @@
+"""Pure: encode sessions, hunks, approvals and events as messages of the protocol."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent_ls.loop.events import items as items_codec
+from agent_ls.loop.events.items import Item
+from agent_ls.loop.events.types import Delta, Hunk, QueueItem
+from agent_ls.loop.session import Session
+from agent_ls.server import protocol as wire
+from agent_ls.server.lsp import to_lsp
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import SessionSummary
+    from agent_ls.app.sessions.rollback import RolledFile
+    from agent_ls.loop.inbox import Steer
+    from agent_ls.store.locks import Owner
+
+# The start of an encoded event. Only events of these kinds name files that an editor may show.
+_NAMES_FILES = re.compile(
+    rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted|diagnostics)"'
+)
+
+# The bytes `"path":"` are always a member name: inside a JSON string each quote has a backslash before it.
+_PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')
+
+
+def event(encoded: bytes) -> bytes:
+    """Add a `uri` before each `path` of an encoded event that names files. Other events are returned
+    unchanged.
+    """
+    return _PATH.sub(_with_uri, encoded) if _NAMES_FILES.match(encoded) else encoded
+
+
+def items(found: Sequence[Item]) -> bytes:
+    """Encode items for clients, with a `uri` for each `path` where the item names files."""
+    plain = [items_codec.to_json(item) for item in found]
+    for item in plain:
+        if item["kind"] in ("file", "end", "reverted"):
+            _add_uris(item)
+    return dumped(plain)
+
+
+def _add_uris(value: dict[str, Any]) -> None:
+    if isinstance(path := value.get("path"), str):
+        value["uri"] = to_lsp.uri(path)
+    for inner in (*value.get("hunks", ()), *value.get("files", ())):
+        _add_uris(inner)
+
+
+def _with_uri(found: re.Match[bytes]) -> bytes:
+    uri = json.dumps(to_lsp.uri(json.loads(found[1]))).encode()
+    return b'"uri":%b,%b' % (uri, found[0])
+
+
+def session_info(summary: SessionSummary, session: Session | None) -> wire.SessionInfo:
+    """Return a session as clients see it. `session` is None for one that is only stored."""
+    return wire.SessionInfo(
+        id=summary.id,
+        title=summary.title,
+        state=session.state if session else summary.state,
+        provider=summary.provider,
+        model=summary.model,
+        effort=summary.effort,
+        mode=summary.mode,
+        review=summary.review,
+        workspace_folder=to_lsp.uri(summary.workspace_folder),
+        created=summary.created,
+        updated=summary.updated,
+        last_seq=session.last_seq if session else summary.last_seq,
+        live=session is not None,
+        access="owner" if session or not summary.owner else "readOnly",
+        owner=None if session else owner(summary.owner),
+        is_walkthrough=summary.is_walkthrough,
+        queue=queue([item.told() for item in session.queue]) if session else (),
+        steering=steering(session.steering) if session else (),
+    )
+
+
+def owner(found: Owner | None) -> wire.OwnerInfo | None:
+    return wire.OwnerInfo(pid=found.pid, host=found.host, program=found.program) if found else None
+
+
+def queue(items: Sequence[QueueItem]) -> tuple[dict[str, Any], ...]:
+    return tuple({"queuedId": it.queued_id, "text": it.text, "images": it.images} for it in items)
+
+
+def steering(steers: Sequence[Steer]) -> tuple[dict[str, Any], ...]:
+    return tuple({"steerId": steer.id, "text": steer.text} for steer in steers)
+
+
+def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
+    """Return a part that is still being streamed. `agent_id` "" is the main agent."""
+    return wire.OpenPart(
+        part_id=part.part_id, kind=part.kind, text=part.text, name=part.name, agent_id=agent_id or None
+    )
+
+
+def hunk(hunk: Hunk) -> wire.HunkInfo:
+    return wire.HunkInfo(
+        id=hunk.id,
+        session_id=hunk.session_id,
+        turn_id=hunk.turn_id,
+        call_id=hunk.call_id,
+        what=hunk.what,
+        state=hunk.state,
+        old_range=(hunk.base_start, hunk.base_end),
+        new_range=(hunk.start, hunk.end),
+        old_lines=hunk.base_lines,
+        new_lines=hunk.lines,
+        link=hunk.link or None,
+        later_turn_ids=hunk.later_turns or None,
+    )
+
+
+def revert_file(file: RolledFile) -> wire.RevertFile:
+    return wire.RevertFile(
+        path=file.path,
+        uri=to_lsp.uri(file.path),
+        action=file.action,
+        state=file.state,
+        diff=file.diff,
+        reason=file.reason,
+        conflicts=tuple(wire.RevertConflict(start=it.start, end=it.end, reason=it.reason) for it in file.at),
+    )
+
+
+def file_hunks(
+    by_path: Mapping[str, Sequence[Hunk]],
+    base_hash: Callable[[str], str],
+    version: Callable[[str], int | None],
+) -> tuple[wire.FileHunks, ...]:
+    return tuple(
+        wire.FileHunks(
+            uri=to_lsp.uri(path),
+            base_hash=base_hash(path),
+            version=version(path),
+            hunks=tuple(hunk(item) for item in hunks),
+        )
+        for path, hunks in by_path.items()
+    )
+
+
+def encoded(result: wire.Wire, without: str = "") -> bytes:
+    """Encode a result as one JSON object, without members that are None and without the member `without`."""
+    # Not model_dump_json, which fails on a lone surrogate (an undecodable byte of a file).
+    return dumped(result.model_dump(mode="python", by_alias=True, exclude_none=True, exclude={without}))
+
+
+def dumped(plain: Any) -> bytes:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""The JSON schema of all messages and events, made from their types."""

@@ -1,0 +1,39 @@
+"""Create the session manager behind the server from the settings that the editor sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from agent_ls.app.diagnostics.logs import start_log
+from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.settings.model import Settings, parse_settings
+from agent_ls.server.editor.host import LspEditorHost
+
+
+def create_session_manager(
+    host: LspEditorHost, options: dict[str, Any]
+) -> tuple[SessionManager, Sequence[str]]:
+    """Return the session manager and the problems found in the settings."""
+    settings, problems = parse_settings(options)
+    _tell(host, settings)
+    credentials = load_credentials()
+    start_log(settings.log_level, credentials.known_secrets)
+    manager = SessionManager(
+        settings=settings,
+        credentials=credentials,
+        editor_host=host,
+        editor_status=host,
+        watch=host,
+        terminals=host,
+        language=host.language if host.language.answers() else None,
+    )
+    manager.on_settings = partial(_tell, host)
+    return manager, problems
+
+
+def _tell(host: LspEditorHost, settings: Settings) -> None:
+    host.wait_for_problems(settings.diagnostics_wait_ms)
+    host.save_by(settings.save)

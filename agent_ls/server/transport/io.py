@@ -1,0 +1,245 @@
+"""Read from and write to the editor's pipe, with a thread each. Knows frames, but not JSON or LSP.
+
+An editor that stops reading blocks only callers that await `drain`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import queue
+import select
+import socket
+import stat
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from agent_ls.server.transport.framing import FrameError, FrameParser
+from agent_ls.server.transport.large_messages import LargeMessage
+
+READ_BYTES = 1 << 16
+WRITE_BYTES = 1 << 16
+"""Bytes per write: the capacity of a Linux pipe, so that `size` decreases while the editor reads."""
+
+FULL_BYTES = 64 * 1024 * 1024
+"""Limit for unsent data: above it no more messages are read from a client that sends without reading."""
+
+HIGH_WATER_BYTES = 128 * 1024
+"""Above this, `drain` waits. Small, because deltas that wait in a Subscription can still be joined; here they
+cannot.
+"""
+
+FLUSH_S = 2.0
+
+
+class Reading(Protocol):
+    """Receives what the reading thread reads; called in that thread. Must not raise."""
+
+    def message(self, body: bytes) -> None: ...
+
+    def large_message(self, message: LargeMessage) -> None: ...
+
+    def wait_until_ready(self) -> None:
+        """Block before more is read, while earlier messages use too much memory."""
+        ...
+
+    def ended(self, problem: str) -> None:
+        """Nothing more will be read. `problem` is "" for an orderly end of file."""
+        ...
+
+
+def read_in_thread(fd: int, parser: FrameParser, reading: Reading) -> None:
+    """Read until the end in a daemon thread. `ended` is called in any case."""
+
+    parser.on_large = reading.large_message
+
+    def run() -> None:
+        problem = ""
+        try:
+            while data := os.read(fd, READ_BYTES):
+                for body in parser.feed(data):
+                    reading.message(body)
+                    reading.wait_until_ready()
+        except (OSError, FrameError) as error:
+            problem = str(error)
+        finally:
+            reading.ended(problem)
+
+    threading.Thread(target=run, name="agent-ls reader", daemon=True).start()
+
+
+class ThreadWriter:
+    """Writes to a descriptor. `write` never blocks: a thread writes what the pipe does not accept at once. Callers
+    that produce without end await `drain`.
+
+    `on_broken` is called once, on the event loop, when the other side is gone; later writes are dropped.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        on_broken: Callable[[], None],
+        *,
+        high_water_bytes: int = HIGH_WATER_BYTES,
+        full_bytes: int = FULL_BYTES,
+    ) -> None:
+        self._fd = fd
+        self._write_at_once = _without_waiting(fd)
+        self._on_broken = on_broken
+        self._loop = asyncio.get_running_loop()
+        self._context = (
+            contextvars.copy_context()
+        )  # callbacks from the thread run in this context, because the thread's own is empty (see server.py)
+        self._high = high_water_bytes
+        self._size = 0
+        self._broken = False
+        self._lock = threading.Lock()
+        self._room = asyncio.Event()
+        self._full = full_bytes
+        self._not_full = threading.Event()
+        self._not_full.set()
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="agent-ls writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._size
+
+    def write(self, data: bytes) -> None:
+        with self._lock:
+            if self._broken:
+                return
+            if not self._size:
+                # The queue is empty, so write directly; waking the thread would cost more than most writes.
+                data = data[self._write_at_once(data) :]
+            self._size += len(data)
+            if self._size > self._full:
+                self._not_full.clear()
+        if data:
+            self._queue.put(data)
+
+    async def drain(self) -> None:
+        """Wait until less than the high water mark is unsent, or the other side is gone."""
+        while self._size > self._high:
+            self._room.clear()
+            # Check again: the thread may have written, and set the event, between the two lines above.
+            if self._size > self._high:
+                await self._room.wait()
+
+    def wait_until_not_full(self) -> None:
+        """Block the calling thread (not the event loop's) while too much is unsent."""
+        self._not_full.wait()
+
+    def close(self) -> None:
+        """Write what is left, for at most FLUSH_S, so that an editor that does not read cannot delay the end."""
+        self._queue.put(None)
+        self._thread.join(FLUSH_S)
+
+    def _run(self) -> None:
+        while (parts := self._next_parts()) is not None:
+            view = memoryview(b"".join(parts))
+            while view:
+                try:
+                    written = os.write(self._fd, view[:WRITE_BYTES])
+                except OSError:
+                    self._break()
+                    return
+                view = view[written:]
+                self._written(written)
+
+    def _next_parts(self) -> list[bytes] | None:
+        """Return all queued data; None when closed and nothing is left."""
+        first = self._queue.get()
+        if first is None:
+            return None
+        parts = [first]
+        while not self._queue.empty():
+            following = self._queue.get()
+            if following is None:
+                self._queue.put(None)
+                break
+            parts.append(following)
+        return parts
+
+    def _written(self, count: int) -> None:
+        with self._lock:
+            self._size -= count
+            if self._size <= self._full:
+                self._not_full.set()
+        if self._size <= self._high and not self._room.is_set():
+            self._call(self._room.set)
+
+    def _break(self) -> None:
+        with self._lock:
+            self._broken = True
+            self._size = 0
+            self._not_full.set()
+        self._call(self._room.set)
+        self._call(self._on_broken)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, context=self._context.copy())
+        except RuntimeError:
+            return  # the loop is closed
+
+
+class ByteCount:
+    """A byte counter with a limit: one thread adds and waits for room, another takes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._changed = threading.Condition()
+
+    def add(self, count: int) -> None:
+        with self._changed:
+            self._size += count
+
+    def take(self, count: int) -> None:
+        with self._changed:
+            self._size -= count
+            self._changed.notify_all()
+
+    def wait_for_room(self) -> None:
+        """Block the calling thread until the count is within the limit."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._size <= self._limit)
+
+
+def _without_waiting(fd: int) -> Callable[[bytes], int]:
+    """Return a function that writes as much as possible without blocking and returns the number of bytes written.
+
+    It never fails: the caller meets the same error when it writes the rest. The descriptor's flags are not changed,
+    because other processes may share it.
+    """
+    kind = os.fstat(fd).st_mode
+    if stat.S_ISSOCK(kind) and hasattr(socket, "MSG_DONTWAIT"):
+        return lambda data: _send(fd, data)
+    if stat.S_ISFIFO(kind) and hasattr(select, "poll"):
+        ready = select.poll()
+        ready.register(fd, select.POLLOUT)
+        return lambda data: _write_if_ready(ready, fd, data)
+    return lambda data: 0
+
+
+def _send(fd: int, data: bytes) -> int:
+    connection = socket.socket(fileno=fd)
+    try:
+        return connection.send(data, socket.MSG_DONTWAIT)
+    except OSError:
+        return 0
+    finally:
+        connection.detach()
+
+
+def _write_if_ready(ready: select.poll, fd: int, data: bytes) -> int:
+    if len(data) > select.PIPE_BUF or ready.poll(0) != [(fd, select.POLLOUT)]:
+        return 0  # a ready pipe accepts PIPE_BUF bytes without blocking, but maybe not more
+    try:
+        return os.write(fd, data)
+    except OSError:
+        return 0

@@ -1,0 +1,349 @@
+"""Serve clients over WebSocket, on this machine only. Each has its own server process, as over TCP.
+
+One JSON-RPC message is one text frame; messages are forwarded, not parsed. The token is checked before a process is
+started. It is sent in the header `Authorization`, or as a subprotocol by web pages, which cannot set headers. It is
+never part of the URL, because URLs are written to logs. A web page is accepted only if its origin was configured.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from anyio.abc import ByteReceiveStream, Process, SocketAttribute, SocketStream
+from websockets.exceptions import InvalidHandshake
+from websockets.frames import CloseCode, Frame, Opcode
+from websockets.headers import parse_subprotocol
+from websockets.http11 import Request, Response
+from websockets.protocol import CONNECTING, OPEN
+from websockets.server import ServerProtocol
+from websockets.typing import Origin, Subprotocol
+
+from agent_ls.environments.local.processes.ending import killed
+from agent_ls.server.transport.framing import MAX_BODY_BYTES, FrameError, FrameParser, frame
+from agent_ls.server.transport.tcp import MAX_CONNECTIONS, SETTLE_S, ListenError, read_token, until_signal
+
+SUBPROTOCOL = Subprotocol("agent-ls")
+TOKEN_SUBPROTOCOL = "agent-ls.token."
+"""Prefix of the token for clients that cannot set a header. It is never selected in the answer."""
+
+READ_BYTES = 1 << 16
+HANDSHAKE_S = 10.0
+"""A connection without a complete handshake after this time is closed."""
+
+CLOSE_S = 2.0
+"""Time for the other side to read the reason and to close the connection itself."""
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """Keep-alive: a ping every `every_s` seconds. After `missed` pings without a byte received, the client counts
+    as gone.
+    """
+
+    every_s: float = 20.0
+    missed: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Access control: clients need the token in `token_file`; web pages must have one of `origins`."""
+
+    token_file: Path
+    origins: Sequence[str] = ()
+
+
+def parse_origin(given: str) -> str:
+    """Check and normalise the origin of a web page.
+
+    Raises:
+        ListenError: not an origin, or one that any page could have.
+    """
+    origin = given.rstrip("/").lower()
+    if not _ORIGIN.match(origin):
+        raise ListenError(
+            f"{given!r} is not the origin of a web page: give it as https://example.org, without a path"
+        )
+    return origin
+
+
+async def listen_websocket(
+    address: tuple[str, int], door: Door, *, command: Sequence[str] = (), pulse: Pulse | None = None
+) -> int:
+    """Serve until a signal. Returns the exit code of the process. `command` replaces our own server."""
+    host, port = address
+    server = [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"]
+    running = 0
+
+    async def serve(stream: SocketStream) -> None:
+        nonlocal running
+        if running >= MAX_CONNECTIONS:
+            sys.stderr.write(f"agent-ls: more than {MAX_CONNECTIONS} connections; one was closed\n")
+            await stream.aclose()
+            return
+        running += 1
+        try:
+            async with stream:
+                await _serve(stream, door, server, pulse or Pulse())
+        finally:
+            running -= 1
+
+    async with await anyio.create_tcp_listener(local_host=host, local_port=port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        place = f"ws://{shown}:{listener.extra(SocketAttribute.local_port)}/"
+        sys.stderr.write(f"agent-ls: listening on {place}, the token is in {door.token_file}\n")
+        sys.stderr.flush()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(until_signal, tasks.cancel_scope)
+            await listener.serve(serve, tasks)
+    return 0
+
+
+async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse: Pulse) -> None:
+    socket = WebSocket(stream, door.origins)
+    try:
+        with anyio.move_on_after(HANDSHAKE_S):
+            token = await anyio.to_thread.run_sync(read_token, door.token_file)
+            await socket.shake_hands(token)
+    except ListenError as error:
+        sys.stderr.write(f"agent-ls: {error}\n")
+    if socket.is_open:
+        await _carry(socket, command, pulse)
+    await socket.close(CloseCode.NORMAL_CLOSURE)
+
+
+class WebSocket:
+    """One connection: whole text messages in and out. When it ends, `messages` ends; nothing is raised."""
+
+    def __init__(self, stream: SocketStream, origins: Sequence[str]) -> None:
+        allowed = (None, *map(Origin, origins))  # None: a client that is not a web page
+        self._stream = stream
+        self._protocol = ServerProtocol(origins=allowed, select_subprotocol=_chosen, max_size=MAX_BODY_BYTES)
+        self._sending = anyio.Lock()
+        self.heard = 0
+        """Increases with each chunk received, pongs included."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._protocol.state is OPEN
+
+    async def shake_hands(self, token: str) -> None:
+        """Do the handshake. If the client is refused or disconnects, `is_open` is false afterwards."""
+        protocol = self._protocol
+        while protocol.state is CONNECTING and not protocol.eof_sent and (data := await self._received()):
+            protocol.receive_data(data)
+            match protocol.events_received():
+                case [Request() as request]:
+                    protocol.send_response(self._response(request, token))
+                case [_, *_]:  # data before the handshake ends violates the protocol
+                    return
+            await self._flush()
+
+    def _response(self, request: Request, token: str) -> Response:
+        response = self._protocol.accept(request)
+        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS or _has_token(request, token):
+            return response
+        words = "the token is missing or wrong: give it as Authorization: Bearer TOKEN"
+        refused = self._protocol.reject(HTTPStatus.UNAUTHORIZED, f"agent-ls: {words}\n")
+        refused.headers["WWW-Authenticate"] = "Bearer"
+        return refused
+
+    async def messages(self) -> AsyncIterator[bytes]:
+        """Yield each text message as UTF-8, joined from its fragments."""
+        parts = bytearray()
+        async for event in self._events():
+            if not isinstance(event, Frame) or event.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+                continue
+            if event.opcode is Opcode.BINARY:
+                await self._fail(CloseCode.UNSUPPORTED_DATA, "one JSON-RPC message is one text frame")
+                return
+            parts += event.data
+            if event.fin:
+                message, parts = bytes(parts), bytearray()
+                if not _is_text(message):
+                    await self._fail(CloseCode.INVALID_DATA, "a text frame is UTF-8")
+                    return
+                yield message
+
+    async def send(self, body: bytes) -> None:
+        """Send a message; waits while the other side does not read. After the end it is dropped."""
+        async with self._sending:
+            if self.is_open:
+                self._protocol.send_text(body)
+                await self._write()
+
+    async def ping(self) -> None:
+        """Send a ping, unless a message is being sent, which shows whether the other side reads."""
+        if self.is_open and not self._sending.locked():
+            async with self._sending:
+                self._protocol.send_ping(b"")
+                await self._write()
+
+    async def close(self, code: CloseCode, reason: str = "") -> None:
+        """Send the reason, wait for the other side to close, and close after CLOSE_S in any case."""
+        with anyio.move_on_after(CLOSE_S, shield=True):
+            if self.is_open:
+                self._protocol.send_close(code, reason)
+            await self._flush()
+            # Read until the end: closing a socket with unread data would reset the connection and discard the reason.
+            while data := await self._received():
+                self._protocol.receive_data(data)
+                self._protocol.events_received()
+                await self._flush()  # after the other side's close frame
+        await self._stream.aclose()
+
+    async def _fail(self, code: CloseCode, reason: str) -> None:
+        self._protocol.fail(code, reason)
+        await self._flush()
+
+    async def _events(self) -> AsyncIterator[object]:
+        while data := await self._received():
+            self.heard += 1
+            self._protocol.receive_data(data)
+            await self._flush()
+            for event in self._protocol.events_received():
+                yield event
+            if self._protocol.close_expected():
+                return
+
+    async def _received(self) -> bytes:
+        try:
+            return await self._stream.receive(READ_BYTES)
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return b""
+
+    async def _flush(self) -> None:
+        async with self._sending:
+            await self._write()
+
+    async def _write(self) -> None:
+        try:
+            for data in self._protocol.data_to_send():
+                if data:
+                    await self._stream.send(data)
+                else:
+                    await self._stream.send_eof()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            return  # the connection is gone, which the reader detects too
+
+
+async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> None:
+    """Forward messages between a client and its own server process; the end of either ends both."""
+    process = await anyio.open_process(list(command), stderr=None)
+    # The default, if nothing else gives a reason: this process is ending.
+    code, reason = CloseCode.GOING_AWAY, "agent-ls ends"
+    try:
+        async with anyio.create_task_group() as tasks:
+
+            async def until_end(work: Callable[[], Awaitable[None]]) -> None:
+                await work()
+                tasks.cancel_scope.cancel()
+
+            async def server_speaks() -> None:
+                nonlocal code, reason
+                await _to_client(process, socket)
+                with anyio.move_on_after(SETTLE_S):
+                    await process.wait()
+                code, reason = (
+                    (CloseCode.NORMAL_CLOSURE, "")
+                    if process.returncode == 0
+                    else (CloseCode.INTERNAL_ERROR, "the server ended; its log says why")
+                )
+
+            tasks.start_soon(until_end, lambda: _to_server(socket, process))
+            tasks.start_soon(until_end, server_speaks)
+            tasks.start_soon(until_end, lambda: _watch(socket, pulse))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+        await socket.close(code, reason)
+
+
+async def _to_server(socket: WebSocket, process: Process) -> None:
+    assert process.stdin
+    async for message in socket.messages():
+        # A server that has closed its stdin may still write; its end is detected at its stdout.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            await process.stdin.send(frame(message))
+
+
+async def _to_client(process: Process, socket: WebSocket) -> None:
+    assert process.stdout
+    parser = FrameParser()
+    try:
+        async for data in process.stdout:
+            for body in parser.feed(data):
+                await socket.send(body)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, FrameError) as error:
+        sys.stderr.write(f"agent-ls: the server sent a message that cannot be forwarded: {error}\n")
+
+
+async def _watch(socket: WebSocket, pulse: Pulse) -> None:
+    """Return when nothing was received for too long: a vanished client sends no close frame."""
+    heard, missed = -1, 0
+    while missed < pulse.missed:
+        heard, missed = socket.heard, missed + 1 if socket.heard == heard else 0
+        with anyio.move_on_after(pulse.every_s):
+            await socket.ping()
+        await anyio.sleep(pulse.every_s)
+
+
+async def _end(process: Process) -> None:
+    """Close the server's stdin so that it settles and ends; kill it after SETTLE_S."""
+    assert process.stdin and process.stdout
+    await process.stdin.aclose()
+    async with anyio.create_task_group() as tasks:
+        # Read and discard its output, so that a full pipe does not block its end.
+        tasks.start_soon(_discard, process.stdout)
+        with anyio.move_on_after(SETTLE_S):
+            await process.wait()
+        await killed(process)
+        tasks.cancel_scope.deadline = anyio.current_time() + CLOSE_S
+
+
+async def _discard(output: ByteReceiveStream) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async for _ in output:
+            pass
+
+
+def _has_token(request: Request, token: str) -> bool:
+    """Return whether the request has the token. Compares in constant time."""
+    words = [value.split(None, 1) for value in request.headers.get_all("Authorization")]
+    given = [word[1].strip() for word in words if len(word) == 2 and word[0].lower() == "bearer"]
+    given += [
+        name.removeprefix(TOKEN_SUBPROTOCOL)
+        for name in _offered(request)
+        if name.startswith(TOKEN_SUBPROTOCOL)
+    ]
+    return any(hmac.compare_digest(one.encode("utf-8", "surrogateescape"), token.encode()) for one in given)
+
+
+def _offered(request: Request) -> list[str]:
+    try:
+        values = request.headers.get_all("Sec-WebSocket-Protocol")
+        return [name for value in values for name in parse_subprotocol(value)]
+    except InvalidHandshake:
+        return []
+
+
+def _chosen(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    return SUBPROTOCOL if SUBPROTOCOL in offered else None
+
+
+def _is_text(message: bytes) -> bool:
+    try:
+        message.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,150 @@
+"""Check the event lines of a log, so that a damaged line reaches no client.
+
+A disk, an editor or a sync program may have damaged a log. A line is damaged if it is not UTF-8, not JSON, or not
+an event with the fields of its kind. Its number may be wrong too, which only the numbers around it show.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.types import Envelope
+
+EVENT = b'{"event":'
+
+MAX_JUMP = 10_000
+"""An event is damaged if its number is further ahead of the previous one than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """A checked event line.
+
+    `encoded` is the codec's bytes. `envelope` is None for an unknown kind of another version.
+    """
+
+    session_id: str
+    seq: int
+    encoded: bytes
+    envelope: Envelope | None
+
+
+def parse_event(line: bytes) -> EventLine:
+    """Parse a line that begins with EVENT. A carriage return at its end, from converted line ends, is accepted.
+
+    Raises:
+        ValueError: the line is damaged.
+    """
+    encoded = line.rstrip(b"\r\n")[len(EVENT) : -1]
+    try:
+        raw = json.loads(encoded.decode("utf-8"), parse_constant=_refuse_constant)
+        envelope = event_codec.from_json(raw)
+        _check_head(raw)
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not an event: {error!r}") from error
+    return EventLine(raw["sessionId"], raw["seq"], encoded, envelope)
+
+
+def maybe_event(line: bytes) -> EventLine | None:
+    """Return the event of a line; None for other records and damaged lines."""
+    if not line.startswith(EVENT):
+        return None
+    try:
+        return parse_event(line)
+    except ValueError:
+        return None
+
+
+def events_of(lines: Iterable[bytes], session_id: str) -> list[EventLine]:
+    """Return the undamaged events of a session ("": of any) in these lines, whose numbers increase."""
+    found = (maybe_event(line) for line in lines)
+    read = [event for event in found if event and session_id in ("", event.session_id)]
+    belongs = in_sequence([event.seq for event in read])
+    return [event for event, is_sound in zip(read, belongs, strict=True) if is_sound]
+
+
+def without_holes(events: Sequence[EventLine], session_id: str, after: int, last: int) -> list[bytes]:
+    """Return the encoded events from number `after` + 1 to `last`, with one of kind `missing` for each lost event.
+
+    Without it, a client that sees a gap would request the lost event again and again.
+    """
+    filled: list[bytes] = []
+    timestamp = ""
+    for event in events:
+        timestamp = event.envelope.timestamp if event.envelope else timestamp
+        filled += [_missing(session_id, seq, timestamp) for seq in range(after + 1, event.seq)]
+        filled.append(event.encoded)
+        after = event.seq
+    return filled + [_missing(session_id, seq, timestamp) for seq in range(after + 1, last + 1)]
+
+
+def _missing(session_id: str, seq: int, timestamp: str) -> bytes:
+    event = {"sessionId": session_id, "seq": seq, "kind": "missing", "timestamp": timestamp, "data": {}}
+    return json.dumps(event, separators=(",", ":")).encode()
+
+
+def in_sequence(numbers: Sequence[int]) -> list[bool]:
+    """Return for each number whether it belongs to the increasing sequence; others are damaged or repeated.
+
+    The longest increasing sequence is taken as correct, because a wrong number contradicts its neighbours on one
+    side.
+    """
+    if all(before < number for before, number in itertools.pairwise(numbers)):
+        belongs = [True] * len(numbers)
+    else:
+        belongs = _longest_rising(numbers)
+    before = 0
+    for place, number in enumerate(numbers):
+        if belongs[place] and before and number - before > MAX_JUMP:
+            belongs[place] = False
+        elif belongs[place]:
+            before = number
+    return belongs
+
+
+def _longest_rising(numbers: Sequence[int]) -> list[bool]:
+    """Return the members of the longest increasing sequence, by patience sorting.
+
+    Of equal numbers the first is taken.
+    """
+    ends: list[int] = []  # the smallest last number of an increasing sequence of each length
+    places: list[int] = []
+    previous: list[int] = []
+    for place, number in enumerate(numbers):
+        length = bisect_left(ends, number)
+        previous.append(places[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(number)
+            places.append(place)
+        elif number < ends[length]:
+            ends[length], places[length] = number, place
+    belongs = [False] * len(numbers)
+    place = places[-1] if places else -1
+    while place >= 0:
+        belongs[place] = True
+        place = previous[place]
+    return belongs
+
+
+def _check_head(raw: dict[str, Any]) -> None:
+    """Check the fields that all events have.
+
+    Raises:
+        ValueError: a field is missing or has the wrong type.
+    """
+    seq = raw["seq"]
+    texts = (raw["sessionId"], raw["timestamp"], raw.get("turnId", ""), raw.get("agentId", ""))
+    if type(seq) is not int or seq < 1 or not isinstance(raw["data"], dict):
+        raise ValueError("not an event: its number or its data is none")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("not an event: a member of its head is no text")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,128 @@
+"""Describes an environment under test to the contract tests, and opens it."""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import posixpath
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+
+from agent_ls.environments.base import ExecutionEnvironment
+
+LIMIT_SECONDS = 30
+POLL_SECONDS = 0.01
+
+Make: TypeAlias = Callable[[Path, Mapping[str, str | bytes]], ExecutionEnvironment]
+
+
+@dataclass(frozen=True)
+class EnvironmentFactory:
+    """An environment under test. `make` gets a folder to work in, which may not exist yet, and the files to
+    create: relative path -> content, oldest first.
+    """
+
+    name: str
+    make: Make
+    writes: bool = True
+    runs_commands: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files to disk, each newer than the one before it."""
+    folder.mkdir(exist_ok=True)
+    for age, (name, content) in enumerate(files.items()):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.utime(path, (1_700_000_000 + age,) * 2)
+
+
+def absolute_path(env: ExecutionEnvironment, name: str) -> str:
+    """Return the absolute path of a file below the working directory, in the system's notation."""
+    root = env.working_directory()
+    return (
+        ntpath.normpath(ntpath.join(root, name))
+        if env.platform() == "windows"
+        else posixpath.join(root, name)
+    )
+
+
+def normalize_newlines(text: str) -> str:
+    """Convert line endings to LF."""
+    return text.replace("\r\n", "\n")
+
+
+@dataclass(frozen=True)
+class ShellCommands:
+    """The commands of the contract tests, for one system's shell."""
+
+    three_answers: str  # prints "out", and "err" to stderr; exit code 3
+    show_file: str  # prints here.txt
+    greet: str  # prints the variable GREETING
+    read_all: str  # prints its input
+    kill_itself: str  # kills itself with signal 9; "" on systems without signals
+    forever: str
+    ready_forever: str  # prints "ready" and then runs forever
+    talk: str  # prints "got" and the first input line, then all other input, then "end", and keeps running
+    ended_code: int  # the exit code after kill_process
+
+
+_PYTHON = f'"{sys.executable}" -c'
+
+_POSIX = ShellCommands(
+    three_answers="echo out; echo err >&2; exit 3",
+    show_file="cat here.txt",
+    greet="echo $GREETING",
+    read_all="cat",
+    kill_itself="kill -9 $$",
+    forever="sleep 1000 & wait; sleep 1000",
+    ready_forever="echo ready; exec sleep 1000",
+    talk="read first; echo got $first; cat; echo end; exec sleep 1000",
+    ended_code=-15,
+)
+
+_WINDOWS = ShellCommands(
+    three_answers="echo out& echo err>&2& exit 3",
+    show_file="type here.txt",
+    greet="echo %GREETING%",
+    read_all=f'{_PYTHON} "import sys; sys.stdout.write(sys.stdin.read())"',
+    kill_itself="",
+    forever="ping -n 1000 127.0.0.1 >nul& ping -n 1000 127.0.0.1",
+    ready_forever="echo ready& ping -n 1000 127.0.0.1 >nul",
+    talk=f"{_PYTHON} \"import sys; print('got', input(), flush=True); print(sys.stdin.read(), end='', flush=True); "
+    "print('end', flush=True)\"& ping -n 1000 127.0.0.1 >nul",
+    ended_code=1,
+)
+
+
+def shell_commands(env: ExecutionEnvironment) -> ShellCommands:
+    return _WINDOWS if env.platform() == "windows" else _POSIX
+
+
+@asynccontextmanager
+async def open_environment(
+    factory: EnvironmentFactory, folder: Path, files: Mapping[str, str | bytes]
+) -> AsyncIterator[ExecutionEnvironment]:
+    environment = factory.make(folder, files)
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()
+
+
+async def wait_for_output(env: ExecutionEnvironment, process_id: str, text: str) -> None:
+    """Wait until a background process has printed `text`, whatever ends its lines."""
+    with anyio.fail_after(LIMIT_SECONDS):
+        while text not in normalize_newlines((await env.read_process(process_id))[0]):  # noqa: ASYNC110  # a process tells nobody
+            await anyio.sleep(POLL_SECONDS)

@@ -1,0 +1,38 @@
+"""abort: give a task up and end it, with the reason."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.environments.effects import NoEffect
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.summary import one_line
+
+
+class AbortArguments(Arguments):
+    reason: str = Field(min_length=1, description="Why the task cannot be done, and what the user could do.")
+
+
+async def prepare(arguments: AbortArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        return ToolOutput(f"The task was given up: {arguments.reason}")
+
+    return Prepared(NoEffect(), run)
+
+
+def summarize(arguments: AbortArguments) -> str:
+    return one_line(arguments.reason)
+
+
+ABORT = Tool(
+    name="abort",
+    description=(
+        "Give the task up and end it, with the reason. Only if it cannot be done: changes made so far stay. The last "
+        "call of all: calls after it in the same response are not run."
+    ),
+    category="read",
+    arguments=AbortArguments,
+    prepare=prepare,
+    summarize=summarize,
+    terminal=True,
+)

@@ -1,0 +1,127 @@
+"""delete_file, move_file and copy_file: one file each, as a change that can be reviewed and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from agent_ls.environments.base import ExecutionEnvironment, FileWrite
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.file_commits import (
+    commit_unread_files,
+    concurrent_edit_notes,
+    describe_decision,
+    effect_of_writes,
+    read_existing,
+)
+from agent_ls.tools.freshness import is_current, stale_error
+from agent_ls.tools.not_found import file_not_found
+from agent_ls.tools.paths import absolute, shown_path, touched_file
+from agent_ls.tools.summary import one_line
+
+
+class DeleteFileArguments(Arguments):
+    file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
+
+
+class TwoPathArguments(Arguments):
+    source: str = Field(description="Path of the file, absolute or relative to the working directory.")
+    target: str = Field(description="Path of the new file. It must not exist; missing folders are created.")
+
+
+async def prepare_delete(arguments: DeleteFileArguments, context: ToolContext) -> Prepared:
+    path = absolute(arguments.file_path, context.environment)
+    current = await _read_source(path, context)
+    write = FileWrite(path, None, current)
+    return _prepared((write,), f"Deleted {shown_path(path, context.environment)}.", context)
+
+
+async def prepare_move(arguments: TwoPathArguments, context: ToolContext) -> Prepared:
+    source, target, content, said = await _both(arguments, context)
+    writes = (FileWrite(target, content, None, mode_from=source), FileWrite(source, None, content))
+    return _prepared(writes, f"Moved {said}.", context)
+
+
+async def prepare_copy(arguments: TwoPathArguments, context: ToolContext) -> Prepared:
+    source, target, content, said = await _both(arguments, context)
+    return _prepared((FileWrite(target, content, None, mode_from=source),), f"Copied {said}.", context)
+
+
+def _prepared(writes: Sequence[FileWrite], said: str, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        states = await commit_unread_files(writes, context)
+        if decided := describe_decision(states, context):
+            return decided
+        return ToolOutput(
+            "\n".join([said, *concurrent_edit_notes(writes, states, context)]), files=tuple(states)
+        )
+
+    return Prepared(effect_of_writes(writes, context.environment), run)
+
+
+async def _both(arguments: TwoPathArguments, context: ToolContext) -> tuple[str, str, bytes, str]:
+    """Return both paths, the content of the source, and both names for the result.
+
+    Raises:
+        ToolError: the source does not exist or has changed since it was read, or the target exists.
+    """
+    source = absolute(arguments.source, context.environment)
+    target = absolute(arguments.target, context.environment)
+    name = shown_path(target, context.environment)
+    content = await _read_source(source, context)
+    if source == target or await context.environment.file_exists(target):
+        raise ToolError(f"{name} exists already. Name another target.", kind="edit_conflict")
+    return source, target, content, f"{shown_path(source, context.environment)} to {name}"
+
+
+async def _read_source(path: str, context: ToolContext) -> bytes:
+    current = await read_existing(path, context)
+    if current is None:
+        raise await file_not_found(path, context.environment)
+    if context.reads.digest_of(path) is not None and not is_current(path, current, context):
+        raise stale_error(path, current, context)
+    return current
+
+
+def summarize_delete(arguments: DeleteFileArguments) -> str:
+    return one_line(arguments.file_path)
+
+
+def summarize_two(arguments: TwoPathArguments) -> str:
+    return one_line(f"{arguments.source} → {arguments.target}")
+
+
+def touches_both(arguments: TwoPathArguments, environment: ExecutionEnvironment) -> Sequence[str]:
+    return (absolute(arguments.source, environment), absolute(arguments.target, environment))
+
+
+DELETE_FILE = Tool(
+    name="delete_file",
+    description="Delete one file. Folders are not deleted.",
+    category="write",
+    arguments=DeleteFileArguments,
+    prepare=prepare_delete,
+    summarize=summarize_delete,
+    touches=touched_file,
+)
+
+MOVE_FILE = Tool(
+    name="move_file",
+    description="Move or rename one file, with the user's unsaved changes. An existing target is never replaced.",
+    category="write",
+    arguments=TwoPathArguments,
+    prepare=prepare_move,
+    summarize=summarize_two,
+    touches=touches_both,
+)
+
+COPY_FILE = Tool(
+    name="copy_file",
+    description="Copy one file, with the user's unsaved changes. An existing target is never replaced.",
+    category="write",
+    arguments=TwoPathArguments,
+    prepare=prepare_copy,
+    summarize=summarize_two,
+    touches=touches_both,
+)

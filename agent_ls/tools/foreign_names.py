@@ -1,0 +1,43 @@
+"""The names of tools in files that were written for other agents, by our names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CLAUDE_NAMES: Mapping[str, tuple[str, ...]] = {
+    "shell": ("Bash",),
+    "read_file": ("Read",),
+    "write_file": ("Write",),
+    "edit_file": ("Edit", "MultiEdit"),
+    "apply_patch": ("Edit", "MultiEdit", "Write"),
+    "edit_notebook": ("NotebookEdit",),
+    "grep": ("Grep",),
+    "glob": ("Glob",),
+    "list_dir": ("LS",),
+    "web_fetch": ("WebFetch",),
+    "web_search": ("WebSearch",),
+    "plan": ("TodoWrite",),
+    "spawn_agent": ("Task", "Agent"),
+}
+"""Those of Claude Code; the first is the usual one."""
+
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "execute": ("shell", "processes"),
+    "read": ("read_file", "read_many_files"),
+    "edit": ("edit_file", "write_file", "apply_patch", "edit_notebook"),
+    "search": ("grep", "glob", "list_dir"),
+    "web": ("web_fetch", "web_search"),
+    "agent": ("spawn_agent", "send_input", "wait", "close_agent"),
+    "todo": ("plan",),
+    # An agent that may run commands or start agents has to see what becomes of them.
+    "Bash": ("processes",),
+    "Read": ("read_many_files",),
+    "Task": ("send_input", "wait", "close_agent"),
+}
+"""Names of Copilot, and of Claude Code's tools that are several here."""
+
+
+def names_of_tool(kind: str, name: str) -> tuple[str, ...]:
+    """Return all names that a file may use for a tool. `kind` is our name, `name` that of the model family."""
+    groups = (group for group, kinds in _GROUPS.items() if kind in kinds)
+    return (kind, name, *CLAUDE_NAMES.get(kind, ()), *groups)

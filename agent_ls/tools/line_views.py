@@ -1,0 +1,123 @@
+"""read_lines, head and tail: parts of a file by line number, as read_file shows them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from agent_ls.environments.base import sha256
+from agent_ls.environments.effects import ReadEffect
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.notebook.cells import is_notebook
+from agent_ls.text import TextLines, decode, looks_binary
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.not_found import file_not_found
+from agent_ls.tools.notebooks import render_cells
+from agent_ls.tools.paths import absolute, shown_path, touched_file
+from agent_ls.tools.read_file import ReadFileArguments, prepare, render_file
+from agent_ls.tools.summary import one_line
+
+MAX_LINES = 2000  # as read_file returns by default
+
+
+class ReadLinesArguments(Arguments):
+    file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
+    first_line: int = Field(ge=1, description="The first line to return; the first of the file is 1.")
+    last_line: int = Field(ge=1, description=f"The last line to return; at most {MAX_LINES} lines.")
+
+    @model_validator(mode="after")
+    def _are_in_order(self) -> Self:
+        if self.last_line < self.first_line:
+            raise ValueError("last_line is before first_line")
+        return self
+
+
+class LineCountArguments(Arguments):
+    file_path: str = Field(description="Path of the file, absolute or relative to the working directory.")
+    lines: int = Field(default=20, ge=1, le=MAX_LINES, description="How many lines to return.")
+
+
+async def prepare_read_lines(arguments: ReadLinesArguments, context: ToolContext) -> Prepared:
+    wanted = ReadFileArguments(
+        file_path=arguments.file_path,
+        offset=arguments.first_line,
+        end_line=arguments.last_line,
+        limit=MAX_LINES,
+    )
+    return await prepare(wanted, context)
+
+
+async def prepare_head(arguments: LineCountArguments, context: ToolContext) -> Prepared:
+    return await prepare(ReadFileArguments(file_path=arguments.file_path, limit=arguments.lines), context)
+
+
+async def prepare_tail(arguments: LineCountArguments, context: ToolContext) -> Prepared:
+    path = absolute(arguments.file_path, context.environment)
+
+    async def run() -> ToolOutput:
+        try:
+            data = await context.environment.read_bytes(path)
+        except PathNotFoundError:
+            raise await file_not_found(path, context.environment) from None
+        name = shown_path(path, context.environment)
+        start = max(1, _count_lines(data, name) - arguments.lines + 1)
+        wanted = ReadFileArguments(file_path=arguments.file_path, offset=start, limit=arguments.lines)
+        output = render_file(data, name, wanted)
+        context.reads.record(path, sha256(data), data)
+        return output
+
+    return Prepared(ReadEffect((path,)), run)
+
+
+def _count_lines(data: bytes, name: str) -> int:
+    """Return the number of lines that read_file counts; 0 for a file that it does not show as text."""
+    if looks_binary(data):
+        return 0
+    return len(render_cells(data, name).split("\n")) if is_notebook(name) and data else _text_lines(data)
+
+
+def _text_lines(data: bytes) -> int:
+    return len(TextLines(decode(data).text))
+
+
+def summarize_lines(arguments: ReadLinesArguments) -> str:
+    return one_line(f"{arguments.file_path}, lines {arguments.first_line} to {arguments.last_line}")
+
+
+def summarize_count(arguments: LineCountArguments) -> str:
+    return one_line(arguments.file_path)
+
+
+READ_LINES = Tool(
+    name="read_lines",
+    description="Read a range of lines of a file, with line numbers and unsaved changes of the user.",
+    category="read",
+    arguments=ReadLinesArguments,
+    prepare=prepare_read_lines,
+    summarize=summarize_lines,
+    touches=touched_file,
+    starts_early=True,
+)
+
+HEAD = Tool(
+    name="head",
+    description="Read the first lines of a file, with line numbers and unsaved changes of the user.",
+    category="read",
+    arguments=LineCountArguments,
+    prepare=prepare_head,
+    summarize=summarize_count,
+    touches=touched_file,
+    starts_early=True,
+)
+
+TAIL = Tool(
+    name="tail",
+    description="Read the last lines of a file, with line numbers and unsaved changes of the user.",
+    category="read",
+    arguments=LineCountArguments,
+    prepare=prepare_tail,
+    summarize=summarize_count,
+    touches=touched_file,
+    starts_early=True,
+)

@@ -1,0 +1,52 @@
+"""Error for a missing file, with similar names that exist."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvError
+from agent_ls.tools.base import ToolError
+from agent_ls.tools.paths import absolute, folder_and_name, shown_path
+
+SUGGESTIONS = 3
+_GLOB_SPECIAL = re.compile(r"([*?\[\]{}!\\])")
+
+
+async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolError:
+    """Return the error for a missing absolute path, with up to three similar names."""
+    near = await suggest_names(path, environment)
+    return ToolError(f"File not found: {shown_path(path, environment)}. {near}", kind="file_not_found")
+
+
+async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
+    """Return a sentence that suggests similar names, or says how to search."""
+    names = await _names_like(path, environment)
+    return f"Did you mean {' or '.join(names)}?" if names else "Look for it with glob."
+
+
+async def _names_like(path: str, environment: ExecutionEnvironment) -> list[str]:
+    folder, name = folder_and_name(path, environment)
+    elsewhere = await _same_name_elsewhere(name, environment)
+    beside = await _similar_beside(folder, name, environment)
+    return list(dict.fromkeys([*elsewhere, *beside]))[:SUGGESTIONS]
+
+
+async def _similar_beside(folder: str, name: str, environment: ExecutionEnvironment) -> list[str]:
+    try:
+        entries = await environment.list_directory(folder)
+    except EnvError:
+        return []
+    files = {entry.name.casefold(): entry.name for entry in entries if not entry.is_dir}
+    close = difflib.get_close_matches(name.casefold(), files, n=SUGGESTIONS)
+    return [shown_path(absolute(f"{folder}/{files[match]}", environment), environment) for match in close]
+
+
+async def _same_name_elsewhere(name: str, environment: ExecutionEnvironment) -> list[str]:
+    pattern = "**/" + _GLOB_SPECIAL.sub(r"[\1]", name)
+    try:
+        found = await environment.glob(pattern, environment.working_directory())
+    except EnvError:
+        return []
+    return list(found[:SUGGESTIONS])

@@ -1,0 +1,65 @@
+"""reflect and summarize: let the model record what an attempt showed and where a task is. Neither has an effect."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_ls.environments.effects import NoEffect
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.paths import touches_nothing
+from agent_ls.tools.summary import one_line
+
+
+class ReflectArguments(Arguments):
+    attempt: str = Field(min_length=1, description="What was tried.")
+    outcome: str = Field(min_length=1, description="What happened, and what was expected.")
+    next_step: str = Field(min_length=1, description="What to do differently now.")
+
+
+class SummarizeArguments(Arguments):
+    done: str = Field(min_length=1, description="What is done, with the files that it concerns.")
+    open: str = Field(default="", description="What is left, and what is uncertain.")
+
+
+async def prepare_reflect(arguments: ReflectArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        return ToolOutput(f"Recorded. Next: {arguments.next_step}", summary=one_line(arguments.next_step))
+
+    return Prepared(NoEffect(), run)
+
+
+async def prepare_summarize(arguments: SummarizeArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        rest = f" Open: {arguments.open}" if arguments.open else " Nothing is open."
+        return ToolOutput(f"Recorded.{rest}", summary=one_line(arguments.done))
+
+    return Prepared(NoEffect(), run)
+
+
+def summarize_reflect(arguments: ReflectArguments) -> str:
+    return one_line(arguments.next_step)
+
+
+def summarize_summarize(arguments: SummarizeArguments) -> str:
+    return one_line(arguments.done)
+
+
+REFLECT = Tool(
+    name="reflect",
+    description="Record what was tried, what happened and the next step, after an attempt that failed.",
+    category="read",
+    arguments=ReflectArguments,
+    prepare=prepare_reflect,
+    summarize=summarize_reflect,
+    touches=touches_nothing,
+)
+
+SUMMARIZE = Tool(
+    name="summarize",
+    description="Record what is done and what is open in a long task, so that it is at hand later.",
+    category="read",
+    arguments=SummarizeArguments,
+    prepare=prepare_summarize,
+    summarize=summarize_summarize,
+    touches=touches_nothing,
+)

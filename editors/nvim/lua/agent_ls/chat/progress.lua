@@ -1,0 +1,108 @@
+-- The progress line at the end of the transcript: the current activity, its duration, and the key that stops it. Also
+-- keeps the start times of running calls, because an event says that a call began, not how long ago.
+local calls = require("agent_ls.chat.render_calls")
+local canvas = require("agent_ls.chat.canvas")
+local config = require("agent_ls.config")
+local snapshot = require("agent_ls.snapshot")
+
+local M = {}
+
+local FRAMES = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" }
+local TICK_MS = 120
+local NARROW = 44 -- columns: in a narrower window the stop key is named above the prompt only
+local TICKS_PER_SECOND = math.floor(1000 / TICK_MS)
+
+local timer ---@type uv.uv_timer_t?
+local ticks = 0
+local started = setmetatable({}, { __mode = "k" }) ---@type table<table, integer> when something was first seen, in ns
+local now_what ---@type string? the activity that is shown
+local now_since = 0
+
+---@param since_ns integer
+---@return string
+local function seconds(since_ns)
+  local count = math.floor((vim.uv.hrtime() - since_ns) / 1e9)
+  return count < 60 and ("%d s"):format(count) or ("%d:%02d"):format(math.floor(count / 60), count % 60)
+end
+
+---How long this editor has seen the call running; nil if too short to mention.
+---@param item agent_ls.Item
+---@return string?
+function M.elapsed(item)
+  if item.status ~= "running" then
+    return nil
+  end
+  started[item] = started[item] or vim.uv.hrtime()
+  local since = started[item]
+  return vim.uv.hrtime() - since >= 1e9 and seconds(since) or nil
+end
+
+---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext): string?> what an open item means
+local ACTIVITIES = {
+  text = function(item) return item.part.open and "Writing" or nil end,
+  reasoning = function(item) return item.part.open and "Thinking" or nil end,
+  tool = function(item, ctx)
+    local is_open = item.status == "running" or item.status == "writing"
+    return is_open and calls.activity(item, ctx) or nil
+  end,
+  retry = function(item) return not item.status and "Waiting to try again" or nil end,
+  compaction = function(item) return item.status == "started" and "Compacting the conversation" or nil end,
+  subagent = function(item) return item.status == "running" and ("%s is at work"):format(item.id) or nil end,
+}
+
+local LOOKED_BACK = 30 -- items to look at; calls run in parallel, but only a few
+
+---@param s agent_ls.Snapshot
+---@param ctx agent_ls.RenderContext
+---@return string
+function M.activity(s, ctx)
+  for i = #s.items, math.max(1, #s.items - LOOKED_BACK), -1 do
+    local item = s.items[i]
+    local words = ACTIVITIES[item.kind] and ACTIVITIES[item.kind](item, ctx)
+    if words then
+      return words
+    end
+  end
+  return "Waiting for the model"
+end
+
+---The current content of the line.
+---@param s agent_ls.Snapshot
+---@param ctx agent_ls.RenderContext
+---@return table[] chunks of virtual text
+function M.line(s, ctx)
+  local what = M.activity(s, ctx)
+  if what ~= now_what then
+    now_what, now_since = what, vim.uv.hrtime()
+  end
+  local stop = ctx.width >= NARROW and config.key("stop")
+  local tail = (" · %s"):format(seconds(now_since)) .. (stop and (" · %s stops"):format(stop) or "")
+  return {
+    { FRAMES[ticks % #FRAMES + 1] .. " ", "AgentLsRunning" },
+    { canvas.cut(what, math.max(10, ctx.width - vim.api.nvim_strwidth(tail) - 3)), "AgentLsName" },
+    { tail, "AgentLsDim" },
+  }
+end
+
+---@param s agent_ls.Snapshot
+---@return boolean there is something to show
+function M.is_wanted(s) return #s.items > 0 and snapshot.activity(s) == "working" end
+
+---Calls `draw` repeatedly while wanted; with true once a second, when the durations of calls have changed.
+---@param is_wanted boolean
+---@param draw fun(is_second: boolean)
+function M.animate(is_wanted, draw)
+  timer = timer or assert(vim.uv.new_timer())
+  if not is_wanted then
+    timer:stop()
+    now_what = nil
+  elseif not timer:is_active() then
+    local tick = vim.schedule_wrap(function()
+      ticks = ticks + 1
+      draw(ticks % TICKS_PER_SECOND == 0)
+    end)
+    timer:start(TICK_MS, TICK_MS, tick)
+  end
+end
+
+return M

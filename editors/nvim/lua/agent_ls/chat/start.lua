@@ -1,0 +1,74 @@
+-- Data of an empty panel: example messages, the newest sessions of the folder, and whether there is an API key. Looked
+-- up once when the panel opens; what cannot be found out is silently left out.
+local archive = require("agent_ls.archive")
+local client = require("agent_ls.client")
+local config = require("agent_ls.config")
+local files = require("agent_ls.files")
+local protocol = require("agent_ls.protocol")
+
+local M = {}
+
+local MAX_SESSIONS = 3
+
+---@class agent_ls.Start
+---@field examples string[]
+---@field sessions agent_ls.wire.SessionInfo[]
+---@field model string? model or provider of new sessions
+---@field has_key boolean? whether that provider has a key or needs none; nil if not known
+
+---@type {[1]: string[], [2]: string}[] files of a project, and an example message for it
+local EXAMPLES = {
+  { { "tests", "test", "spec", "pytest.ini", "Cargo.toml", "go.mod", "package.json" }, "Run the tests and fix what fails" },
+  { { ".git" }, "Review my uncommitted changes" },
+  { { "README.md", "README.rst", "README", "docs" }, "What in the docs is no longer true?" },
+  { {}, "Explain how this project is built" },
+  { {}, "Find the three riskiest places in this code" },
+  { {}, "Write a test for the file that is open" },
+}
+
+local found = { examples = {}, sessions = {} } ---@type agent_ls.Start
+
+---@return agent_ls.Start
+function M.found() return found end
+
+---@return string[] three messages that fit this folder
+local function examples()
+  local out, root = {}, files.root()
+  for _, example in ipairs(EXAMPLES) do
+    local fits = #example[1] == 0
+      or vim.iter(example[1]):any(function(name) return vim.uv.fs_stat(vim.fs.joinpath(root, name)) ~= nil end)
+    if fits and #out < 3 then
+      out[#out + 1] = example[2]
+    end
+  end
+  return out
+end
+
+---@param result agent_ls.wire.ModelsResult
+local function take_models(result)
+  local wanted = config.options.provider or result.defaultProvider
+  local provider = vim.iter(result.providers):find(function(each) return each.id == wanted end)
+  found.has_key = provider and (provider.hasKey or provider.keyVariable == "")
+  found.model = config.options.model or provider and provider.name
+end
+
+---Starts the lookups, and calls `changed` for each result.
+---@param changed fun()
+function M.look(changed)
+  found = { examples = examples(), sessions = {} }
+  if vim.fn.executable(config.options.cmd[1]) == 0 then
+    return
+  end
+  archive.look_up(function(problem, list)
+    found.sessions = problem and {} or vim.list_slice(list or {}, 1, MAX_SESSIONS)
+    changed()
+  end)
+  client.request(protocol.method.models, { look = false }, function(problem, result)
+    if result and not problem then
+      take_models(result)
+      changed()
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,51 @@
+-- `User` autocommands for a user's configuration: a statusline, a spinner, a sound. Each has `data`. They are not
+-- fired for events that a session replays when it is opened.
+local log = require("agent_ls.log")
+local session = require("agent_ls.session")
+
+local M = {}
+
+---@param name string
+---@param data table
+local function fire(name, data)
+  vim.api.nvim_exec_autocmds("User", { pattern = "AgentLs" .. name, modeline = false, data = data })
+end
+
+---Returns the autocommand's name and `data` for each protocol event.
+---@type table<string, fun(data: table): string?, table?>
+local NAMES = {
+  user_input = function(data) return "TurnStart", { text = data.text } end,
+  processing_end = function(data) return "TurnEnd", { reason = data.reason } end,
+  approval_requested = function(data)
+    return "ApprovalWanted", { request_id = data.requestId, tool = data.tool, summary = data.summary }
+  end,
+  approval_resolved = function(data)
+    return "ApprovalAnswered", { request_id = data.requestId, decision = data.decision }
+  end,
+  question_asked = function(data) return "QuestionAsked", { question = data.question } end,
+  error = function(data) return "Error", { message = data.message } end,
+}
+
+local HUNK_EVENTS = { hunk_state = true, file_change = true }
+
+---@param change agent_ls.Change
+local function tell(change)
+  if change.files or change.forgotten or change.event and HUNK_EVENTS[change.event.kind] then
+    local count = require("agent_ls.review.actions").count()
+    fire("HunksChanged", { session_id = change.session_id, count = count })
+  end
+  local name, data
+  if change.event and NAMES[change.event.kind] then
+    name, data = NAMES[change.event.kind](change.event.data)
+  elseif change.switched then
+    name, data = "SessionChanged", {}
+  end
+  if name and data then
+    data.session_id = change.session_id
+    fire(name, data)
+  end
+end
+
+function M.setup() session.listen(log.guarded("a User autocommand", tell)) end
+
+return M

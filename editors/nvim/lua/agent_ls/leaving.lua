@@ -1,0 +1,66 @@
+-- Keeps `:qa` from silently ending a turn: it is refused once while the agent works, as for an unsaved buffer. `:qa!`
+-- quits, as it does with unsaved text. Pending approvals and questions survive the end of Neovim and need no guard.
+local log = require("agent_ls.log")
+local session = require("agent_ls.session")
+local snapshot = require("agent_ls.snapshot")
+
+local api = vim.api
+
+local M = {}
+
+local QUESTION_MS = 50 -- interval of the check whether Neovim's question is answered
+local NAME = "agent-ls: the agent works; :qa! ends its turn"
+
+---Removes the guard buffer; the window in which Neovim has shown it gets its own buffer again.
+---@param guard integer
+---@param before table<integer, integer> buffer of each window
+local function release(guard, before)
+  for win, bufnr in pairs(before) do
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == guard and api.nvim_buf_is_valid(bufnr) then
+      vim.wo[win].winfixbuf = false
+      local view = api.nvim_win_call(win, vim.fn.winsaveview)
+      api.nvim_win_set_buf(win, bufnr)
+      api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
+    end
+  end
+  pcall(api.nvim_buf_delete, guard, { force = true })
+  log.warn("The agent works. :qa! ends its turn and quits, :AgentLs stop ends it here.")
+end
+
+---Creates a modified buffer, which makes Neovim refuse to quit. It is removed after the attempt.
+local function raise()
+  local guard = api.nvim_create_buf(true, false)
+  api.nvim_buf_set_name(guard, NAME)
+  vim.bo[guard].buftype, vim.bo[guard].swapfile, vim.bo[guard].modified = "acwrite", false, true
+  api.nvim_create_autocmd("BufWriteCmd", { -- :wqa
+    buffer = guard,
+    callback = function() error("agent-ls: the agent works; :qa! ends its turn", 0) end,
+  })
+  local before = {}
+  for _, win in ipairs(api.nvim_list_wins()) do
+    before[win] = api.nvim_win_get_buf(win)
+  end
+  -- Neovim may be asking about the guard (`:confirm qa`), so it must exist until that is answered.
+  local function wait()
+    if api.nvim_get_mode().mode:match("^r") then
+      return vim.defer_fn(wait, QUESTION_MS)
+    end
+    release(guard, before)
+  end
+  vim.schedule(wait)
+end
+
+function M.setup()
+  api.nvim_create_autocmd("ExitPre", {
+    group = api.nvim_create_augroup("agent_ls_leaving", {}),
+    desc = "agent-ls: keep what is written, and do not end a turn without a word",
+    callback = function()
+      require("agent_ls.chat.input").tell_draft() -- otherwise the draft is only saved after a pause in the typing
+      if snapshot.activity(session.snapshot()) == "working" then
+        raise()
+      end
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,243 @@
+"""Invalid client messages: each request gets one clear error, and the process continues."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.acp.hello import EXTENSIONS
+from tests.support.acp import AcpClient, acp_client
+from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
+from tests.support.processes import is_running
+
+METHODS = (
+    "authenticate", "session/new", "session/load", "session/resume", "session/list", "session/close", "session/delete",
+    "session/prompt", "session/set_mode", "session/set_config_option", "_session/steering",
+    *(f"_agent-ls/{name}" for name in EXTENSIONS),
+)  # fmt: skip
+VALUES: list[Any] = [
+    None,
+    1,
+    -1,
+    1.5,
+    "",
+    "nonsense",
+    "\0",
+    [],
+    [1],
+    {},
+    {"x": 1},
+    True,
+    "s-0000000000000000",
+    "x" * 5000,
+]
+FIELDS = (
+    "sessionId", "cwd", "mcpServers", "additionalDirectories", "prompt", "modeId", "configId", "value", "methodId",
+    "cursor", "hunkIds", "verdict", "steerId", "remove", "ruleId", "path",
+)  # fmt: skip
+
+
+def is_a_sentence(error: dict[str, Any]) -> bool:
+    words, details = error["message"], error["data"]["details"]
+    return bool(words.strip()) and "Traceback" not in words + details and "Error(" not in words + details
+
+
+async def lives(client: AcpClient) -> None:
+    assert "sessions" in await client.request("session/list")
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_wrong_types_in_each_field_get_one_answer_each(project: Path, method: str) -> None:
+    async with acp_client(project, is_schema_checked=False) as client:
+        await client.initialize()
+        session_id = await client.new_session()
+        usual: dict[str, Any] = {
+            "sessionId": session_id, "cwd": str(project), "mcpServers": [], "prompt": [{"type": "nonsense"}],
+        }  # fmt: skip
+        numbers = [await client.start(method, {}), await client.start(method, [])]  # type: ignore[arg-type]
+        if method not in (
+            "session/prompt",
+            "session/new",
+            "session/delete",
+            "session/close",
+            "_session/steering",
+        ):
+            numbers += [await client.start(method, {**usual, it: value}) for it in FIELDS for value in VALUES]
+        else:
+            numbers += [
+                await client.start(method, {field: value})
+                for field in FIELDS
+                for value in VALUES
+                if field != "cwd"
+            ]
+        for number in numbers:
+            with anyio.fail_after(30):
+                await client._asked[number][1].wait()
+            answers = client._asked[number][2]
+            assert len(answers) == 1
+            assert "result" in answers[0] or is_a_sentence(answers[0]["error"]), answers[0]
+        await lives(client)
+
+
+LINES = [
+    (b"nonsense", -32700), (b"{", -32700), (b"[" * 50_000, -32700), (b"\xff\xfe", -32700), (b"1", -32600),
+    (b"null", -32600), (b'"text"', -32600), (b"[]", -32600), (b"{}", -32600),
+    (b'{"jsonrpc":"1.0","id":1,"method":"session/list"}', -32600),
+    (b'{"jsonrpc":"2.0","id":[],"method":"session/list"}', -32600), (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "code"), LINES, ids=range(len(LINES)))
+async def test_an_invalid_line_is_answered_with_an_error(project: Path, line: bytes, code: int) -> None:
+    async with acp_client(project, is_schema_checked=False) as client:
+        await client.initialize()
+        await client.send_line(line)
+        await client.wait_for(lambda: any("error" in message for _, message in client.wire))
+        error = next(message["error"] for _, message in client.wire if "error" in message)
+        assert error["code"] == code and is_a_sentence(error)
+        await lives(client)
+
+
+async def test_unknown_methods_are_refused_and_unknown_notifications_ignored(project: Path) -> None:
+    async with acp_client(project, is_schema_checked=False) as client:
+        await client.initialize()
+        for method in ("session/fork", "_unknown/thing", "nonsense", "document/didOpen"):
+            assert (await client.refused(method)).code == -32601
+        await client.notify("document/didOpen", uri="file:///x")
+        await client.notify("session/cancel", sessionId="unknown")
+        await client.notify("session/cancel")
+        await client.notify("$/cancel_request", requestId={})
+        await client.send({"jsonrpc": "2.0", "id": 999, "result": {}})
+        await client.send({"jsonrpc": "2.0", "id": "never", "error": {"code": 1, "message": "no"}})
+        await lives(client)
+
+
+async def test_an_unknown_session_is_named_in_the_error(project: Path) -> None:
+    async with acp_client(project) as client:
+        await client.initialize()
+        prompt = [{"type": "text", "text": "hi"}]
+        for method in (
+            "session/load",
+            "session/prompt",
+            "session/close",
+            "session/delete",
+            "session/set_mode",
+        ):
+            more: dict[str, Any] = {"cwd": str(project), "mcpServers": []} if method == "session/load" else {}
+            more |= {"prompt": prompt} if method == "session/prompt" else {}
+            more |= {"modeId": "ask"} if method == "session/set_mode" else {}
+            refused = await client.refused(method, sessionId="s-0123456789abcdef", **more)
+            assert refused.code == -32002 and "s-0123456789abcdef" in refused.message
+
+
+@pytest.mark.parametrize("version", [0, 2, 99])
+async def test_another_protocol_version_is_answered_with_the_supported_one(
+    project: Path, version: int
+) -> None:
+    async with acp_client(project) as client:
+        told = await client.request("initialize", protocolVersion=version)
+        assert told["protocolVersion"] == 1
+
+
+@pytest.mark.parametrize("params", [{}, {"protocolVersion": "1"}, [], None], ids=str)
+async def test_a_malformed_initialize_is_refused_and_the_process_continues(
+    project: Path, params: Any
+) -> None:
+    async with acp_client(project, is_schema_checked=False) as client:
+        number = await client.start("initialize", params)
+        with anyio.fail_after(30):
+            await client._asked[number][1].wait()
+        assert "error" in client._asked[number][2][0]
+        await lives(client)
+
+
+async def test_a_prompt_without_a_key_fails_with_a_helpful_message(project: Path) -> None:
+    async with acp_client(project) as client:
+        told = await client.initialize()
+        assert [it["id"] for it in told["authMethods"]] == ["keys"]
+        session_id = await client.new_session()
+        number = await client.start_prompt(session_id)
+        error = await _error(client, number)
+        assert error["code"] == -32000 and "key" in error["message"].lower()
+        assert len(error["data"]["details"]) > len(error["message"])
+        refused = await client.refused("authenticate", methodId="keys")
+        assert refused.code == -32000 and "agent-ls keys set" in refused.details
+
+
+async def _error(client: AcpClient, number: int) -> dict[str, Any]:
+    with anyio.fail_after(30):
+        await client._asked[number][1].wait()
+    error: dict[str, Any] = client._asked[number][2][0]["error"]
+    return error
+
+
+FAILURES = [
+    pytest.param(ErrorReply(401), -32000, "key", id="wrong key"),
+    pytest.param(ErrorReply(404), -32603, "model", id="unknown model"),
+    pytest.param(ErrorReply(400), -32603, "", id="bad request"),
+]
+
+
+@pytest.mark.parametrize(("failure", "code", "word"), FAILURES)
+async def test_a_failed_model_call_fails_the_prompt_with_a_message(
+    project: Path, failure: ErrorReply, code: int, word: str
+) -> None:
+    with AnthropicServer([failure]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            error = await _error(client, await client.start_prompt(await client.new_session()))
+            assert error["code"] == code and word in error["message"].lower() and is_a_sentence(error)
+
+
+async def test_a_request_cancelled_by_the_client_is_answered_with_cancelled(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Working", gate)], "Fine."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            number = await client.start_prompt(session_id)
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await client.notify("$/cancel_request", requestId=number)
+            assert (await _error(client, number))["code"] == -32800
+            gate.open()
+            assert await client.prompt(session_id) == "end_turn"
+
+
+async def test_an_id_in_use_is_refused(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("Working", gate)]]) as server:
+        async with acp_client(project, server, is_schema_checked=False) as client:
+            await client.initialize()
+            number = await client.start_prompt(await client.new_session())
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await client.send_line(
+                json.dumps({"jsonrpc": "2.0", "id": number, "method": "session/list"}).encode()
+            )
+            await client.wait_for(lambda: client._asked[number][2])
+            assert client._asked[number][2][0]["error"]["code"] == -32600
+            gate.open()
+            await client.wait_for(lambda: len(client._asked[number][2]) == 2)
+            # The order check would take the refusal for the answer to the prompt.
+            client.order.problems.clear()
+
+
+@pytest.mark.req("R2")
+@pytest.mark.parametrize("how", ["closes", "SIGTERM"])
+async def test_the_process_and_its_children_end_when_the_client_disconnects(project: Path, how: str) -> None:
+    command = "echo $$ > pid; exec sleep 600"
+    with AnthropicServer([[ToolCall("shell", {"command": command, "timeout_ms": 600_000})]]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            await client.start_prompt(await client.new_session())
+            with anyio.fail_after(30):
+                while not (project / "pid").exists() or not (project / "pid").read_text().strip():
+                    await anyio.lowlevel.checkpoint()
+            if how == "SIGTERM":
+                client.process.terminate()
+            assert await client.end() == 0
+    pid = int((project / "pid").read_text())
+    assert not is_running(pid)

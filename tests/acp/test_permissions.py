@@ -1,0 +1,309 @@
+"""Permission requests: the options of each client, and what every kind of answer leads to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.support.acp import NO_ANSWER, AcpClient, Refusal, acp_client
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+
+READ = ToolCall("read_file", {"file_path": "a.py"})
+EDIT = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
+AGAIN = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 2", "new_string": "x = 3"})
+TOUCH = ToolCall("shell", {"command": "touch made"})
+
+
+def kinds(client: AcpClient, at: int = 0) -> list[str]:
+    return [option["kind"] for option in client.asked("session/request_permission")[at]["options"]]
+
+
+@pytest.mark.parametrize("name", ["", "CodeCompanion.nvim", "avante.nvim", "agentic.nvim", "toad", "peer"])
+async def test_a_client_that_maps_kinds_to_keys_gets_one_option_of_each_kind(
+    project: Path, name: str
+) -> None:
+    with AnthropicServer([[READ], [EDIT], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize(name)
+            await client.prompt(await client.new_session())
+            assert kinds(client) == ["allow_once", "allow_always", "reject_once"]
+            always = client.asked("session/request_permission")[0]["options"][1]["name"]
+            assert "session" in always or "project" in always
+
+
+@pytest.mark.parametrize("name", ["zed", "JetBrains.IntelliJ IDEA", "agent-shell", "acpx"])
+async def test_a_client_that_shows_every_option_gets_every_rule(project: Path, name: str) -> None:
+    with AnthropicServer([[TOUCH], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize(name)
+            await client.prompt(await client.new_session())
+            offered = kinds(client)
+            assert offered[0] == "allow_once" and offered[-1] == "reject_once"
+            assert offered.count("allow_always") > 1
+            names = [it["name"] for it in client.asked("session/request_permission")[0]["options"]]
+            assert len(set(names)) == len(names)
+
+
+async def test_what_is_asked_in_every_mode_has_no_always(project: Path) -> None:
+    with AnthropicServer([[ToolCall("shell", {"command": "git push"})], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            client.permission = "reject_once"
+            await client.initialize("zed")
+            await client.prompt(await client.new_session())
+            assert "allow_always" not in kinds(client)
+
+
+async def test_always_holds_for_the_next_call(project: Path) -> None:
+    with AnthropicServer([[READ], [EDIT], [AGAIN], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            client.permission = "allow_always"
+            await client.initialize()
+            assert await client.prompt(await client.new_session()) == "end_turn"
+            assert len(client.asked("session/request_permission")) == 1
+            assert (project / "a.py").read_text() == "x = 3\n"
+
+
+async def test_a_denial_is_told_to_the_model_and_the_turn_goes_on(project: Path) -> None:
+    with AnthropicServer([[READ], [EDIT], "As you wish."]) as server:
+        async with acp_client(project, server) as client:
+            client.permission = "reject_once"
+            await client.initialize()
+            assert await client.prompt(await client.new_session()) == "end_turn"
+            call = client.call("Edit a.py")
+            assert call["status"] == "failed" and call["content"][-1]["content"]["text"]
+            assert client.text() == "As you wish."
+        assert "said no" in str(server.requests[2].body)
+    assert (project / "a.py").read_text() == "x = 1\n"
+
+
+def answers(value: Any) -> Any:
+    async def answer(params: dict[str, Any]) -> Any:
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    return answer
+
+
+BAD_ANSWERS = [
+    pytest.param(
+        {"outcome": {"outcome": "selected", "optionId": "no such option"}},
+        id="an option that was not offered",
+    ),
+    pytest.param({"outcome": {"outcome": "selected"}}, id="no option"),
+    pytest.param({"outcome": {"outcome": "selected", "optionId": None}}, id="a null option"),
+    pytest.param({"outcome": {"outcome": "selected", "optionId": 1}}, id="a number"),
+    pytest.param({"outcome": {"outcome": "selected", "optionId": ["allow"]}}, id="a list"),
+    pytest.param({"outcome": "selected", "optionId": "allow"}, id="flat"),
+    pytest.param({"outcome": {"outcome": "allowed", "optionId": "allow"}}, id="another outcome"),
+    pytest.param({"outcome": None}, id="no outcome"),
+    pytest.param({}, id="empty"),
+    pytest.param(None, id="null"),
+    pytest.param([], id="a list in place of an object"),
+    pytest.param("allow", id="a text"),
+    pytest.param(True, id="true"),
+    pytest.param(Refusal(-32603, "the client broke"), id="an error"),
+    pytest.param(Refusal(-32601, "unknown method"), id="an unknown method"),
+    pytest.param({"outcome": {"outcome": "cancelled"}}, id="closed without a stop"),
+]
+
+
+@pytest.mark.req("X8")
+@pytest.mark.parametrize("answer", BAD_ANSWERS)
+async def test_an_answer_that_is_none_denies_and_the_turn_goes_on(project: Path, answer: Any) -> None:
+    with AnthropicServer([[TOUCH], "As you wish."]) as server:
+        async with acp_client(project, server, is_schema_checked=False) as client:
+            client.on["session/request_permission"] = answers(answer)
+            await client.initialize()
+            assert await client.prompt(await client.new_session()) == "end_turn"
+            assert client.call("touch made")["status"] == "failed"
+    assert not (project / "made").exists()
+
+
+@pytest.mark.req("X8")
+async def test_a_stop_while_a_permission_is_open_answers_cancelled_and_nothing_runs(project: Path) -> None:
+    with AnthropicServer([[TOUCH], "Never said."]) as server:
+        async with acp_client(project, server) as client:
+            client.on["session/request_permission"] = answers(NO_ANSWER)
+            await client.initialize()
+            session_id = await client.new_session()
+            running = await client.start_prompt(session_id)
+            await client.wait_for(lambda: client.requests)
+            await client.cancel(session_id)
+            await client.cancel(session_id)
+            assert await client.answer(running) == {"stopReason": "cancelled"}
+            late = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+            for _ in range(2):
+                await client.send({"jsonrpc": "2.0", "id": client.requests[0]["id"], "result": late})
+            await client.request("session/list")
+            assert not client.order.left_open()
+    assert not (project / "made").exists()
+
+
+async def test_an_answer_that_comes_twice_counts_once(project: Path) -> None:
+    async def choose_twice(params: dict[str, Any]) -> Any:
+        allowed = {"outcome": {"outcome": "selected", "optionId": "deny"}}
+        await client.send({"jsonrpc": "2.0", "id": client.requests[-1]["id"], "result": allowed})
+        return {"outcome": {"outcome": "selected", "optionId": "allow"}}
+
+    with AnthropicServer([[TOUCH], "As you wish."]) as server:
+        async with acp_client(project, server) as client:
+            client.on["session/request_permission"] = choose_twice
+            await client.initialize()
+            assert await client.prompt(await client.new_session()) == "end_turn"
+    assert not (project / "made").exists()
+
+
+async def test_a_reason_for_a_denial_is_asked_by_a_form_and_told_to_the_model(project: Path) -> None:
+    async def why(params: dict[str, Any]) -> Any:
+        assert "toolCallId" in params
+        return {"action": "accept", "content": {"reason": "Use a folder instead."}}
+
+    async def deny_with_reason(params: dict[str, Any]) -> Any:
+        option = next(it for it in params["options"] if it["name"] == "Deny and say why")
+        return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+
+    with AnthropicServer([[TOUCH], "A folder then."]) as server:
+        async with acp_client(project, server) as client:
+            client.on |= {"session/request_permission": deny_with_reason, "elicitation/create": why}
+            await client.initialize("zed", {"elicitation": {"form": {}}})
+            assert await client.prompt(await client.new_session()) == "end_turn"
+        assert "Use a folder instead." in str(server.requests[1].body)
+
+
+async def test_a_command_is_asked_about_with_its_whole_text(project: Path) -> None:
+    with AnthropicServer([[TOUCH], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            await client.prompt(await client.new_session())
+            call = client.asked("session/request_permission")[0]["toolCall"]
+            assert call["kind"] == "execute" and "touch made" in call["content"][0]["content"]["text"]
+    assert (project / "made").exists()
+
+
+async def test_review_before_asks_with_the_diff(project: Path) -> None:
+    with AnthropicServer([[READ], [EDIT], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            told = await client.request(
+                "session/set_config_option", sessionId=session_id, configId="review", value="before"
+            )
+            assert (
+                next(it for it in told["configOptions"] if it["id"] == "review")["currentValue"] == "before"
+            )
+            assert await client.prompt(session_id) == "end_turn"
+            diff = client.asked("session/request_permission")[0]["toolCall"]["content"][0]
+            assert diff["oldText"] == "x = 1\n" and diff["newText"] == "x = 2\n"
+    assert (project / "a.py").read_text() == "x = 2\n"
+
+
+@pytest.mark.req("X8")
+async def test_a_folder_is_asked_about_once_and_then_trusted(project: Path) -> None:
+    with AnthropicServer([[READ], [EDIT], "Done.", "Hello."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.on["session/request_permission"] = _trusting(client)
+            await client.initialize()
+            session_id = await client.new_session()
+            assert await client.prompt(session_id) == "end_turn"
+            asked = client.asked("session/request_permission")
+            assert [it["kind"] for it in asked[0]["options"]] == ["allow_always", "reject_once"]
+            assert asked[0]["toolCall"]["title"].startswith("Trust this folder?")
+            assert (project / "a.py").read_text() == "x = 2\n"
+            assert await client.prompt(session_id) == "end_turn"
+            assert (
+                sum("Trust" in it["toolCall"]["title"] for it in client.asked("session/request_permission"))
+                == 1
+            )
+
+
+def _trusting(client: AcpClient) -> Any:
+    async def choose(params: dict[str, Any]) -> Any:
+        return {"outcome": {"outcome": "selected", "optionId": params["options"][0]["optionId"]}}
+
+    del client
+    return choose
+
+
+async def test_in_a_folder_that_is_not_trusted_nothing_is_changed(project: Path) -> None:
+    with AnthropicServer([[READ], [EDIT], "I only read."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.permission = "reject_once"
+            await client.initialize()
+            assert await client.prompt(await client.new_session()) == "end_turn"
+            assert client.call("Trust this folder?")["status"] == "failed"
+            assert len(client.asked("session/request_permission")) == 1
+    assert (project / "a.py").read_text() == "x = 1\n"
+
+
+async def test_the_output_of_a_command_comes_while_it_runs(project: Path) -> None:
+    command = "echo first; while [ ! -e go ]; do sleep 0.05; done; echo second"
+    with AnthropicServer([[ToolCall("shell", {"command": command})], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            running = await client.start_prompt(await client.new_session())
+            await client.wait_for(lambda: _is_shown(client, "first"))
+            assert not _is_shown(client, "second\n")
+            (project / "go").touch()
+            assert await client.answer(running) == {"stopReason": "end_turn"}
+            assert "second" in client.call("echo first")["content"][-1]["content"]["text"]
+
+
+def _is_shown(client: AcpClient, text: str) -> bool:
+    return any(text in str(update.get("content")) for update in client.of_kind("tool_call_update"))
+
+
+async def test_a_client_with_terminals_is_sent_the_output_as_data(project: Path) -> None:
+    with AnthropicServer([[ToolCall("shell", {"command": "echo hi; exit 3"})], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize("zed", {"_meta": {"terminal_output": True}})
+            await client.prompt(await client.new_session())
+            started = client.of_kind("tool_call")[0]
+            terminal = started["content"][0]["terminalId"]
+            assert started["_meta"]["terminal_info"] == {"terminal_id": terminal, "cwd": str(project)}
+            metas = [update["_meta"] for update in client.of_kind("tool_call_update") if "_meta" in update]
+            data = "".join(it["terminal_output"]["data"] for it in metas if "terminal_output" in it)
+            assert data == "hi\n"
+            ends = [it["terminal_exit"] for it in metas if "terminal_exit" in it]
+            assert ends == [{"terminal_id": terminal, "exit_code": 3, "signal": None}]
+
+
+async def test_two_prompts_at_once_are_worked_off_in_order_with_an_answer_each(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("First.", gate)], "Second."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            first = await client.start_prompt(session_id, "one")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            second = await client.start_prompt(session_id, "two")
+            gate.open()
+            assert await client.answer(first) == {"stopReason": "end_turn"}
+            assert await client.answer(second) == {"stopReason": "end_turn"}
+            texts = [
+                m
+                for way, m in client.wire
+                if way == "<" and ("agent_message_chunk" in str(m) or "stopReason" in str(m))
+            ]
+            assert ["First" in str(texts[0]), "stopReason" in str(texts[1])] == [True, True]
+
+
+async def test_a_stop_answers_the_running_prompt_and_the_waiting_one(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("First.", gate)], "Third."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            first = await client.start_prompt(session_id, "one")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            second = await client.start_prompt(session_id, "two")
+            await client.request("session/list")
+            await client.cancel(session_id)
+            assert await client.answer(first) == {"stopReason": "cancelled"}
+            assert await client.answer(second) == {"stopReason": "cancelled"}
+            gate.open()
+            assert await client.prompt(session_id, "three") == "end_turn"
+        assert "two" not in str(server.requests[-1].body["messages"][-1])

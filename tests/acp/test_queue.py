@@ -1,0 +1,85 @@
+"""Prompts behind one that fails or is stopped, compaction, and turns that no prompt waits for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.support.acp import AcpError, acp_client
+from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
+
+READ = ToolCall("read_file", {"file_path": "a.py"})
+
+
+async def test_a_prompt_behind_one_that_fails_is_worked_off(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("First.", gate), READ], ErrorReply(400), "Second."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            first = await client.start_prompt(session_id, "one")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            second = await client.start_prompt(session_id, "two")
+            await client.request("session/list")
+            gate.open()
+            with pytest.raises(AcpError):
+                await client.answer(first)
+            assert await client.answer(second) == {"stopReason": "end_turn"}
+            assert client.text().endswith("Second.")
+        assert sum("two" in str(it.body["messages"][-1]) for it in server.requests) == 1
+
+
+async def test_a_prompt_right_after_a_stop_is_worked_off(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("First.", gate)], "Second."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            first = await client.start_prompt(session_id, "one")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await client.cancel(session_id)
+            second = await client.start_prompt(session_id, "two")
+            assert await client.answer(first) == {"stopReason": "cancelled"}
+            assert await client.answer(second) == {"stopReason": "end_turn"}
+            assert client.text().endswith("Second.")
+
+
+async def test_compaction_of_an_empty_conversation_is_refused_with_a_sentence(project: Path) -> None:
+    with AnthropicServer(["Hello."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            refused = await client.refused(
+                "session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}]
+            )
+            assert "compact" in refused.message
+            assert await client.prompt(session_id) == "end_turn"
+
+
+async def test_compaction_is_a_turn_of_its_own(project: Path) -> None:
+    with AnthropicServer([*(f"Answer {number}." for number in range(8)), "A summary.", "Last."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize(_meta={"agent-ls": {"context": {"keepRecentMessages": 1}}})
+            session_id = await client.new_session()
+            for number in range(8):
+                await client.prompt(session_id, f"Question {number} {'word ' * 50}")
+            assert await client.prompt(session_id, "/compact what matters") == "end_turn"
+            assert client.text("agent_thought_chunk")
+            assert await client.prompt(session_id, "Go on.") == "end_turn"
+
+
+async def test_steering_of_a_turn_that_is_being_stopped_starts_another_and_is_shown(project: Path) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("First.", gate)], "Steered."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize()
+            session_id = await client.new_session()
+            first = await client.start_prompt(session_id, "one")
+            await anyio.to_thread.run_sync(gate.wait_reached)
+            await client.cancel(session_id)
+            words = [{"type": "text", "text": "Rather this."}]
+            await client.request("_session/steering", sessionId=session_id, prompt=words)
+            assert await client.answer(first) == {"stopReason": "cancelled"}
+            await client.wait_for(lambda: client.text().endswith("Steered."))

@@ -1,0 +1,157 @@
+"""MCP servers that a client hands over with a session: approved by its user, connected, called, and ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mcp.http_servers import counting_server, served
+from tests.mcp.plans import raw_server, sent, tool
+from tests.support.acp import AcpClient, acp_client
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.processes import processes_with
+
+pytestmark = pytest.mark.req("T11", "H13")
+
+PATIENT = {"agent-ls": {"mcp": {"firstWaitMs": 60_000, "startTimeoutMs": 60_000}}}
+"""A busy machine may take long to start a server, and the first message is to have its tools."""
+
+ECHO = ToolCall("raw__echo", {"text": "hello"})
+
+
+def handed_over(entry: dict[str, Any], name: str = "raw", **env: str) -> dict[str, Any]:
+    return {"name": name, **entry, "env": [{"name": key, "value": value} for key, value in env.items()]}
+
+
+def asked_for(client: AcpClient, title: str) -> list[dict[str, Any]]:
+    found = client.asked("session/request_permission")
+    return [it for it in found if title in it["toolCall"]["title"]]
+
+
+async def test_a_server_of_the_client_is_approved_connected_and_called(project: Path, tmp_path: Path) -> None:
+    log, starts = tmp_path / "log", tmp_path / "starts"
+    plan = {"log": str(log), "starts": str(starts), "prompts": [{"name": "p"}]}
+    entry = raw_server(tmp_path / "plans", "raw", **plan)
+    with AnthropicServer([[ECHO], "Done.", "Again."]) as server:
+        async with acp_client(project, server) as client:
+            client.permission = "allow_always"
+            told = await client.initialize(_meta=PATIENT)
+            assert told["agentCapabilities"]["mcpCapabilities"] == {"http": True, "sse": False}
+            given = [handed_over(entry, API_TOKEN="a-secret-of-the-editor", MODE="dev")]
+            session_id = await client.new_session(mcpServers=given)
+            assert not starts.exists()
+            await client.prompt(session_id)
+
+            [start] = asked_for(client, "Start the MCP server raw?")
+            displayed = json.dumps(start["toolCall"]["content"])
+            assert "raw_server.py" in displayed and "MODE=dev" in displayed and "API_TOKEN" in displayed
+            assert "a-secret-of-the-editor" not in json.dumps(client.requests + client.updates)
+            assert [it["kind"] for it in start["options"]] == ["allow_always", "reject_once"]
+            [call] = [it for it in sent(log) if it["method"] == "tools/call"]
+            assert call["params"]["arguments"] == {"text": "hello"}
+            await client.wait_for(lambda: "raw:p" in json.dumps(client.of_kind("available_commands_update")))
+        assert not processes_with(str(tmp_path / "plans"))
+
+        # The same server in a later session: approved already, although its secret is another one.
+        async with acp_client(project, server) as client:
+            await client.initialize(_meta=PATIENT)
+            client.permission = "reject_once"
+            again = [handed_over(entry, API_TOKEN="another-secret", MODE="dev")]
+            await client.prompt(await client.new_session(mcpServers=again))
+            assert not asked_for(client, "Start the MCP server")
+    assert [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]] == ["raw__echo"]
+
+
+async def test_a_server_with_another_command_is_asked_about_again(project: Path, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    entry = raw_server(tmp_path / "plans", "raw")
+    with AnthropicServer(["One.", "Two."]) as server:
+        async with acp_client(project, server) as client:
+            client.permission = "allow_always"
+            await client.initialize(_meta=PATIENT)
+            await client.prompt(await client.new_session(mcpServers=[handed_over(entry)]))
+            client.permission = "reject_once"
+            other = raw_server(tmp_path / "plans", "other", starts=str(starts))
+            await client.prompt(await client.new_session(mcpServers=[handed_over(other)]))
+            assert len(asked_for(client, "Start the MCP server raw?")) == 2
+    assert not starts.exists()
+    assert not [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]]
+
+
+async def test_nothing_is_started_in_a_folder_that_is_not_trusted(project: Path, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    entry = raw_server(tmp_path / "plans", "raw", starts=str(starts))
+    with AnthropicServer(["Hello."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.permission = "reject_once"
+            await client.initialize(_meta=PATIENT)
+            await client.prompt(await client.new_session(mcpServers=[handed_over(entry)]))
+            assert not asked_for(client, "Start the MCP server")
+    assert not starts.exists()
+
+
+async def test_text_of_the_client_is_not_filled_in_from_the_environment(
+    project: Path, tmp_path: Path
+) -> None:
+    plan = {"tools": [tool("env")], "calls": {"env": {"do": "env"}}}
+    entry = raw_server(tmp_path / "plans", "raw", **plan)
+    with AnthropicServer([[ToolCall("raw__env", {})], "Done."]) as server:
+        async with acp_client(project, server, OF_THE_USER="private") as client:
+            client.permission = "allow_always"
+            await client.initialize(_meta=PATIENT)
+            given = [handed_over(entry, SEEN="${OF_THE_USER}")]
+            await client.prompt(await client.new_session(mcpServers=given))
+        result = json.dumps(server.requests[-1].body["messages"][-1])
+    assert "${OF_THE_USER}" in result and "private" not in result
+
+
+async def test_a_loaded_session_has_the_servers_of_that_request(project: Path, tmp_path: Path) -> None:
+    entry = raw_server(tmp_path / "plans", "raw")
+    with AnthropicServer(["One.", [ECHO], "Two."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize(_meta=PATIENT)
+            session_id = await client.new_session()
+            await client.prompt(session_id)
+        async with acp_client(project, server) as client:
+            client.permission = "allow_always"
+            await client.initialize(_meta=PATIENT)
+            given = [handed_over(entry)]
+            await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=given)
+            await client.prompt(session_id)
+            assert client.text().endswith("Two.")
+        result = json.dumps(server.requests[-1].body["messages"][-1])
+    assert "echo" in result and "hello" in result
+
+
+async def test_a_server_with_an_address_is_reached_with_its_headers(project: Path) -> None:
+    count = ToolCall("counting__count", {"words": "a b c"})
+    with AnthropicServer([[count], "Done."]) as server, served(counting_server()) as url:
+        async with acp_client(project, server) as client:
+            client.permission = "allow_always"
+            await client.initialize(_meta=PATIENT)
+            headers = [{"name": "Authorization", "value": "Bearer secret-of-the-editor"}]
+            given = [{"type": "http", "name": "counting", "url": url, "headers": headers}]
+            await client.prompt(await client.new_session(mcpServers=given))
+            [start] = asked_for(client, "Start the MCP server counting?")
+            displayed = json.dumps(start["toolCall"]["content"])
+            assert url in displayed and "Authorization" in displayed
+            assert "secret-of-the-editor" not in json.dumps(client.requests + client.updates)
+        result = json.dumps(server.requests[-1].body["messages"][-1])
+    assert "3 words" in result
+
+
+async def test_what_cannot_be_used_is_named_and_the_rest_works(project: Path, tmp_path: Path) -> None:
+    entry = raw_server(tmp_path / "plans", "raw")
+    sse = {"type": "sse", "name": "old", "url": "https://old.example/sse", "headers": []}
+    with AnthropicServer(["Hello."]) as server:
+        async with acp_client(project, server) as client:
+            client.permission = "allow_always"
+            await client.initialize(_meta=PATIENT)
+            given = [handed_over(entry), sse, handed_over(entry)]
+            await client.prompt(await client.new_session(mcpServers=given))
+            told = client.text("agent_thought_chunk")
+    assert "the server old: speaks HTTP with SSE" in told and "two MCP servers named raw" in told
+    assert [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]] == ["raw__echo"]

@@ -1,0 +1,30 @@
+"""Skills and commands as files, and looking them up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_ls.app.settings.model import SkillSettings
+from agent_ls.app.skills.loader import load_user_commands
+from agent_ls.app.skills.values import UserCommands
+
+
+def skill(folder: Path, name: str, description: str = "Does it. Use it for tests.", **rows: str) -> Path:
+    """Write `folder/name/SKILL.md` with these rows and a short text."""
+    path = folder / name / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    more = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in rows.items())
+    path.write_text(f"---\nname: {name}\ndescription: {description}\n{more}---\nThe text of {name}.\n")
+    return path
+
+
+def command(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def load(home: Path, project: Path | None = None, **settings: bool | list[str]) -> UserCommands:
+    """Return what the user with this (set) home folder has, the state folder lying in it."""
+    chosen = SkillSettings.model_validate(settings)
+    return load_user_commands(chosen, str(home / "state"), str(project) if project else None)

@@ -1,0 +1,91 @@
+"""Lines whose harm only the disk shows: what a link, a folder, a repository or a file of settings makes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.test_shown_secrets import git
+from tests.policy.fuzz import Scratch
+from tests.policy.test_by_passes import lines_of
+
+pytestmark = pytest.mark.req("X5", "X6", "X7")
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    """A workspace that tracks a file with secrets, has another one untracked, and links with unusual names."""
+    scratch = Scratch(tmp_path_factory.mktemp("on-disk"))
+    scratch.build()
+    work = scratch.work
+    (work / ".env").write_text("KEY=1\n")
+    git(work, "add", "-f", ".env")
+    git(work, "commit", "-qm", "two")
+    (work / ".env").write_text("KEY=2, longer\n")
+    (work / ".new.env").write_text("NEW=1\n")
+    for name in ("http:", "dirb", "sub/deep"):
+        (work / name).mkdir(parents=True)
+    for name in ("KEY", "l.py", "dirb/l.py", "sub/rust-toolchain.toml", "sub/.npmrc"):
+        (work / name).write_text("x\n")
+    return scratch
+
+
+@pytest.mark.parametrize("command", lines_of("hostile_on_disk.txt"))
+def test_line_that_the_disk_makes_harmful_is_asked_about(command: str, scratch: Scratch) -> None:
+    assert not scratch.is_silent(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat -- a.txt",
+        "diff a.txt b.txt",
+        "cat a.txt; grep -rn x src",
+        "grep -rn -e x src",
+        "cat .env.example; rg x",
+        "rg -g '*.py' x",
+        "git diff -- a.txt src",
+        "ls src; git diff HEAD -- src",
+        "git grep x src",
+        "git log -p -n 1 -- src",
+        "git status -s",
+        "cd src && cargo --version",
+        "find src -type f -name '*.py' -exec cat {} +",
+    ],
+)
+def test_line_that_stays_away_from_it_is_silent(command: str, scratch: Scratch) -> None:
+    assert scratch.is_silent(command)
+
+
+LISTS = ["find . -name '*.txt' | xargs wc -l", "git ls-files | xargs wc -l", "rg --files | xargs ls -la"]
+
+
+@pytest.mark.parametrize("command", LISTS)
+@pytest.mark.parametrize("name", ["a b", "-x", "a'b", "a\nb", "a\\b"])
+def test_list_of_names_for_xargs_is_silent_if_each_name_is_one_word(
+    command: str, name: str, tmp_path: Path
+) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.work.mkdir()
+    git(scratch.work, "init", "-q")
+    (scratch.work / "a.txt").write_text("x\n")
+    assert scratch.is_silent(command)
+    (scratch.work / name).write_text("x\n")
+    assert not scratch.is_silent(command)
+
+
+def test_ignore_file_that_takes_hidden_files_back_is_obeyed_as_ripgrep_does(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.build()
+    assert scratch.is_silent("rg KEY")
+    (scratch.work / ".gitignore").write_text("*.log\n!.e*\n")
+    assert not scratch.is_silent("rg KEY")
+
+
+def test_git_diff_outside_of_a_repository_is_asked_about_for_folders(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.build()
+    assert scratch.is_silent("git diff src bin")
+    (scratch.work / ".git").rename(tmp_path / "elsewhere")
+    assert not scratch.is_silent("git diff src bin")

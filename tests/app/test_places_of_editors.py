@@ -1,0 +1,122 @@
+"""Sessions of an editor whose folder shows a folder of another place: names of here, commands of there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.sessions.far_sites import PlaceError
+from agent_ls.app.settings.model import Settings, parse_settings
+from agent_ls.app.settings.untrusted import client_settings, of_client
+from tests.support.fake_editor_host import FakeEditorHost
+from tests.support.fake_provider import CallTool, Piece, Say
+from tests.support.session_rig import running
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("X2", "X3")]
+
+
+def call(tool: str, **arguments: object) -> Sequence[Piece]:
+    return [CallTool(f"{tool}-{json.dumps(arguments)}", tool, json.dumps(arguments))]
+
+
+def settings(path: Path, **more: object) -> Settings:
+    place = {"kind": "command", "command": [sys.executable], "path": str(path), **more}
+    parsed, problems = parse_settings({"place": place, "unconfinedCommands": "trust"})
+    assert not problems
+    return parsed
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    folder = tmp_path / "there"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / "b.py").write_text("y = 1\n")
+    return folder
+
+
+async def test_open_files_are_the_editors_and_commands_run_at_the_place(tmp_path: Path, there: Path) -> None:
+    opened = tmp_path / "project" / "a.py"
+    host = FakeEditorHost({str(opened): "x = 1  # typed\n"})
+    script: list[Piece | Sequence[Piece]] = [
+        call("read_file", file_path="a.py"),
+        call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2"),
+        call("read_file", file_path=str(there / "b.py")),
+        call("edit_file", file_path=str(there / "b.py"), old_string="y = 1", new_string="y = 2"),
+        call("shell", command="pwd"),
+        Say(("Done.",)),
+    ]
+    async with running(tmp_path, script, settings=settings(there), host=host) as sessions:
+        talk = await sessions.talk(mode="full")
+        await talk.say("go")
+        results = sessions.results()
+    assert "# typed" in results[0].content
+    assert host.text(str(opened)) == "x = 2  # typed\n"
+    assert (there / "a.py").read_text() == "x = 1\n", "an open file is the editor's to save"
+    assert (there / "b.py").read_text() == "y = 2\n"
+    assert str(there) in results[4].content
+    assert not (tmp_path / "project" / "b.py").exists()
+
+
+async def test_a_file_that_is_open_is_never_written_under_its_name_of_the_place(
+    tmp_path: Path, there: Path
+) -> None:
+    opened = tmp_path / "project" / "a.py"
+    host = FakeEditorHost({str(opened): "x = 1\n"})
+    path = str(there / "a.py")
+    script: list[Piece | Sequence[Piece]] = [
+        call("read_file", file_path=path),
+        call("edit_file", file_path=path, old_string="x = 1", new_string="x = 2"),
+        Say(("Done.",)),
+    ]
+    async with running(tmp_path, script, settings=settings(there), host=host) as sessions:
+        await (await sessions.talk(mode="full")).say("go")
+    assert host.text(str(opened)) == "x = 2\n"
+    assert (there / "a.py").read_text() == "x = 1\n"
+
+
+async def test_a_session_does_not_go_on_at_another_place(tmp_path: Path, there: Path) -> None:
+    state = tmp_path / "state"
+    async with running(
+        tmp_path, [Say(("Hello.",))], settings=settings(there), host=FakeEditorHost(), state=state
+    ) as sessions:
+        talk = await sessions.talk()
+        await talk.say("hi")
+    async with running(tmp_path, [Say(("Hello.",))], host=FakeEditorHost(), state=state) as sessions:
+        with pytest.raises(BadChoiceError, match=r"works at command:.*settings name this machine now"):
+            await sessions.reopen(talk.session_id)
+    async with running(
+        tmp_path, [Say(("Again.",))], settings=settings(there), host=FakeEditorHost(), state=state
+    ) as sessions:
+        await (await sessions.reopen(talk.session_id)).say("still there?")
+
+
+async def test_a_folder_that_the_map_does_not_name_is_refused(tmp_path: Path, there: Path) -> None:
+    chosen = settings(there, map={"/elsewhere": str(there)})
+    async with running(tmp_path, [], settings=chosen, host=FakeEditorHost()) as sessions:
+        with pytest.raises(BadChoiceError, match=r"place\.map does not say"):
+            await sessions.talk()
+
+
+async def test_a_place_that_cannot_be_reached_is_one_sentence(tmp_path: Path, there: Path) -> None:
+    chosen = settings(there, command=["no-such-program-here"])
+    async with running(tmp_path, [], settings=chosen, host=FakeEditorHost()) as sessions:
+        with pytest.raises(PlaceError, match="no-such-program-here is not installed on this machine"):
+            await sessions.talk()
+
+
+def test_settings_of_a_client_never_name_a_place() -> None:
+    """They may come from files of the project, whatever the editor."""
+    place = {"kind": "ssh", "target": "evil.example"}
+    kept, problems = of_client({"place": place, "mode": "plan"})
+    assert kept == {"mode": "plan"} and "agentLs.place" in problems[0]
+    users = settings(Path("/srv"))
+    changed, told = client_settings({"place": place, "mode": "plan"}, users)
+    assert changed.place == users.place and changed.mode == "plan" and len(told) == 1
+    without, _ = client_settings({"place": None}, users)
+    assert without.place == users.place

@@ -1,0 +1,200 @@
+"""Files with secrets do not come out of commands and searches that do not name them, nor out of git."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.permissions.git_index import tracked_files
+from agent_ls.app.permissions.paths import PathBounds, look, places_of
+from agent_ls.app.settings.model import PathSettings
+from agent_ls.environments.base import GrepOptions
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.policy.decide import judge
+from agent_ls.policy.situation import Allow, Ask, Judgement, Situation
+
+pytestmark = pytest.mark.req("X6")
+
+IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *IDENTITY, *words], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    (work / "src").mkdir(parents=True)
+    (work / "src" / "a.py").write_text("TOKEN = 1\n")
+    return work
+
+
+@pytest.fixture
+def repository(work: Path) -> Path:
+    git(work, "init", "-q")
+    (work / ".env").write_text("TOKEN=first\n")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "one")
+    return work
+
+
+def judged(text: str, work: Path) -> Judgement:
+    places = places_of(str(work), settings=PathSettings(temporary="off"), state=str(work.parent / "state"))
+    effect = CommandEffect(text, str(work))
+    seen = look(effect, places)
+    return judge(effect, Situation("ask", places, frozenset(), seen.resolved, seen.leads, seen.doubt))
+
+
+def asked_for(text: str, work: Path, name: str = "secrets") -> None:
+    found = judged(text, work)
+    assert isinstance(found, Ask) and found.is_never_silent and name in found.reason, f"{text}: {found}"
+
+
+READING_FOLDERS = [
+    "grep -r TOKEN .",
+    "grep -rn TOKEN",
+    "grep -rl x . | xargs cat",
+    "rg --hidden TOKEN",
+    "rg -uu TOKEN",
+]
+
+
+@pytest.mark.parametrize("text", [*READING_FOLDERS, "grep TOKEN .env", "cat .e*", "head -5 .en?"])
+def test_command_that_reads_a_folder_with_a_secret_file_is_asked_about(text: str, work: Path) -> None:
+    (work / ".env").write_text("TOKEN=1\n")
+    asked_for(text, work, "" if "xargs" in text else "secrets")
+
+
+@pytest.mark.parametrize("text", ["grep -r TOKEN .", "grep -rn TOKEN src", "rg TOKEN"])
+def test_search_of_a_folder_without_secrets_is_silent(text: str, work: Path) -> None:
+    assert isinstance(judged(text, work), Allow)
+
+
+@pytest.mark.parametrize("text", ["rg TOKEN", "grep -rn TOKEN src", "grep -rn TOKEN --include=*.py ."])
+def test_search_that_leaves_the_secret_file_out_is_silent(text: str, work: Path) -> None:
+    (work / ".env").write_text("TOKEN=1\n")
+    assert isinstance(judged(text, work), Allow)
+
+
+def test_rg_is_asked_about_for_a_visible_secret_file_unless_it_is_ignored(work: Path) -> None:
+    (work / "server.key").write_text("TOKEN\n")
+    asked_for("rg TOKEN", work)
+    git(work, "init", "-q")
+    (work / ".gitignore").write_text("*.key\n")
+    assert isinstance(judged("rg TOKEN", work), Allow)
+    asked_for("rg --no-ignore TOKEN", work)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["git show HEAD:.env", "git show HEAD:./.env", "git cat-file -p HEAD:.env", "git cat-file blob :.env"],
+)
+def test_secret_file_of_a_revision_is_asked_about(text: str, repository: Path) -> None:
+    asked_for(text, repository)
+
+
+@pytest.mark.parametrize(
+    "text", ["git show", "git show HEAD", "git log -p", "git grep TOKEN", "git diff HEAD"]
+)
+def test_content_of_a_repository_that_tracks_a_secret_file_is_asked_about(
+    text: str, repository: Path
+) -> None:
+    asked_for(text, repository)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git log",
+        "git show --stat",
+        "git show HEAD:src/a.py",
+        "git status",
+        "git diff",
+        "git log -p -- src",
+        "git grep -l T",
+    ],
+)
+def test_git_that_shows_no_content_of_the_secret_file_is_silent(text: str, repository: Path) -> None:
+    assert isinstance(judged(text, repository), Allow), text
+
+
+def test_diff_is_asked_about_once_the_tracked_secret_file_has_changed(repository: Path) -> None:
+    (repository / ".env").write_text("TOKEN=second value\n")
+    asked_for("git diff", repository)
+    assert isinstance(judged("git diff -- src", repository), Allow)
+
+
+def test_secret_file_by_its_object_id_is_asked_about(repository: Path) -> None:
+    object_id = git(repository, "rev-parse", "HEAD:.env")
+    asked_for(f"git cat-file -p {object_id}", repository)
+    asked_for(f"git show {object_id[:8]}", repository)
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+@pytest.mark.parametrize("kind", ["sha1", "sha256"])
+def test_index_of_each_format_is_read_as_git_lists_it(version: str, kind: str, work: Path) -> None:
+    git(work, "init", "-q", f"--object-format={kind}")
+    for number in range(30):
+        (work / "src" / f"file-{number}-{'x' * number}.py").write_text(str(number))
+    git(work, "add", ".")
+    git(work, "update-index", f"--index-version={version}")
+    if version == "3":
+        git(work, "update-index", "--skip-worktree", "src/a.py")
+    listed = [line.split(maxsplit=3) for line in git(work, "ls-files", "-s").splitlines()]
+    found = [(it.object_id, os.path.relpath(it.path, work)) for it in tracked_files(str(work / "src"))]
+    assert len(found) == 31 and found == [(words[1], words[3]) for words in listed]
+
+
+@pytest.mark.parametrize("data", [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\5short", b"other", b"\xff" * 200])
+def test_damaged_index_has_no_files(data: bytes, work: Path) -> None:
+    (work / ".git").mkdir()
+    (work / ".git" / "index").write_bytes(data)
+    assert [*tracked_files(str(work))] == []
+
+
+def test_worktree_of_a_repository_is_read_by_its_own_index(repository: Path) -> None:
+    other = repository.parent / "other"
+    git(repository, "worktree", "add", "-q", str(other))
+    assert [it.name for it in tracked_files(str(other / "src"))] == [".env", "a.py"]
+
+
+@pytest.fixture
+def credential() -> Path:
+    keys = Path.home() / ".ssh"
+    keys.mkdir()
+    (keys / "id").write_text("TOKEN of mine\n")
+    return keys / "id"
+
+
+async def test_search_tool_leaves_out_another_name_of_a_credential(work: Path, credential: Path) -> None:
+    os.link(credential, work / "notes.txt")
+    place = BoundedEnvironment(LocalEnvironment(str(work)), PathBounds(places_of(str(work))))
+    found = await place.grep("TOKEN", ".", GrepOptions())
+    assert [line.path for line in found.lines] == ["src/a.py"]
+
+
+@pytest.mark.parametrize("text", ["cat notes.txt", "cat n*", "grep -r TOKEN .", "rg TOKEN"])
+def test_command_that_shows_another_name_of_a_credential_is_asked_about(
+    text: str, work: Path, credential: Path
+) -> None:
+    os.link(credential, work / "notes.txt")
+    asked_for(text, work, "another name of a file that holds credentials")
+
+
+def test_folder_with_too_many_files_is_asked_about(work: Path) -> None:
+    many = work / "many"
+    many.mkdir()
+    for number in range(20_001):
+        (many / str(number)).touch()
+    asked_for("grep -r TOKEN .", work, "too many files")
+    shutil.rmtree(many)

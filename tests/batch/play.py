@@ -1,0 +1,66 @@
+"""A batch with a scripted model over loopback: its manifest, its runs, and a look at its result folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.support.commands import Finished, environment, provider_variables, run
+from tests.support.loopback import Answer, AnthropicServer, ToolCall
+
+
+def write_a_file(body: Mapping[str, Any]) -> Answer:
+    """Write `new.txt` with the prompt, then say so."""
+    if len(body["messages"]) > 1:
+        return "Done."
+    return [ToolCall("write_file", {"file_path": "new.txt", "content": f"{prompt_of(body)}\n"})]
+
+
+def prompt_of(body: Mapping[str, Any]) -> str:
+    """The word of the prompt that begins with `do-`, by which a test knows the task."""
+    text = json.dumps(body["messages"][0])
+    return text[text.rindex("do-") :].split('"')[0].split("\\")[0]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    return subprocess.run(
+        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def repository(folder: Path) -> str:
+    """Make a repository with one commit. Returns its id."""
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.py").write_text("x = 1\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def write_manifest(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
+    return path
+
+
+def environ_of(server: AnthropicServer, home: Path, **more: str) -> dict[str, str]:
+    return environment(home, **provider_variables(server), **more)
+
+
+def batch(server: AnthropicServer, folder: Path, *arguments: str) -> Finished:
+    return run("batch", *arguments, cwd=folder, environ=environ_of(server, folder / "home"))
+
+
+def results(out: Path) -> dict[str, dict[str, Any]]:
+    """The newest result of each task of a folder: id -> the result, read without the code under test."""
+    found = [json.loads(path.read_text()) for path in out.glob("tasks/*/attempt-*/result.json")]
+    return {result["id"]: result for result in sorted(found, key=lambda it: it["attempt"])}
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]

@@ -1,0 +1,54 @@
+"""docs/acp.md and the registry's files: recipes that start the agent, commands and requests that there are."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from agent_ls._version import __version__
+from agent_ls.acp.commands import OWN
+from agent_ls.acp.extension_types import ALL, extension_schema
+from agent_ls.acp.hello import EXTENSIONS
+from tests.docs.pages import ROOT, blocks, code_words, read, table
+
+PAGE = read("docs/acp.md")
+
+
+@pytest.mark.req("H11")
+@pytest.mark.parametrize("tag", ["zed", "jetbrains", "codecompanion", "avante", "agent-shell", "toad"])
+def test_every_recipe_starts_the_agent(tag: str) -> None:
+    (block,) = (block for block in blocks(PAGE) if block.tag == tag)
+    assert re.search(r"agent-ls\W+(?:args\W+|:command-params\W+|\")*acp\b", block.text.replace("args", "")), (
+        block.text
+    )
+    if block.language == "json":
+        json.loads(block.text)
+
+
+def test_the_commands_of_the_page_are_those_of_the_code() -> None:
+    told = [code_words(row[0])[0].removeprefix("/") for row in table(PAGE, "command")]
+    assert told == list(OWN)
+
+
+def test_the_requests_of_the_page_are_those_of_the_code_and_of_the_schema() -> None:
+    told = [code_words(row[0])[0] for row in table(PAGE, "request")]
+    assert told == [f"_agent-ls/{name}" for name in EXTENSIONS]
+    methods = {params.method for params in ALL}
+    assert methods == {*told, "_session/steering"} == set(extension_schema()["methods"])
+
+
+def test_the_manifest_of_the_registry_is_of_this_version() -> None:
+    told = json.loads(read("editors/acp-registry/agent.json"))
+    assert {"id", "name", "version", "description", "license_url", "distribution"} <= told.keys()
+    assert told["version"] == __version__
+    assert told["distribution"] == {"uvx": {"package": f"agent-ls=={__version__}", "args": ["acp"]}}
+
+
+def test_the_icon_of_the_registry_has_no_colours_of_its_own() -> None:
+    icon = ET.parse(ROOT / "editors/acp-registry/icon.svg").getroot()
+    assert (icon.get("width"), icon.get("height")) == ("16", "16")
+    colours = {element.get(name) for element in icon.iter() for name in ("fill", "stroke")} - {None}
+    assert colours <= {"currentColor", "none"}

@@ -1,0 +1,93 @@
+"""CONTRIBUTING.md: every path of its map exists, and its checklists name the files that the code really needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+from pydantic.alias_generators import to_camel
+
+from agent_ls.app.settings.model import Settings
+from agent_ls.app.slash_commands import NAMES
+from agent_ls.server.assembly import ROUTES
+from tests.docs.pages import ROOT, code_words, read, section, table
+from tests.tools.protocol_docs import EVENTS
+
+PAGE = read("CONTRIBUTING.md")
+MAP = table(PAGE, "question")
+CHECKLISTS = (
+    "A provider", "A tool", "An event", "A request", "A setting", "A slash command", "A policy rule",
+    "An environment",
+)  # fmt: skip
+_PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*")
+
+
+def paths_in(text: str) -> list[str]:
+    return [word for word in code_words(text) if _PATH.fullmatch(word)]
+
+
+@pytest.mark.parametrize("row", MAP, ids=[row[0] for row in MAP])
+def test_answer_to_a_question_names_existing_paths(row: list[str]) -> None:
+    paths = paths_in(row[1])
+
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_map_answers_at_least_25_questions() -> None:
+    assert len({row[0] for row in MAP}) >= 25
+
+
+@pytest.mark.parametrize("name", CHECKLISTS)
+def test_checklist_names_existing_paths(name: str) -> None:
+    paths = paths_in(section(PAGE, f"### {name}"))
+
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def assert_each_is_in(names: Iterable[str], file: str, checklist: str) -> None:
+    assert file in section(PAGE, f"### {checklist}"), f"the checklist '{checklist}' has to name {file}"
+    text = read(file)
+    missing = [name for name in names if name not in text]
+    assert missing == [], f"{file} lacks {missing}: follow the checklist '{checklist}' of CONTRIBUTING.md"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "tests/golden/protocol/session.json",
+        "docs/protocol/events.md",
+        "editors/nvim/lua/agent_ls/wire/events.lua",
+        "editors/nvim/lua/agent_ls/folds.lua",
+    ],
+)
+def test_every_event_kind_is_in_the_files_of_its_checklist(file: str) -> None:
+    assert_each_is_in(EVENTS, file, "An event")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "tests/golden/protocol/requests.json",
+        "docs/protocol/requests.md",
+        "editors/nvim/lua/agent_ls/wire/requests.lua",
+    ],
+)
+def test_every_request_is_in_the_files_of_its_checklist(file: str) -> None:
+    assert_each_is_in((route.params.method for route in ROUTES), file, "A request")
+
+
+@pytest.mark.parametrize("file", ["docs/configuration.md", "vscode-extension/package.json"])
+def test_every_setting_is_in_the_files_of_its_checklist(file: str) -> None:
+    for_tests_only = {"walkthrough_pause_ms"} if file.endswith("package.json") else set()
+    assert_each_is_in(
+        (to_camel(name) for name in set(Settings.model_fields) - for_tests_only), file, "A setting"
+    )
+
+
+def test_every_slash_command_has_the_file_of_its_checklist() -> None:
+    folder = ROOT / "agent_ls/app/slash_commands"
+
+    assert {path.stem for path in folder.glob("*.md")} == set(NAMES)

@@ -1,0 +1,190 @@
+"""A session whose log cannot be written, or is deleted while it runs, changes and runs nothing unasked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.commands import command, environment, finish, provider_variables
+from tests.support.loopback import AnthropicServer, Text, ToolCall
+from tests.support.processes import eventually
+from tests.support.served import Served, served
+
+pytestmark = [
+    pytest.mark.req("R3", "X8"),
+    pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there"),
+]
+
+ROUNDS = 12
+
+
+def counting(body: Mapping[str, Any]) -> list[ToolCall | Text]:
+    """A model that runs a command again and again, with many words about it."""
+    done = sum(message["role"] == "assistant" for message in body["messages"])
+    if done >= ROUNDS:
+        return [Text("Done.")]
+    return [ToolCall("shell", {"command": "echo ran >> ran.txt", "description": f"{done} " + "x" * 6000})]
+
+
+def ran(project: Path) -> int:
+    found = project / "ran.txt"
+    return len(found.read_text().splitlines()) if found.exists() else 0
+
+
+def commands(*lines: str) -> list[Any]:
+    """A model that runs one command for each message of the user."""
+    return [item for line in lines for item in ([ToolCall("shell", {"command": line})], "Done.")]
+
+
+async def ended(found: Served, session_id: str, text: str) -> dict[str, Any]:
+    """Says it, and returns the data of the turn's end."""
+    start = len(found.client.received)
+    await found.editor.submit(session_id, text)
+    return await end_after(found, session_id, start)
+
+
+async def end_after(found: Served, session_id: str, start: int) -> dict[str, Any]:
+    def fits(message: dict[str, Any]) -> bool:
+        params = message.get("params") or {}
+        return params.get("kind") == "processing_end" and params["sessionId"] == session_id
+
+    data: dict[str, Any] = (await found.client.wait_for(fits, after=start))["params"]["data"]
+    return data
+
+
+def logged(folder: Path) -> list[int]:
+    """The numbers of the events in the log."""
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return [record["event"]["seq"] for line in lines if "event" in (record := json.loads(line))]
+
+
+def test_exec_ends_with_an_error_when_its_log_cannot_be_written(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    with AnthropicServer(counting) as provider:
+        environ = environment(tmp_path / "home", **provider_variables(provider))
+        # No file may become larger than 60 KB, as on a disk that is full.
+        limited = ["sh", "-c", 'ulimit -f 120; exec "$@"', "sh", *command("exec", "--approve", "all", "Go.")]
+        process = subprocess.Popen(
+            limited,
+            cwd=project,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        result = finish(process)
+    assert result.code == 1
+    told = result.out + result.err
+    assert "log cannot be written (File too large)" in told
+    assert 0 < ran(project) < ROUNDS
+
+
+DELETED: dict[str, Callable[[Path], object]] = {
+    "the log": lambda folder: (folder / "log.jsonl").unlink(),
+    "the folder of the session": lambda folder: shutil.rmtree(folder),
+    "all that is stored": lambda folder: shutil.rmtree(folder.parents[3]),
+}
+
+
+@pytest.mark.parametrize("what", DELETED)
+async def test_a_log_that_is_deleted_while_the_session_runs_is_made_anew(what: str, tmp_path: Path) -> None:
+    with AnthropicServer(commands("echo ran >> ran.txt", "echo ran >> ran.txt")) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+            assert (await ended(found, session_id, "One."))["reason"] == "completed"
+            folder = found.folder(session_id)
+            DELETED[what](folder)
+            assert (await ended(found, session_id, "Two."))["reason"] == "completed"
+            assert ran(found.project) == 2
+            numbers = logged(folder)
+            assert numbers == list(range(1, len(numbers) + 1))
+            async with served(tmp_path, provider=provider) as other:  # it is still ours
+                assert (await other.editor.subscribe(session_id))["session"]["access"] == "readOnly"
+
+
+@pytest.mark.parametrize("what", DELETED)
+async def test_a_log_that_is_deleted_while_a_command_runs_is_made_anew(what: str, tmp_path: Path) -> None:
+    may_end, begun = tmp_path / "project" / "may_end", tmp_path / "project" / "begun"
+    waits = "touch begun; while [ ! -e may_end ]; do sleep 0.05; done; echo ran >> ran.txt"
+    with AnthropicServer(commands(waits, "echo ran >> ran.txt")) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+            start = len(found.client.received)
+            await found.editor.submit(session_id, "One.")
+            await eventually(begun.exists)
+            folder = found.folder(session_id)
+            DELETED[what](folder)
+            may_end.touch()
+            assert (await end_after(found, session_id, start))["reason"] == "completed"
+            assert (await ended(found, session_id, "Two."))["reason"] == "completed"
+            assert ran(found.project) == 2
+            numbers = logged(folder)
+            assert numbers == list(range(1, len(numbers) + 1))
+
+
+def block(folder: Path) -> Path:
+    """Deletes what is stored, and puts a file where its folder was: nothing can be written there."""
+    shutil.rmtree(folder.parent)
+    folder.parent.write_text("")
+    return folder.parent
+
+
+async def test_a_session_without_its_log_asks_before_anything_is_run(tmp_path: Path) -> None:
+    lines = ["echo ran >> ran.txt"] * 3
+    with AnthropicServer(
+        [*commands(lines[0]), [ToolCall("shell", {"command": lines[1]})], *commands(*lines[2:])]
+    ) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+            await ended(found, session_id, "One.")
+            folder = found.folder(session_id)
+            blocked = block(folder)
+            start = len(found.client.received)
+            await found.editor.submit(session_id, "Two.")
+            asked = (await found.client.event("question_asked"))["data"]
+            assert "log cannot be written" in asked["question"]
+            assert ran(found.project) == 1
+            await found.change(
+                "answer", session_id, questionId=asked["questionId"], answers=[], declined=True
+            )
+            assert (await end_after(found, session_id, start))["reason"] == "error"
+            error = (await found.client.event("error"))["data"]
+            assert "log cannot be written" in error["message"]
+            assert error["action"] == "retry"
+            assert ran(found.project) == 1
+            codes = [event["data"].get("code") for event in found.recorded(session_id)]
+            assert codes.count("not_recorded") == 1
+            blocked.unlink()  # there is room again
+            assert (await ended(found, session_id, "Three."))["reason"] == "completed"
+            assert ran(found.project) == 2
+            numbers = logged(folder)
+            assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_a_user_may_go_on_without_a_log(tmp_path: Path) -> None:
+    line = "echo ran >> ran.txt"
+    script = [*commands(line), [ToolCall("shell", {"command": line})], *commands(line)]
+    with AnthropicServer(script) as provider:
+        async with served(tmp_path, provider=provider) as found:
+            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+            await ended(found, session_id, "One.")
+            block(found.folder(session_id))
+            start = len(found.client.received)
+            await found.editor.submit(session_id, "Two.")
+            asked = (await found.client.event("question_asked"))["data"]
+            which = {"questionId": asked["questionId"], "answers": [asked["choices"][0]]}
+            await found.change("answer", session_id, **which)
+            assert (await end_after(found, session_id, start))["reason"] == "completed"
+            assert ran(found.project) == 3
+            questions = [e for e in found.recorded(session_id) if e["kind"] == "question_asked"]
+            assert len(questions) == 1

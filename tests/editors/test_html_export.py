@@ -1,0 +1,101 @@
+"""An exported page in a real browser: hostile text of a session runs nothing and loads nothing (H2)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.sessions.html_export import page
+from agent_ls.loop.events.items import Item, Said, UserMessage
+
+CHROMIUM = shutil.which("chromium") or ""
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="needs chromium (make test-editors installs it where it may)"),
+    pytest.mark.timeout(180),
+]
+
+
+@contextmanager
+def counting_server() -> Iterator[tuple[str, list[str]]]:
+    """A web server on the loopback interface. Yields its address and the paths that were requested."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def rendered(file: Path, profile: Path) -> str:
+    """The document after scripts would have run."""
+    done = subprocess.run(
+        [
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+            "--virtual-time-budget=2000", "--dump-dom", file.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=150, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def attacks(address: str) -> str:
+    return (
+        f"</pre></div></style><script>document.title='owned';fetch('{address}/script')</script>"
+        f"<img src='{address}/image' onerror=\"document.title='owned'\">"
+        f"<link rel=stylesheet href='{address}/style'><iframe src='{address}/frame'></iframe>"
+        f"<meta http-equiv=refresh content='0;url={address}/refresh'>"
+    )
+
+
+@pytest.mark.req("H2")
+def test_hostile_transcript_runs_nothing_and_loads_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "chat.html"
+    with counting_server() as (address, seen):
+        text = attacks(address)
+        items = [Item(1, "t", "now", UserMessage(text)), Item(2, "t", "now", Said("text", "p", text))]
+        file.write_text(page("Fix it", [("Folder", text)], items, []), "utf-8")
+        document = rendered(file, tmp_path / "profile")
+
+        assert "<title>Fix it</title>" in document and "&lt;img src=" in document
+        assert "<script" not in document and "<img" not in document
+        assert seen == []
+
+
+@pytest.mark.req("H2")
+def test_policy_of_the_page_stops_what_would_not_be_escaped(tmp_path: Path) -> None:
+    """Put unescaped mark-up into the page by hand: the Content Security Policy alone has to hold."""
+    file = tmp_path / "chat.html"
+    with counting_server() as (address, seen):
+        source = page("Fix it", [], [Item(1, "t", "now", UserMessage("HERE"))], [])
+        attack = (
+            f"<script>document.title='owned';fetch('{address}/script')</script>"
+            f"<img src='{address}/image' onerror=\"document.title='owned'\">"
+            f"<link rel=stylesheet href='{address}/style'><iframe src='{address}/frame'></iframe>"
+        )
+        file.write_text(source.replace("HERE", attack), "utf-8")
+        document = rendered(file, tmp_path / "profile")
+
+        assert "<title>Fix it</title>" in document and "<script>" in document
+        assert seen == []

@@ -1,0 +1,188 @@
+"""Faults at real places: refused keys, unknown hosts, kills, a container that stops, a full disk."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
+from agent_ls.environments.errors import CommitError, EnvironmentLostError
+from agent_ls.environments.far.connection import Connection
+from tests.support import far_kills, places
+
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+KILLS = 50 if IS_WHOLE else 4
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.req("X1", "X3"),
+    pytest.mark.timeout(3600 if IS_WHOLE else 300),
+]
+
+
+async def refused(place: places.RealPlace, words: str, folder: str = "/tmp") -> None:
+    host = place.host()
+    with pytest.raises(EnvironmentLostError, match=words) as found:
+        await place.environment(folder, host).initialize()
+    await host.close()
+    assert place.place.machine in str(found.value) and found.value.hint
+
+
+async def test_a_key_that_the_server_does_not_know_is_named() -> None:
+    await refused(places.ssh_place(key="stranger"), "your key was refused")
+
+
+async def test_a_host_whose_key_is_not_known_is_not_trusted_by_itself() -> None:
+    await refused(places.ssh_place(known=False), "its host key is not known here")
+
+
+async def test_a_port_where_nothing_listens() -> None:
+    await refused(places.ssh_place(port=places.free_port()), "the connection was refused")
+
+
+async def test_a_host_without_a_name() -> None:
+    await refused(places.ssh_place(name="no-such-host.invalid"), "the host no-such-host.invalid is unknown")
+
+
+async def test_a_python_that_is_not_there_over_ssh() -> None:
+    place = places.ssh_place()
+    missing = replace(place, place=replace(place.place, python="python3.99"))
+    await refused(missing, "python3.99 was not found there")
+
+
+@pytest.mark.parametrize("make", [places.docker_place, places.podman_place], ids=["docker", "podman"])
+async def test_a_container_without_python_or_that_does_not_exist(make: object) -> None:
+    await refused(make(python=False), "python3 was not found there")  # type: ignore[operator]
+    place: places.RealPlace = make()  # type: ignore[operator]
+    await refused(
+        replace(place, place=replace(place.place, target="no-such")), "there is no container no-such"
+    )
+
+
+@pytest.mark.parametrize(
+    "kill",
+    [far_kills.kill_client, far_kills.kill_parent_of_far_end, far_kills.kill_far_end],
+    ids=["ssh", "sshd", "far end"],
+)
+@pytest.mark.parametrize("work", [far_kills.story_of_an_edit, far_kills.story_of_a_command])
+async def test_kills_over_ssh_tear_nothing_and_leave_nothing(
+    kill: far_kills.Kill, work: object, tmp_path: Path
+) -> None:
+    place = places.ssh_place()
+    host = place.host()
+    environment = place.environment(str(tmp_path), host)
+    seen: Counter[str] = Counter()
+    for number in range(KILLS):
+        seen[await work(environment, tmp_path, random.Random(number), kill)] += 1  # type: ignore[operator]
+    await environment.cleanup()
+    await host.close()
+    assert seen.total() == KILLS
+
+
+@pytest.mark.parametrize("make", [places.docker_place, places.podman_place], ids=["docker", "podman"])
+async def test_kills_of_a_containers_client_leave_nothing(make: object, tmp_path: Path) -> None:
+    place: places.RealPlace = make()  # type: ignore[operator]
+    host = place.host()
+    environment = place.environment(str(tmp_path), host)
+    for number in range(KILLS):
+        await far_kills.story_of_a_command(
+            environment, tmp_path, random.Random(number), far_kills.kill_client
+        )
+    await environment.cleanup()
+    await host.close()
+
+
+async def test_a_container_that_is_killed_in_the_middle_of_a_commit_is_reported(tmp_path: Path) -> None:
+    environ = places.podman_environ()
+    mounts = [*places.SYSTEM_MOUNTS, "-v", f"{tmp_path}:{tmp_path}"]
+    name = places._container(environ, "podman", places.PODMAN_LIMITS, *mounts)
+    place = places.RealPlace(replace(places.podman_place().place, target=name), environ)
+    host = place.host()
+    environment = place.environment(str(tmp_path), host)
+    writes = [FileWrite(f"f{number}", os.urandom(3_000_000), None) for number in range(6)]
+
+    def stop(connection: Connection) -> None:
+        subprocess.run(["podman", "kill", name], env=environ, check=True, capture_output=True)
+
+    outcome = await far_kills.kill_in_the_middle(
+        environment, random.Random(0), stop, lambda: environment.commit(writes, Attribution())
+    )
+    for write in writes:
+        found = tmp_path / write.path
+        assert not found.exists() or found.read_bytes() == write.content
+    if outcome.error is None:
+        assert all((tmp_path / write.path).exists() for write in writes)
+    else:
+        assert f"podman:{name}" in str(outcome.error)
+        assert "Not known whether they were written" in str(outcome.error)
+    await host.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if why := places.missing("mount"):
+        pytest.skip(why)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)], check=False)
+    if mounted.returncode:
+        pytest.skip("file systems cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+async def test_a_full_disk_keeps_every_file_as_it_was(small_disk: Path) -> None:
+    (small_disk / "a").write_text("old")
+    place = places.ssh_place()
+    host = place.host()
+    environment = place.environment(str(small_disk), host)
+    writes = [FileWrite("a", b"new", b"old"), FileWrite("b", os.urandom(1_000_000), None)]
+    with pytest.raises(CommitError, match=r"No space left on device.*Nothing was changed"):
+        await environment.commit(writes, Attribution())
+    assert os.listdir(small_disk) == ["a"]
+    assert (small_disk / "a").read_text() == "old"
+    await environment.cleanup()
+    await host.close()
+
+
+async def test_a_place_without_room_for_agent_ls_says_so(small_disk: Path) -> None:
+    (small_disk / "filler").write_bytes(bytes(190_000))
+    place = places.ssh_place()
+    full = f"env HOME={small_disk} XDG_CACHE_HOME={small_disk} TMPDIR={small_disk} {places.PYTHON}"
+    words = tuple(shlex.split(full))
+    local = replace(place, place=replace(place.place, kind="command", target="", command=words))
+    host = local.host()
+    with pytest.raises(EnvironmentLostError, match="its disk is full"):
+        await local.environment("/tmp", host).initialize()
+    await host.close()
+
+
+async def test_a_frozen_connection_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A network that swallows everything, as a stopped client does: pings are not answered."""
+    from agent_ls.environments.far import connection
+
+    monkeypatch.setattr(connection, "PING_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "LOST_SECONDS", 5.0)
+    place = places.ssh_place()
+    host = place.host()
+    environment = place.environment(str(tmp_path), host)
+    await environment.initialize()
+    current = host.current()
+    assert current
+    os.kill(current.client_pid, signal.SIGSTOP)
+    with anyio.fail_after(60):
+        with pytest.raises(EnvironmentLostError, match="no answer for"):
+            await environment.exec_command("true", CommandOptions())
+    assert await environment.file_exists(".")
+    await environment.cleanup()
+    await host.close()

@@ -1,0 +1,86 @@
+"""Faults that users met in VS Code, each on its path through a real workbench with the packed extension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.editors.test_vscode import STOCK
+from tests.support import vscode
+from tests.support.loopback import AnthropicServer, ToolCall
+
+pytestmark = vscode.MARKS
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A project of one file."""
+    project = tmp_path / "store"
+    project.mkdir()
+    (project / "stock.py").write_text(STOCK)
+    return project
+
+
+def edit(old: str, new: str) -> list[ToolCall]:
+    return [ToolCall("edit_file", {"file_path": "stock.py", "old_string": old, "new_string": new})]
+
+
+def read() -> list[ToolCall]:
+    return [ToolCall("read_file", {"file_path": "stock.py"})]
+
+
+@pytest.mark.req("H9", "H12")
+def test_a_failure_is_a_card_whose_buttons_mend_it(store: Path, tmp_path: Path) -> None:
+    story = "\n".join(f"- line {number} of the story" for number in range(1, 121))
+    script: list[Any] = ["There are 12.", story, "They lived on.", "I see it."]
+    with AnthropicServer(script, key=vscode.KEY) as server:
+        vscode.play(
+            "failures.mjs",
+            store,
+            machine=vscode.machine(server),
+            env=vscode.variables(tmp_path / "state", ANTHROPIC_API_KEY="a-wrong-key"),
+            answers={"key": lambda: vscode.KEY},
+        )
+        last: Mapping[str, Any] = server.requests[-1].body
+    assert "image" in str(last["messages"][-1]), "the picture reached the model"
+
+
+@pytest.mark.req("H6", "H9")
+def test_marks_and_buttons_of_changes_stay_with_their_text(store: Path, tmp_path: Path) -> None:
+    count = edit("    return sum(list(stock.values()))", "    return sum(stock.values())")
+    note = edit("# one\n", "# one\n# a note\n")
+    script: list[Any] = [read(), count, "It is tidy.", read(), note, "It is noted."]
+    with AnthropicServer(script, key=vscode.KEY) as server:
+        vscode.play(
+            "marks.mjs",
+            store,
+            machine=vscode.machine(server, mode="edits"),
+            env=vscode.variables(tmp_path / "state"),
+            answers={"marksAgain": lambda: True},
+        )
+
+
+@pytest.mark.req("H6", "H9")
+def test_what_is_proposed_is_seen_and_decided_in_the_chat(store: Path, tmp_path: Path) -> None:
+    names = "def names(stock):\n    return [name for name in stock]\n\n\n"
+    script: list[Any] = [
+        read(),
+        edit("    return sum(list(stock.values()))", "    return sum(stock.values())"),
+        "It is tidy.",
+        edit("[name for name in stock]", "list(stock)"),
+        "As you like.",
+        [ToolCall("write_file", {"file_path": "test_stock.py", "content": "def test():\n    assert True\n"})],
+        "It is tested.",
+        edit(names, ""),
+        "They are gone.",
+    ]
+    with AnthropicServer(script, key=vscode.KEY) as server:
+        vscode.play(
+            "proposals.mjs",
+            store,
+            machine=vscode.machine(server, review="before"),
+            env=vscode.variables(tmp_path / "state"),
+        )

@@ -1,0 +1,1 @@
+"""Commands confined to reading, tried against the real mechanisms of this machine."""

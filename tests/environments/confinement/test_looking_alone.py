@@ -1,0 +1,177 @@
+"""The confinement to reading is sufficient by itself: without a policy, a confined command changes, reaches
+and reveals nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.sandbox import SessionSandbox
+from agent_ls.app.settings.model import SandboxSettings
+from agent_ls.confinement.confine import confine
+from agent_ls.confinement.wanted import Confinement
+from agent_ls.environments.base import Attribution, CommandOptions
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
+from agent_ls.environments.walls import requiring_confinement
+from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+from agent_ls.policy.places import Places
+from tests.support.harm_world import SECRET, HarmWorld, harm_world
+from tests.support.harmful import OTHERS, harmful
+from tests.support.sandboxes import needs_bubblewrap, needs_landlock
+
+pytestmark = pytest.mark.req("X4", "X6", "X7", "X11")
+
+KINDS = [
+    pytest.param("landlock", marks=needs_landlock),
+    pytest.param("bubblewrap", marks=needs_bubblewrap),
+]
+SHARE = 16
+"""Number of tests for all commands: a failing test names a few commands."""
+
+
+@asynccontextmanager
+async def looking(
+    world: HarmWorld, kind: str, *, in_terminal: bool = False
+) -> AsyncIterator[SandboxedEnvironment]:
+    places = Places((str(world.project),), str(world.home))
+    machine = LookingSandbox(world.state, kind)
+    assert await machine.find(), machine.why
+    sandbox = SessionSandbox(SandboxSettings(), lambda: places, str(world.state), lambda event: None, machine)
+    terminals = OwnTerminals() if in_terminal else None
+    environment = SandboxedEnvironment(
+        LocalEnvironment(str(world.project), terminals=terminals, terminate_grace_ms=100), sandbox, _never
+    )
+    await environment.initialize()
+    try:
+        with requiring_confinement():
+            yield environment
+    finally:
+        await environment.cleanup()
+
+
+async def _never(command: str, options: CommandOptions, at: str, only_looks: bool) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part", range(SHARE))
+async def test_a_harmful_command_judged_read_only_has_no_effect(tmp_path: Path, kind: str, part: int) -> None:
+    commands = [*harmful()][part::SHARE]
+    with harm_world(tmp_path / "w") as world:
+        async with looking(world, kind) as environment:
+            before = world.facts()
+            for template in commands:
+                command = world.filled(template)
+                done = await environment.exec_command(command, CommandOptions(timeout_ms=20_000))
+                assert not done.timed_out, command
+                assert "REACHED" not in done.output and SECRET not in done.output, (command, done.output)
+                assert world.facts() == before, command
+                assert world.reached() == [], command
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_commands_in_a_terminal_and_in_the_background_are_confined_too(
+    tmp_path: Path, kind: str
+) -> None:
+    with harm_world(tmp_path / "w") as world:
+        async with looking(world, kind, in_terminal=True) as environment:
+            before = world.facts()
+            command = world.filled(
+                "[ -t 1 ] && echo shown; echo x > {out}/new; kill {victim}; cat {state}/keys.json"
+            )
+            shown = CommandOptions(timeout_ms=20_000, attribution=Attribution(call_id="c1"))
+            done = await environment.exec_command(command, shown)
+            assert "shown" in done.output and SECRET not in done.output
+            started = await environment.start_process(command, CommandOptions())
+            await environment.wait_process(started.id)
+            argv = ("touch", str(world.root / "outside" / "new"))
+            await environment.exec_command("touch", CommandOptions(argv=argv))
+            assert world.facts() == before
+
+
+@needs_landlock
+@pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
+async def test_another_terminal_cannot_be_written(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], in_terminal: bool
+) -> None:
+    """Also not the terminal in which agent-ls was started, which is among the first three descriptors of its
+    process.
+    """
+    ours, theirs = os.openpty()
+    name, kept = os.ttyname(theirs), os.dup(2)
+    os.dup2(theirs, 2)
+    try:
+        with harm_world(tmp_path / "w") as world:
+            async with looking(world, "landlock", in_terminal=in_terminal) as environment:
+                options = CommandOptions(timeout_ms=20_000, attribution=Attribution(call_id="c1"))
+                done = await environment.exec_command(f"echo x > {name} && echo REACHED", options)
+        assert "REACHED" not in done.output and not select.select([ours], [], [], 0)[0]
+    finally:
+        os.dup2(kept, 2)
+        for descriptor in (ours, theirs, kept):
+            os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "echo x > {out}/new",
+        "chmod 700 {project}/kept",
+        "cat {home}/.ssh/id_rsa",
+        "kill -0 {victim} && echo REACHED",
+        "kill -STOP {victim}; sleep 0.1",
+        "tr '\\0' '\\n' < /proc/{victim}/environ",
+        "exec 3<>/dev/tcp/127.0.0.1/{port}",
+        "python3 -c 'import socket; socket.socket(1).connect(\"{sock}\")'",
+    ],
+)
+async def test_without_confinement_the_same_commands_have_an_effect(tmp_path: Path, template: str) -> None:
+    with harm_world(tmp_path / "w") as world:
+        environment = LocalEnvironment(str(world.project))
+        before = world.facts()
+        command = world.filled(template)
+        done = await environment.exec_command(command, CommandOptions(timeout_ms=20_000))
+        is_seen = "REACHED" in done.output or SECRET in done.output or world.facts() != before
+        assert is_seen or world.reached()
+
+
+@needs_landlock
+@pytest.mark.parametrize("newest", [3, 5])
+def test_older_landlock_sends_no_signal_and_changes_no_process(tmp_path: Path, newest: int) -> None:
+    """Before its version 6 (Linux 6.12) Landlock does not restrict signals: the filter refuses them."""
+    with harm_world(tmp_path / "w") as world:
+        before = world.facts()
+        hidden = tuple(str(place) for place in (world.home / ".ssh", world.home / ".netrc", world.state))
+        # A command's own jobs cannot be ended either, so commands that wait for a job are left out.
+        for template in (it for it in OTHERS if "{victim}" in it and "tail -f" not in it):
+            command = world.filled(template)
+            said = _run_with_older_landlock(command, world.project, hidden, newest)
+            assert "REACHED" not in said and SECRET not in said, command
+            assert world.facts() == before, command
+
+
+def _run_with_older_landlock(command: str, folder: Path, hidden: tuple[str, ...], newest: int) -> str:
+    said: list[str] = []
+
+    def run() -> None:
+        confine(Confinement(hidden=hidden, only_looks=True), newest=newest)
+        argv = ["bash", "-c", command]
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, cwd=folder, start_new_session=True
+        )
+        said.append(done.stdout)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return said[0]

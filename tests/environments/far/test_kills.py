@@ -1,0 +1,56 @@
+"""Client, connection and far end are killed during edits and commands: nothing torn, nothing left, nothing claimed
+falsely. A share of the kills in each run, 300 in the sweep."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.far.environment import FarEnvironment
+from agent_ls.environments.far.facts import EndConfig
+from agent_ls.environments.far.host import FarHost
+from agent_ls.environments.far.place import Place
+from tests.support import far_kills, pipe_client
+from tests.support.environments import SHORT_GRACE_MS
+
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+KILLS = 50 if IS_WHOLE else 3  # for each kind of kill and of work
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.req("X1", "X3"),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
+    pytest.mark.timeout(3600 if IS_WHOLE else 300),
+]
+WORK = {"edit": far_kills.story_of_an_edit, "command": far_kills.story_of_a_command}
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize(
+    "kill",
+    [far_kills.kill_client, far_kills.cut_connection, far_kills.kill_far_end],
+    ids=["client", "connection", "far end"],
+)
+async def test_a_kill_tears_no_file_leaves_no_process_and_makes_no_false_claim(
+    kill: far_kills.Kill, work: str, tmp_path: Path
+) -> None:
+    place = Place("command", command=(sys.executable, pipe_client.__file__, sys.executable))
+    host = FarHost(place, lambda: os.environ)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    environment = FarEnvironment(host, lambda: EndConfig(str(folder), grace_ms=SHORT_GRACE_MS))
+    seen: Counter[str] = Counter()
+    try:
+        for number in range(KILLS):
+            chance = random.Random(f"{kill.__name__} {work} {number}")
+            seen[await WORK[work](environment, folder, chance, kill)] += 1
+    finally:
+        await environment.cleanup()
+        await host.close()
+    assert seen.total() == KILLS

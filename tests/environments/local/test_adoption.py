@@ -1,0 +1,132 @@
+"""Processes that have left the session, the environment and the parents of their command behind: they end with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.base import Attribution, CommandOptions
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
+from agent_ls.environments.local.trees import cgroups
+from agent_ls.environments.local.trees.adoption import now_ticks
+from agent_ls.environments.local.trees.process_tree import process_table
+from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
+from tests.support.processes import eventually, new_token, processes_with
+
+pytestmark = [
+    pytest.mark.req("X2", "T5"),
+    pytest.mark.skipif(
+        "sys.platform != 'linux'", reason="only Linux hands orphans to another process than init"
+    ),
+]
+
+STRAY = "env -i setsid bash -c 'echo ready; exec -a {token} sleep 1000'"
+CASES = {
+    "parent gone": f"({STRAY} &); sleep 1000",
+    "two forks": '(bash -c "({STRAY} &)" &); sleep 1000'.replace("{STRAY}", STRAY),
+    "closed output": "(env -i setsid bash -c 'exec -a {token} sleep 1000 </dev/null >/dev/null 2>&1' &); "
+    "echo ready; sleep 1000",
+    "starts itself again when it is ended": (
+        "echo ready; trap \"env -i setsid bash -c 'exec -a {token} sleep 1000' & disown; exit\" TERM; "
+        "while :; do sleep 0.05; done"
+    ),
+    "a stray that starts itself again": (
+        '(env -i setsid bash -c "trap \'env -i setsid bash -c \\"exec -a {token} sleep 1000\\" & exit\' TERM; '
+        'echo ready; while :; do sleep 0.05; done" &); sleep 1000'
+    ),
+}
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, in_terminal: bool) -> AsyncIterator[LocalEnvironment]:
+    terminals = OwnTerminals() if in_terminal else None
+    environment = LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, terminals=terminals)
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()
+
+
+@pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
+@pytest.mark.parametrize("case", CASES)
+async def test_stray_process_ends_with_its_command(tmp_path: Path, case: str, in_terminal: bool) -> None:
+    token = new_token()
+    options = CommandOptions(attribution=Attribution(call_id="c1"))
+    async with opened(tmp_path, in_terminal=in_terminal) as environment:
+        done = await ended_at_its_limit(environment, CASES[case].replace("{token}", token), "ready", options)
+        assert done.timed_out and "ready" in done.output
+        assert not processes_with(token)
+
+
+@pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
+async def test_stray_of_a_command_that_ended_by_itself_lives_until_cleanup(
+    tmp_path: Path, in_terminal: bool
+) -> None:
+    token, quiet = new_token(), "</dev/null >/dev/null 2>&1"
+    async with opened(tmp_path, in_terminal=in_terminal) as environment:
+        command = f"(env -i setsid bash -c 'exec -a {token} sleep 1000 {quiet}' &); sleep 0.3"
+        options = CommandOptions(timeout_ms=30_000, attribution=Attribution(call_id="c1"))
+        assert (await environment.exec_command(command, options)).exit_code == 0
+        assert processes_with(token)
+        await environment.exec_command("true", options)
+        assert processes_with(token)
+    assert not processes_with(token)
+
+
+async def test_stray_of_another_command_stays(tmp_path: Path) -> None:
+    token = new_token()
+    async with opened(tmp_path, in_terminal=False) as mine, opened(tmp_path, in_terminal=False) as other:
+        stray = STRAY.replace("{token}", token)
+        await other.start_process(f"({stray} &); sleep 1000", CommandOptions())
+        await eventually(lambda: bool(processes_with(token)))
+        seen = now_ticks()
+        await eventually(lambda: now_ticks() > seen)  # commands of the same tick are not distinguished
+        done = await mine.exec_command("sleep 1000", CommandOptions(timeout_ms=100))
+        assert done.timed_out and processes_with(token)
+    assert not processes_with(token)
+
+
+ZOMBIES = 20  # the chain leaves hundreds; others are of programs that end at this moment
+CHAIN = """
+import os, select, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.write(1, b"ready")
+for _ in range(20_000):
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    select.select([], [], [], 0.002)
+"""
+
+
+@pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
+@pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
+async def test_process_that_starts_copies_of_itself_without_end_is_ended(
+    tmp_path: Path, in_terminal: bool
+) -> None:
+    """Each copy lives for less time than it takes to read the process table."""
+    token = new_token()
+    (tmp_path / "chain.py").write_text(CHAIN)
+    command = f"env -i setsid python3 -S -I chain.py {token} & sleep 1000"
+    async with opened(tmp_path, in_terminal=in_terminal) as environment:
+        options = CommandOptions(attribution=Attribution(call_id="c1"))
+        done = await ended_at_its_limit(environment, command, "ready", options)
+        assert done.timed_out
+        assert all(not processes_with(token) for _ in range(50))
+    zombies = [row for row in process_table() if row.is_zombie and row.parent == os.getpid()]
+    assert len(zombies) < ZOMBIES, "those that ended were adopted, and nobody else collects them"
+    assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
+
+
+@pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
+@pytest.mark.parametrize("command", ["true", "sleep 0.01 & true", "kill -TERM $$"])
+async def test_group_of_a_command_is_gone_when_it_has_ended(tmp_path: Path, command: str) -> None:
+    async with opened(tmp_path, in_terminal=False) as environment:
+        await environment.exec_command(command, CommandOptions())
+    assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]

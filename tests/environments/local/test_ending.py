@@ -1,0 +1,74 @@
+"""End a child of asyncio: its exit status is left to asyncio's child watcher, which otherwise warns on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import anyio
+import pytest
+from anyio.abc import Process
+
+from agent_ls.batch import attempt
+from agent_ls.environments.local.processes.ending import killed, running, terminate
+
+pytestmark = [
+    pytest.mark.req("T6", "X12"),
+    pytest.mark.skipif(
+        not hasattr(os, "pidfd_open"), reason="needs a child watcher that the event loop calls"
+    ),
+]
+
+EXIT_CODE = 7
+STOPS_FIRST = ("sh", "-c", f"kill -STOP $$; exit {EXIT_CODE}")
+
+
+def end_unnoticed(process: Process) -> None:
+    """Let the child end, and return when it has, without giving the event loop a turn to notice it."""
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    os.kill(process.pid, signal.SIGCONT)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+
+@pytest.fixture
+async def watcher() -> AsyncIterator[None]:
+    """A child watcher that collects exit statuses in the event loop: the default since Python 3.12."""
+    if sys.version_info >= (3, 12):
+        yield
+        return
+    before = asyncio.get_child_watcher()
+    watcher = asyncio.PidfdChildWatcher()
+    asyncio.set_child_watcher(watcher)
+    watcher.attach_loop(asyncio.get_running_loop())
+    yield
+    asyncio.set_child_watcher(before)
+
+
+async def _terminate_and_wait(process: Process) -> None:
+    terminate(process)
+    await process.wait()
+
+
+@pytest.mark.parametrize(
+    "end", [killed, _terminate_and_wait, attempt._end], ids=["kill", "terminate", "batch"]
+)
+async def test_child_that_ended_by_itself_a_moment_before_keeps_its_exit_code(
+    end: Callable[[Process], Awaitable[None]], watcher: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = await anyio.open_process(STOPS_FIRST)
+    end_unnoticed(process)
+    await end(process)
+    assert process.returncode == EXIT_CODE
+    assert not caplog.records
+
+
+async def test_program_that_is_left_as_it_ends_is_no_warning(
+    watcher: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(STOPS_FIRST) as process:
+        end_unnoticed(process)
+    assert process.returncode == EXIT_CODE
+    assert not caplog.records

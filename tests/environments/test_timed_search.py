@@ -1,0 +1,42 @@
+"""Patterns that make Python's regular expressions backtrack for ever end at a time limit, and hold nothing else up."""
+
+from __future__ import annotations
+
+import re
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from agent_ls.environments.base import GrepOptions
+from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.environments.timed_search import grep_texts, run_timed
+
+pytestmark = pytest.mark.req("T6", "R5")
+LINE = [("a.txt", b"a" * 60 + b"!\n")]
+OPTIONS = GrepOptions()
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(a*)*b", "(?:a?){60}a{60}"])
+async def test_pattern_that_backtracks_for_ever_is_refused_at_the_time_limit(pattern: str) -> None:
+    others = 0
+
+    async def work() -> None:
+        nonlocal others
+        while True:
+            await anyio.lowlevel.checkpoint()
+            others += 1
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        with pytest.raises(InvalidPatternError, match="longer than 1 seconds"):
+            await run_timed(pattern, OPTIONS, grep_texts, LINE, re.compile(pattern), OPTIONS, limit_s=1.0)
+        assert others > 0
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("pattern", ["a.txt", "(a+)!", "a", "b|!"])
+async def test_pattern_that_is_matched_in_time_finds_its_lines(pattern: str) -> None:
+    options = GrepOptions(literal=pattern == "a")
+    (found,) = await run_timed(pattern, options, grep_texts, LINE, re.compile(pattern), options)
+    assert [line.line for line in found] == ([] if pattern == "a.txt" else [1])

@@ -1,0 +1,67 @@
+"""Commands that get a signal before they handle it, and servers without standard input or output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import DEADLINE_S, command, environment, finish, start
+
+
+@pytest.mark.req("H2", "L16")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signal_before_the_session_is_open_ends_exec_with_130_and_no_traceback(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    settings = tmp_path / "settings.json"
+    os.mkfifo(settings)
+    process = start(
+        "exec", "--settings", str(settings), "hello", cwd=tmp_path, environ=environment(tmp_path / "home")
+    )
+    with settings.open("w"):  # blocks until the command reads its settings
+        process.send_signal(number)
+        done = finish(process)
+    assert (done.code, done.out, done.err) == (130, "", "")
+
+
+def test_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    os.mkfifo(settings)
+    words = command("exec", "--settings", str(settings), "--provider", "none-such", "hello")
+    process = subprocess.Popen(
+        ["nohup", *words],
+        cwd=tmp_path,
+        env=environment(tmp_path / "home"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with settings.open("w") as file:
+        process.send_signal(signal.SIGHUP)
+        file.write("{}")
+    done = finish(process)
+    assert done.code == 2 and "none-such" in done.err
+
+
+@pytest.mark.parametrize("target", ["<&-", ">&-"])
+@pytest.mark.parametrize("name", ["serve", "acp"])
+def test_server_without_standard_input_or_output_says_so_in_one_line(
+    name: str, target: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {target}', "sh", *command(name)],
+        env=environment(tmp_path),
+        input="" if target != "<&-" else None,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"agent-ls {name}: standard ") and "is closed" in line

@@ -1,0 +1,41 @@
+"""`agent-ls exec --resume` of a session that an editor left with pending requests: none of them waits forever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agent_ls
+from tests.library.sessions import call, options
+from tests.support.commands import environment, provider_variables, run
+from tests.support.fake_provider import FakeProvider
+from tests.support.loopback import AnthropicServer
+
+
+@pytest.mark.req("H13", "H6", "R4")
+@pytest.mark.parametrize(("approve", "code", "files"), [("never", 3, []), ("edits", 0, ["new.txt"])])
+async def test_changes_proposed_in_an_editor_are_decided_by_approve(
+    approve: str, code: int, files: list[str], tmp_path: Path
+) -> None:
+    model = FakeProvider([call("write_file", file_path="new.txt", content="x\n")])
+    given = options(tmp_path, model, mode="edits", review="before", answers_later=True)
+    async with agent_ls.open_session(**given) as session:
+        async for event in session.run("go"):
+            if event.kind == "hunk_state":
+                break
+        kept = session.id
+    with AnthropicServer(["Continued.", "Second."]) as server:
+        environ = environment(tmp_path, **provider_variables(server))
+        done = run(
+            "exec",
+            "--approve",
+            approve,
+            "--resume",
+            kept,
+            "and now?",
+            cwd=tmp_path / "project",
+            environ=environ,
+        )
+    assert done.code == code and "Second." in done.out, done
+    assert [path.name for path in (tmp_path / "project").iterdir()] == files

@@ -1,0 +1,217 @@
+"""`agent-ls exec` takes settings, limits and what is allowed; what it does not understand is an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.cli.main import main
+from tests.headless.test_exec import play
+from tests.support.commands import environment, provider_variables, run
+from tests.support.loopback import AnthropicServer, Script, ToolCall
+
+pytestmark = pytest.mark.req("H13")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    return folder
+
+
+def tools_of(body: object) -> set[str]:
+    assert isinstance(body, dict)
+    return {tool["name"] for tool in body["tools"]}
+
+
+@pytest.mark.req("T13", "X5", "L2")
+def test_settings_come_from_the_users_file_then_the_runs_file_then_single_words(project: Path) -> None:
+    home = project.parent / "home"
+    own = home / ".config" / "agent-ls" / "settings.json"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(
+        json.dumps(
+            {
+                "userInstructions": "First.",
+                "webFetch": True,
+                "limits": {"tokensPerInput": 7, "costUsdPerInput": 3},
+            }
+        )
+    )
+    of_run = project.parent / "run.json"
+    of_run.write_text(json.dumps({"agentLs": {"userInstructions": "Second.", "think_tool": True}}))
+    words = [
+        "--set",
+        "toolOutputLimits.shell=10",
+        "--set",
+        "userInstructions=Third.",
+        "--max-tokens",
+        "900000",
+    ]
+    with AnthropicServer(["Done."]) as server:
+        environ = environment(home, **provider_variables(server)) | {"XDG_CONFIG_HOME": str(home / ".config")}
+        done = run("exec", "--settings", str(of_run), *words, "go", cwd=project, environ=environ)
+    assert done.code == 0, done
+    (request,) = server.requests
+    assert {"think", "web_fetch"} <= tools_of(request.body)
+    said = json.dumps(request.body["system"])
+    assert "Third." in said and "First." not in said and "Second." not in said
+
+
+@pytest.mark.req("O1")
+def test_limit_of_an_unknown_tool_in_the_users_file_is_a_warning(project: Path) -> None:
+    """The tool may be one of another project, so the run goes on."""
+    own = project.parent / "own.json"
+    own.write_text(json.dumps({"toolOutputLimits": {"deploy": 1, "rename_symbol": 1, "tracker__find": 1}}))
+    with AnthropicServer(["Done."]) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        done = run("exec", "go", cwd=project, environ=environ | {"AGENT_LS_SETTINGS": str(own)})
+    assert done.code == 0, done
+    assert (
+        "toolOutputLimits.deploy is no limit of a tool. Tools: abort, append_file, apply_patch, " in done.out
+    )
+    assert "rename_symbol is no" not in done.out and "tracker" not in done.out
+
+
+def test_variable_names_another_settings_file_or_none(project: Path) -> None:
+    other = project.parent / "other.json"
+    other.write_text('{"userInstructions": "Other."}')
+    with AnthropicServer(["One.", "Two."]) as server:
+        base = environment(project.parent / "home", **provider_variables(server))
+        for value in (str(other), ""):
+            assert run("exec", "go", cwd=project, environ=base | {"AGENT_LS_SETTINGS": value}).code == 0
+    assert ["Other." in json.dumps(request.body) for request in server.requests] == [True, False]
+
+
+WRONG = [
+    (["--set", "maxTurn=1"], "maxTurn: is not a setting (did you mean maxTurns?)"),
+    (["--set", "tokensPerInput=1"], "did you mean limits.tokensPerInput?"),
+    (["--set", "limits.tokenPerInput=1"], "did you mean tokensPerInput?"),
+    (["--set", "providers.openai.baseURL=x"], "did you mean baseUrl?"),
+    (["--set", "maxTurns=many"], "maxTurns"),
+    (["--set", "maxTurns"], "NAME=VALUE"),
+    (["--set", "commandEnvironment.inherit=some"], "'filtered', 'all', 'none', 'core' or 'minimal'"),
+    (["--set", "mode=full"], "--approve"),
+    (["--max-tokens", "few"], "limits.tokensPerInput"),
+    (["--max-cost", "-1"], "limits.costUsdPerInput"),
+    (["--settings", "none.json"], "none.json cannot be read"),
+    (["--settings", "a.py"], "a.py is not JSON"),
+    (["--settings", "list.json"], "does not hold an object"),
+    (["--settings", "bad.json"], "did you mean userInstructions?"),
+    (
+        ["--set", "toolOutputLimits.shel=1"],
+        "toolOutputLimits.shel (did you mean shell?) is no limit of a tool",
+    ),
+    (["--set", 'toolLineLimits={"Bash":1,"x":2}'], "toolLineLimits.Bash (did you mean shell?)"),
+    (["--set", 'toolLineLimits={"Bash":1,"x":2}'], "Tools: abort, append_file, apply_patch, ask_user"),
+    (["--settings", "limits.json"], "did you mean grep?"),
+]
+
+
+@pytest.mark.req("R5")
+@pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_setting_that_is_not_understood_ends_the_command_with_2(
+    arguments: list[str],
+    words: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (project / "list.json").write_text("[1]")
+    (project / "bad.json").write_text('{"userInstruction": "x"}')
+    (project / "limits.json").write_text('{"toolLineLimits": {"grip": 1}}')
+    monkeypatch.chdir(project)
+    assert main(["exec", *arguments, "--provider", "walkthrough", "go"]) == 2  # before anything is started
+    said = capsys.readouterr()
+    assert words in said.err and said.out == ""
+
+
+REFUSED_WORDS = [
+    ("write_fil", "did you mean write_file?"),
+    ("no-such-program run", "names no tool, and no program on PATH"),
+    ("rm; ls", "names no tool"),
+    ("", "names no tool"),
+    ("shell", "first words"),
+    ("web_fetch", "--set webFetch=true"),
+    ("think", "--set thinkTool=true"),
+    ("Bash", "is not offered"),
+    ("https://docs.python.org", "--set webFetch=true"),
+    ("https://", "https://HOST"),
+    ("write:", "write:src/**"),
+]
+
+
+@pytest.mark.req("X8", "T13")
+@pytest.mark.parametrize(("word", "hint"), REFUSED_WORDS)
+def test_allow_that_names_nothing_is_refused_with_what_to_write(word: str, hint: str, project: Path) -> None:
+    environ = environment(project.parent / "home")
+    done = run("exec", "--allow", word, "--provider", "walkthrough", "go", cwd=project, environ=environ)
+    assert done.code == 2 and hint in done.err, done
+
+
+WRITE: Script = [[ToolCall("write_file", {"file_path": "new.txt", "content": "x\n"})], "Done."]
+
+
+@pytest.mark.req("X8")
+@pytest.mark.parametrize("word", ["write_file", "edit_file", "apply_patch"])
+def test_allowed_tool_that_edits_files_needs_nobody(word: str, project: Path) -> None:
+    done, _ = play(AnthropicServer, WRITE, project, "--allow", word, "go")
+    assert done.code == 0, done
+    assert (project / "new.txt").read_text() == "x\n"
+
+
+@pytest.mark.req("X8")
+def test_allowed_command_runs_and_no_other(project: Path) -> None:
+    script: Script = [
+        [ToolCall("shell", {"command": "touch made"})],
+        [ToolCall("shell", {"command": "mkdir other"})],
+        "Done.",
+    ]
+    done, _ = play(AnthropicServer, script, project, "--allow", "touch", "go")
+    assert done.code == 3, done
+    assert (project / "made").exists() and not (project / "other").exists()
+
+
+@pytest.mark.req("U10")
+def test_short_name_of_a_model_is_sent_as_the_model_that_it_stands_for(project: Path) -> None:
+    done, server = play(AnthropicServer, ["Hi."], project, "--model", "opus", "go")
+    assert done.code == 0 and server.requests[0].body["model"] == "claude-opus-5-5", done
+
+
+@pytest.mark.req("H18")
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--max-tokens", "1", "The limit of 1 tokens"),
+        ("--max-seconds", "0.000001", "seconds"),
+        ("--max-rounds", "1", "round"),
+        ("--set", "maxTurns=1", "1 model call"),
+    ],
+)
+def test_limit_ends_the_run_with_its_own_code_and_says_which(
+    option: str, value: str, words: str, project: Path
+) -> None:
+    script: Script = [[ToolCall("read_file", {"file_path": "a.py"})]] * 3
+    done, server = play(AnthropicServer, script, project, option, value, "go")
+    assert done.code == 4, done
+    assert words in done.err and "--resume" in done.err
+    assert len(server.requests) < 3
+
+
+@pytest.mark.req("X5")
+def test_environment_of_commands_is_set_for_a_run(project: Path) -> None:
+    script: Script = [[ToolCall("shell", {"command": 'echo "mine=$MINE."'})], "Seen."]
+    for policy, seen in (
+        ("inherit=filtered", "mine=1."),
+        ("inherit=none", "mine=."),
+        ("deny=OTHER,MINE", "mine=."),
+    ):
+        with AnthropicServer(script) as server:
+            environ = environment(project.parent / "home", **provider_variables(server)) | {"MINE": "1"}
+            words = ("--set", f"commandEnvironment.{policy}", "--approve", "all", "go")
+            done = run("exec", *words, cwd=project, environ=environ)
+        assert done.code == 0 and seen in json.dumps(server.requests[1].body), done

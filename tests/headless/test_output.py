@@ -1,0 +1,133 @@
+"""Output of the command line: foreign text without escape sequences, and no traceback if printing fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_ls.cli.output import escaped_json, to_single_row
+from agent_ls.store.rules import RuleStore
+from agent_ls.store.trust import TrustStore
+from tests.support.commands import command, environment, run
+
+EVIL = "a\x1b[2J\x1b]0;title\x07\x9b31mb\u202ec"
+HIDDEN = ("\x1b", "\x07", "\x9b", "\u202e")
+NOW = "2026-11-23T08:00:00+00:00"
+
+
+def assert_plain(text: str) -> None:
+    assert text and not any(mark in text for mark in HIDDEN), ascii(text)
+
+
+@pytest.mark.req("R6", "X8")
+def test_no_command_prints_escape_sequences_of_stored_text(tmp_path: Path) -> None:
+    environ = environment(tmp_path)
+    state = Path(environ["AGENT_LS_STATE_DIR"])
+    folder = tmp_path / f"{EVIL}\nno"
+    folder.mkdir()
+    RuleStore(state).add(f"words:{EVIL}", EVIL, "project", str(folder), NOW)
+    TrustStore(state).keep(str(folder), "trusted", NOW)
+    stored = run("exec", "--provider", "walkthrough", f"say {EVIL}", cwd=folder, environ=environ)
+    session_id = stored.err.split()[-1]
+    printed = {
+        words: run(*words, cwd=folder, environ=environ)
+        for words in (
+            ("sessions",),
+            ("sessions", "show", session_id),
+            ("sessions", "export", session_id),
+            ("sessions", "list", "--json"),
+            ("sessions", "export", session_id, "--format", "jsonl"),
+            ("trust", "list"),
+            ("policy", "list"),
+            ("policy", "explain", f"echo '{EVIL}'"),
+            ("models", EVIL),
+            ("tools",),
+            ("doctor", "--offline"),
+            ("trust", "forget", str(folder)),
+            ("policy", "remove", "1"),
+            ("sessions", "delete", EVIL),
+        )
+    }
+    for words, done in printed.items():
+        assert_plain(done.out + done.err)
+        assert "Traceback" not in done.err, words
+    assert len(printed["trust", "list"].out.splitlines()) == 2  # and the one from the variable
+    assert len(printed["sessions",].out.splitlines()) == 1
+    assert len(printed["policy", "list"].out.splitlines()) == 1
+    # The JSON output has the complete text.
+    assert json.loads(printed["sessions", "list", "--json"].out)["workspaceFolder"] == str(folder)
+
+
+def test_json_keeps_its_value_when_control_characters_are_escaped() -> None:
+    text = json.dumps({"a": EVIL}, ensure_ascii=False)
+    assert json.loads(escaped_json(text)) == {"a": EVIL}
+    assert_plain(escaped_json(text))
+
+
+def test_a_list_row_is_one_line() -> None:
+    assert to_single_row("a\r\nb") == "a\\nb"
+
+
+COMMANDS = [
+    ("models",),
+    ("sessions",),
+    ("doctor", "--offline"),
+    ("config", "--schema"),
+    ("--version",),
+    ("policy", "explain", "ls"),
+    ("exec", "--provider", "walkthrough", "go"),
+    ("exec", "--json", "--provider", "walkthrough", "go"),
+]
+
+
+@pytest.mark.req("R5")
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [(words, target) for words in COMMANDS for target in (">/dev/full", ">&-")]
+    + [(("sessions",), ">/dev/full 2>/dev/full"), (("sessions",), ">&- 2>&-")],
+)
+def test_a_failed_print_is_one_sentence_and_exit_code_1(
+    words: tuple[str, ...], target: str, tmp_path: Path
+) -> None:
+    shell = ["/bin/sh", "-c", f'exec "$@" {target}', "sh", *command(*words)]
+    done = subprocess.run(
+        shell,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1, done
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("agent-ls")]
+    if "2>" in target:
+        assert told == []
+    else:
+        assert len(told) == 1 and told[0].startswith("agent-ls: standard output cannot be written: "), done
+
+
+@pytest.mark.req("R5")
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe without a reader is another error there")
+def test_a_reader_that_closes_the_pipe_gets_no_message(tmp_path: Path) -> None:
+    reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    reader.wait()
+    assert reader.stdin
+    done = subprocess.run(
+        command("config", "--schema"),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=reader.stdin,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    reader.stdin.close()
+    assert (done.returncode, done.stderr) == (1, "")

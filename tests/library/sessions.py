@@ -1,0 +1,25 @@
+"""Open library sessions on a scripted model, in a folder of the test's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.fake_provider import FakeProvider, tool_call
+
+
+def call(name: str, **arguments: Any) -> Any:
+    return tool_call(name, json.dumps(arguments))
+
+
+def options(tmp_path: Path, model: FakeProvider, **more: Any) -> dict[str, Any]:
+    project = tmp_path / "project"
+    project.mkdir(exist_ok=True)
+    return {
+        "folder": project,
+        "provider": "anthropic",
+        "state_dir": tmp_path / "state",
+        "adapters": {"anthropic": model},
+        **more,
+    }

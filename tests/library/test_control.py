@@ -1,0 +1,167 @@
+"""Control of a working session by a program: steering, queueing, changing options, ending."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import agent_ls
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.loop.errors import NothingToCompactError
+from agent_ls.loop.events.types import ProcessingEnd, ToolCallEnd
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, Gate, text
+
+pytestmark = pytest.mark.req("H13")
+
+DEADLINE_S = 60
+
+
+@pytest.mark.req("L6")
+async def test_steers_and_queued_messages_are_listed_changed_and_removed(tmp_path: Path) -> None:
+    gate = Gate()
+    model = FakeProvider([text("Wait", gate), text("Two."), text("Three.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with (
+            agent_ls.open_session(**options(tmp_path, model)) as session,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(session.ask, "one")
+            await gate.reached.wait()
+            steer = session.steer("no, this")
+            assert session.unsteer(steer) and not session.unsteer(steer)
+            first, second, third = (session.follow_up(words) for words in ("b", "c", "d"))
+            assert session.edit_queued(first, "three") and session.edit_queued(second, "two")
+            assert session.move_queued(first) and session.remove_queued(third)
+            assert not session.remove_queued(third)
+            assert [item.text for item in session.queue] == ["two", "three"]
+            gate.open()
+            async for event in session.events():
+                if event.kind == "processing_end" and len(model.requests) == 3:
+                    break
+        said = [message.text for message in model.requests[-1].messages]
+    assert "no, this" not in said and said.index("two") < said.index("three") and "d" not in said
+
+
+@pytest.mark.req("O1", "L2")
+async def test_output_limit_of_an_unknown_tool_is_refused_with_the_names_of_tools(tmp_path: Path) -> None:
+    @agent_ls.tool
+    async def deploy() -> str:
+        """Deploy."""
+        return "done"
+
+    known = {"toolOutputLimits": {"deploy": 5, "grep": 5, "tracker__find": 5}}
+    with anyio.fail_after(DEADLINE_S):
+        with pytest.raises(BadChoiceError, match=r"deploi \(did you mean deploy\?\) is no limit of a tool"):
+            wrong = options(
+                tmp_path, FakeProvider([]), settings={"toolLineLimits": {"deploi": 1}}, tools=[deploy]
+            )
+            async with agent_ls.open_session(**wrong):
+                pass
+        good = options(tmp_path, FakeProvider([]), settings=known, tools=[deploy])
+        async with agent_ls.open_session(**good) as session:
+            with pytest.raises(BadChoiceError, match=r"Tools: .*, shell, .*SERVER__TOOL"):
+                await session.configure(settings={"toolOutputLimits": {"Bash": 1}}, effort="low")
+            assert not session.is_busy
+
+
+async def test_starting_a_queued_message_ends_the_running_turn(tmp_path: Path) -> None:
+    gate = Gate()
+    model = FakeProvider([text("Wait", gate), text("Now this.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with (
+            agent_ls.open_session(**options(tmp_path, model)) as session,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(session.ask, "one")
+            await gate.reached.wait()
+            assert session.start_queued(session.follow_up("at once"))
+            ends: list[str] = []
+            async for event in session.events():
+                if isinstance(event.data, ProcessingEnd):
+                    ends.append(event.data.reason)
+                    if len(ends) == 2:
+                        break
+    assert ends == ["interrupted", "completed"]
+
+
+@pytest.mark.req("L13")
+async def test_a_program_can_compact_the_conversation(tmp_path: Path) -> None:
+    model = FakeProvider([text(f"Answer {n}.") for n in range(12)])
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        with pytest.raises(NothingToCompactError):
+            await session.compact()
+        for n in range(8):
+            await session.ask(f"Question {n}?")
+        done = await session.compact("dwell on the first")
+        assert (done.status, done.trigger) == ("done", "request") and done.removed > 0
+        assert "dwell on the first" in str(model.requests[-1])
+        await session.ask("What was it about?")
+    assert "Question 0?" in str(model.requests[0]) and len(model.requests[-1].messages) < 20
+
+
+async def test_an_aborted_session_is_closed_and_can_be_resumed(tmp_path: Path) -> None:
+    gate = Gate()
+    model = FakeProvider([text("Wait", gate)])
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        ends: list[Any] = []
+
+        async def work() -> None:
+            ends.extend([event.data async for event in session.run("one")])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(work)
+            await gate.reached.wait()
+            session.abort()
+        assert session.state == "CLOSED"
+        kept = session.id
+    assert [end.reason for end in ends if isinstance(end, ProcessingEnd)] == ["aborted"]
+    again = FakeProvider([text("Here.")])
+    async with agent_ls.open_session(**options(tmp_path, again), resume=kept) as session:
+        assert await session.ask("two") == "Here."
+
+
+@pytest.mark.req("L2")
+async def test_limits_and_timeouts_change_between_turns_and_others_stay(tmp_path: Path) -> None:
+    slow = call("shell", command="sleep 60")
+    model = FakeProvider([slow, text("One."), text("Two."), text("Three.")])
+    given = options(tmp_path, model, mode="full", settings={"userInstructions": "Be brief."})
+    async with agent_ls.open_session(**given) as session:
+        await session.configure(settings={"max_command_timeout_ms": 50, "providers": {"openai": {}}})
+        ends = [event.data async for event in session.run("go") if isinstance(event.data, ToolCallEnd)]
+        assert [end.error_kind for end in ends] == ["shell_timeout"]
+        assert "Be brief." in model.requests[-1].messages[0].text
+        await session.configure(limits={"tokensPerInput": 1}, mode="plan")
+        with anyio.fail_after(DEADLINE_S):
+            reasons = [
+                event.data.reason
+                async for event in session.run("more")
+                if isinstance(event.data, ProcessingEnd)
+            ]
+        assert reasons == ["completed"]  # one call is made, which reaches the limit
+        wrong: list[tuple[dict[str, Any], str]] = [
+            ({"settings": {"maxTurn": 1}}, "did you mean maxTurns"),
+            ({"limits": {"tokens": 1}}, "limits.tokens: is not a setting"),
+            ({"settings": {"maxTurns": "x"}, "model": "other"}, "maxTurns"),
+            ({"provider": "oracle"}, "oracle"),
+        ]
+        for changes, words in wrong:
+            with pytest.raises(BadChoiceError, match=words):
+                await session.configure(**changes)
+        await session.ask("and?")
+    assert model.requests[-1].model != "other"
+
+
+@pytest.mark.req("L2", "O1", "L9")
+async def test_settings_change_truncation_and_loop_detection(tmp_path: Path) -> None:
+    same = call("shell", command="seq 1 9")
+    model = FakeProvider([same, same, same, same, text("Done.")])
+    settings = {"toolLineLimits": {"shell": 4}, "loopDetection": {"window": 2}}
+    async with agent_ls.open_session(**options(tmp_path, model, mode="full", settings=settings)) as session:
+        kinds = [event.kind async for event in session.run("go")]
+    assert "lines omitted" in json.dumps(str(model.requests[-1].messages))
+    assert kinds.count("loop_detection") == 2

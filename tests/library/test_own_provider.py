@@ -1,0 +1,111 @@
+"""Providers and profiles that a program registers by a name of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent_ls
+from agent_ls.llm.messages import Role
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
+
+pytestmark = pytest.mark.req("H13", "P1")
+
+
+def own(tmp_path: Path, adapter: FakeProvider, **more: Any) -> dict[str, Any]:
+    return options(tmp_path, adapter) | {"provider": "mine", "adapters": {"mine": adapter}} | more
+
+
+@agent_ls.tool
+async def look_up(word: str) -> str:
+    """Looks a word up."""
+    return word.upper()
+
+
+def profile(model: str = "m-1") -> agent_ls.ProviderProfile:
+    return agent_ls.ProviderProfile(
+        id="anything",
+        model=model,
+        base_prompt="You are a dictionary.",
+        registry=agent_ls.ToolRegistry([look_up]),
+        context_window_tokens=8_000,
+        provider_options={"mine": {"seed": 7}},
+        supports_reasoning=False,
+    )
+
+
+async def test_new_name_without_a_profile_gets_the_general_one(tmp_path: Path) -> None:
+    model = FakeProvider([text("Hello."), text("Again.")])
+    async with agent_ls.open_session(**own(tmp_path, model, model="m-2")) as session:
+        assert await session.ask("Hi") == "Hello."
+        assert "read_file" in session.tools
+        kept = session.id
+    async with agent_ls.open_session(**own(tmp_path, model, provider=""), resume=kept) as session:
+        assert await session.ask("Hi") == "Again."
+    assert [(request.provider, request.model) for request in model.requests] == [("mine", "m-2")] * 2
+
+
+@pytest.mark.parametrize("made", [profile, profile()], ids=["function", "ready"])
+async def test_own_profile_is_what_the_model_is_told(made: Any, tmp_path: Path) -> None:
+    model = FakeProvider([text("Yes.")])
+    given = own(tmp_path, model, profiles={"mine": made}, model="m-9", without_tools=["none"])
+    async with agent_ls.open_session(**given, effort="high") as session:
+        assert await session.ask("Hi") == "Yes."
+    (request,) = model.requests
+    assert (request.provider, request.model, request.reasoning_effort) == ("mine", "m-9", None)
+    assert [tool.name for tool in request.tools] == ["look_up"]
+    assert request.provider_options["mine"] == {"seed": 7}
+    prompt = next(message.text for message in request.messages if message.role is Role.SYSTEM)
+    assert prompt.startswith("You are a dictionary.") and "<environment>" in prompt
+
+
+async def test_tools_of_one_session_do_not_appear_in_the_next(tmp_path: Path) -> None:
+    shared = profile()
+
+    @agent_ls.tool
+    async def second(word: str) -> str:
+        """Another."""
+        return word
+
+    for more, expected in (([second], ("look_up", "second")), ([], ("look_up",))):
+        given = own(tmp_path, FakeProvider(), profiles={"mine": shared}, tools=more)
+        async with agent_ls.open_session(**given) as session:
+            assert session.tools == expected
+
+
+async def test_profile_of_a_known_family_can_be_the_start(tmp_path: Path) -> None:
+    model = FakeProvider([text("Yes.")])
+    given = own(tmp_path, model, profiles={"mine": lambda name: agent_ls.create_profile("openai", name)})
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("Hi")
+        assert "apply_patch" in session.tools
+
+
+async def test_without_a_name_the_programs_own_provider_is_used(tmp_path: Path) -> None:
+    model = FakeProvider([text("Me.")])
+    async with agent_ls.open_session(**own(tmp_path, model, provider="")) as session:
+        assert await session.ask("Who?") == "Me."
+
+
+async def test_profile_without_an_adapter_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    given = own(tmp_path, FakeProvider(), provider="other", profiles={"other": profile})
+    with pytest.raises(agent_ls.AppError, match="no adapter") as refused:
+        async with agent_ls.open_session(**given):
+            pass
+    assert "adapters={'other'" in refused.value.hint
+
+
+@pytest.mark.req("X4")
+async def test_wrappers_log_and_forbid_writes_in_a_session(tmp_path: Path) -> None:
+    said: list[str] = []
+    model = FakeProvider([call("write_file", file_path="a.txt", content="a"), text("No.")])
+    place = agent_ls.MemoryEnvironment({}, working_directory="/notes")
+    wrapped = agent_ls.LoggingEnvironment(agent_ls.ReadOnlyEnvironment(place), said.append)
+    given = options(tmp_path, model, environment=wrapped, mode="full", trusted=True)
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("go")
+    assert "read-only mode" in str(model.requests[-1].messages)
+    assert any(line.startswith("write /notes/a.txt: ") for line in said)

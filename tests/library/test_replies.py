@@ -1,0 +1,282 @@
+"""Every request of a session is answered by the program or declined: nothing waits forever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import agent_ls
+from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.loop.events.types import ProcessingEnd, TurnLimit, Warning
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
+
+pytestmark = pytest.mark.req("H13", "H18", "L15")
+
+DEADLINE_S = 60
+ASK = call("ask_user", question="Which colour?", choices=["red", "blue"])
+WRITE = call("write_file", file_path="new.txt", content="x\n")
+
+
+def last_request(model: FakeProvider) -> str:
+    """Return the texts of the model's last request."""
+    return str(model.requests[-1].messages)
+
+
+WAITS: list[Any] = [
+    pytest.param(ASK, {}, "did not answer", id="question"),
+    pytest.param(call("shell", command="touch a"), {}, "no `approve`", id="approval"),
+    pytest.param(WRITE, {"mode": "edits", "review": "before"}, "no `review_changes`", id="proposal"),
+    pytest.param(
+        call("web_fetch", url="http://127.0.0.1:9/"),
+        {"mode": "full", "settings": {"webFetch": True}},
+        "no `approve`",
+        id="site",
+    ),
+]
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize(("wait", "given", "word"), WAITS)
+async def test_a_program_without_callbacks_gets_an_end_and_the_model_is_informed(
+    wait: Any, given: dict[str, Any], word: str, tmp_path: Path
+) -> None:
+    model = FakeProvider([wait, text("So be it.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, **given)) as session:
+            assert await session.ask("go") == "So be it."
+    assert word in last_request(model) and "Changed since you last read" not in last_request(model)
+    assert list((tmp_path / "project").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "limits", [{"tokensPerInput": 1}, {"tokensPerSession": 1}, {"secondsPerInput": 1e-9}], ids=str
+)
+async def test_a_limit_without_a_callback_ends_the_turn(limits: dict[str, float], tmp_path: Path) -> None:
+    model = FakeProvider([call("read_file", file_path="none"), text("Never said.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, settings={"limits": limits})) as session:
+            events = [event.data async for event in session.run("go")]
+    (end,) = (event for event in events if isinstance(event, ProcessingEnd))
+    assert end.reason == "limit"
+    assert any(isinstance(event, TurnLimit) for event in events)
+
+
+async def test_an_undecided_folder_is_read_only_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TRUST_VARIABLE)
+    model = FakeProvider([WRITE, text("I may not.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, mode="full")) as session:
+            assert await session.ask("go") == "I may not."
+    assert list((tmp_path / "project").iterdir()) == []
+
+
+async def test_trust_given_by_a_method_applies_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TRUST_VARIABLE)
+    model = FakeProvider([WRITE, text("I may not."), WRITE, text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, mode="full")) as session:
+        await session.ask("go")
+        assert list((tmp_path / "project").iterdir()) == []
+        await session.trust()
+        assert await session.ask("again") == "Done."
+    assert [path.name for path in (tmp_path / "project").iterdir()] == ["new.txt"]
+
+
+def plain(answer: Any) -> Callable[[Any], Any]:
+    return lambda asked: answer
+
+
+def coroutine(answer: Any) -> Callable[[Any], Any]:
+    async def called(asked: Any) -> Any:
+        return answer
+
+    return called
+
+
+@pytest.mark.parametrize("made", [plain, coroutine], ids=["plain", "async"])
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("blue", "The user answers:\\nblue"),
+        (["red"], "red"),
+        (None, "did not answer"),
+        ("", "did not answer"),
+    ],
+    ids=str,
+)
+async def test_a_question_of_the_model_goes_to_the_callback(
+    made: Callable[[Any], Any], answer: Any, expected: str, tmp_path: Path
+) -> None:
+    model = FakeProvider([ASK, text("Fine.")])
+    async with agent_ls.open_session(**options(tmp_path, model, answer=made(answer))) as session:
+        assert await session.ask("go") == "Fine."
+    assert expected in last_request(model)
+
+
+def fails(asked: object) -> Any:
+    raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize("answer", [fails, plain(["red", "blue"])], ids=["raises", "two answers for one"])
+async def test_an_invalid_callback_answer_declines_with_a_warning(
+    answer: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    model = FakeProvider([ASK, text("Fine.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, answer=answer)) as session:
+            events = [event.data async for event in session.run("go")]
+    assert "did not answer" in last_request(model)
+    assert [event.code for event in events if isinstance(event, Warning)] == ["program"]
+
+
+async def test_a_turn_continues_past_a_limit_as_often_as_the_callback_allows(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def extend(question: agent_ls.QuestionAsked) -> bool:
+        asked.append(question.question)
+        return len(asked) < 2
+
+    model = FakeProvider([call("read_file", file_path="none")] * 5)
+    given = options(tmp_path, model, extend_limit=extend, settings={"limits": {"tokensPerInput": 15}})
+    async with agent_ls.open_session(**given) as session:
+        events = [event.data async for event in session.run("go")]
+    assert len(model.requests) == 2 and len(asked) == 2 and "15 tokens" in asked[0]
+    assert [event.reason for event in events if isinstance(event, ProcessingEnd)] == ["limit"]
+
+
+async def test_ask_raises_when_a_limit_ended_the_turn(tmp_path: Path) -> None:
+    model = FakeProvider([call("read_file", file_path="none")] * 2)
+    given = options(tmp_path, model, settings={"limits": {"tokensPerInput": 1}})
+    async with agent_ls.open_session(**given) as session:
+        with pytest.raises(RuntimeError, match="limit of 1 tokens"):
+            await session.ask("go")
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_proposed_changes_go_to_the_callback(keeps: bool, tmp_path: Path) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    async def review(hunks: Sequence[agent_ls.Hunk]) -> bool:
+        seen.append(tuple(Path(hunk.path).name for hunk in hunks))
+        return keeps
+
+    other = call("write_file", file_path="other.txt", content="y\n")
+    model = FakeProvider([WRITE, other, text("Done.")])
+    given = options(tmp_path, model, mode="edits", review="before", review_changes=review)
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**given) as session:
+            assert await session.ask("go") == "Done."
+    assert seen == [("new.txt",), ("other.txt",)]
+    names = sorted(path.name for path in (tmp_path / "project").iterdir())
+    assert names == (["new.txt", "other.txt"] if keeps else [])
+
+
+async def test_a_program_that_answers_later_uses_the_methods(tmp_path: Path) -> None:
+    model = FakeProvider([ASK, call("shell", command="touch made"), WRITE, text("Done.")])
+    given = options(
+        tmp_path, model, review="before", answers_later=True, settings={"limits": {"tokensPerInput": 45}}
+    )
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**given) as session:
+            said: list[str] = []
+            async for _ in session.run("go"):
+                for waiting in session.pending():
+                    if isinstance(waiting, agent_ls.QuestionAsked):
+                        session.reply(waiting.question_id, waiting.choices[0])
+                        said.append(waiting.choices[0])
+                    else:
+                        session.approve(waiting.request_id, True)
+                        said.append(waiting.tool)
+                if any(hunk.state == "proposed" for hunks in session.hunks().values() for hunk in hunks):
+                    assert await session.review("keep") == []
+                    said.append("keep")
+    assert said == ["red", "shell", "keep", "Go on"]
+    assert sorted(path.name for path in (tmp_path / "project").iterdir()) == ["made", "new.txt"]
+
+
+async def test_questions_and_approvals_of_a_subagent_are_declined_too(tmp_path: Path) -> None:
+    spawn = [
+        call("spawn_agent", task="Look."),
+        call("shell", command="touch a"),
+        text("Refused."),
+        text("So."),
+    ]
+    model = FakeProvider(spawn)
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model)) as session:
+            await session.ask("go")
+    assert list((tmp_path / "project").iterdir()) == []
+
+
+@pytest.mark.req("R4")
+async def test_pending_requests_of_a_resumed_session_are_declined_too(tmp_path: Path) -> None:
+    model = FakeProvider([ASK])
+    async with agent_ls.open_session(**options(tmp_path, model, answers_later=True)) as session:
+        async for event in session.run("go"):
+            if event.kind == "question_asked":
+                break
+        kept = session.id
+    again = FakeProvider([text("Continued."), text("Second.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, again, resume=kept)) as session:
+            async for event in session.events():  # the turn continues without an input
+                if event.kind == "processing_end":
+                    break
+    assert "did not answer" in str(again.requests)
+
+
+@pytest.mark.req("R4", "H6")
+@pytest.mark.parametrize(
+    ("wait", "given", "kind"),
+    [
+        pytest.param(call("shell", command="touch a"), {}, "approval_requested", id="approval"),
+        pytest.param(WRITE, {"mode": "edits", "review": "before"}, "hunk_state", id="proposal"),
+    ],
+)
+async def test_requests_pending_at_the_end_of_a_program_are_declined_by_the_next_one(
+    wait: Any, given: dict[str, Any], kind: str, tmp_path: Path
+) -> None:
+    model = FakeProvider([wait])
+    async with agent_ls.open_session(**options(tmp_path, model, answers_later=True, **given)) as session:
+        async for event in session.run("go"):
+            if event.kind == kind:
+                break
+        kept = session.id
+    again = FakeProvider([text("Continued."), text("Second.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, again, **given, resume=kept)) as session:
+            async for event in session.events():
+                if event.kind == "processing_end":
+                    break
+            assert await session.ask("and now?") == "Second."
+    assert list((tmp_path / "project").iterdir()) == []
+    assert "nobody is here" in str(again.requests[0].messages)
+
+
+async def test_a_paused_limit_ends_the_turn_in_the_next_program_too(tmp_path: Path) -> None:
+    read = call("read_file", file_path="none")
+    limits = {"settings": {"limits": {"tokensPerInput": 1}}}
+    async with agent_ls.open_session(
+        **options(tmp_path, FakeProvider([read]), answers_later=True, **limits)
+    ) as session:
+        async for event in session.run("go"):
+            if event.kind == "question_asked":
+                break
+        kept = session.id
+    again = FakeProvider([text("Second.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, again, resume=kept)) as session:
+            async for event in session.events():
+                if isinstance(event.data, ProcessingEnd):
+                    assert event.data.reason == "limit"
+                    break
+            assert await session.ask("and now?") == "Second."

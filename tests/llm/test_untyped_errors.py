@@ -1,0 +1,70 @@
+"""Errors as hosts and proxies send them, over real HTTP and every wire: only their words arrive."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.llm import errors as e
+from tests.llm.test_end_to_end import Server, ask, connected, every_wire, failure
+from tests.support.loopback import ErrorReply, Event, Text
+
+WORDS = "\x1b[31mOut of\x00 cheese\x07\n\u202eagain\x9b"
+PLAIN = "Out of cheese again"
+
+pytestmark = pytest.mark.req("U8", "R1")
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
+@every_wire
+async def test_an_error_in_a_good_answer_is_reported_in_the_words_of_the_provider(
+    server: Server, provider: str, stream: bool
+) -> None:
+    body = {"error": {"message": WORDS}}
+    async with connected(server, provider, [ErrorReply(200, body)]) as (client, _):
+        error = await failure(client, ask(provider), stream=stream)
+    assert PLAIN in str(error)
+    assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("before", [(), (Text("Half a sen"),)], ids=["at once", "in mid-answer"])
+@every_wire
+async def test_an_error_in_the_stream_without_its_type_is_reported_in_the_words_of_the_provider(
+    server: Server, provider: str, before: tuple[Text, ...]
+) -> None:
+    async with connected(
+        server, provider, [[*before, Event({"type": "fault", "error": {"message": WORDS}})]]
+    ) as (client, _):
+        error = await failure(client, ask(provider))
+    assert PLAIN in str(error)
+    assert str(error).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(405, e.ConfigurationError), (407, e.ConfigurationError), (413, e.ContextLengthError)],
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        "<html>proxy</html>",
+        {
+            "error": {
+                "code": 413,
+                "message": "Request payload size exceeds the limit.",
+                "status": "RESOURCE_EXHAUSTED",
+            }
+        },
+    ],
+    ids=["own", "page", "quota"],
+)
+@every_wire
+async def test_what_never_succeeds_is_not_tried_again(
+    server: Server, provider: str, status: int, kind: type[e.LlmError], body: dict[str, object] | str | None
+) -> None:
+    reply = ErrorReply(status, body, headers={"x-should-retry": "true"})
+    async with connected(server, provider, [reply]) as (client, _):
+        error = await failure(client, ask(provider))
+    assert isinstance(error, kind)
+    assert not error.retryable
+    assert error.hint

@@ -1,0 +1,51 @@
+"""The workbench with settings for servers: a busy machine may take as long as it likes to start them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+import agent_ls.mcp.session  # noqa: F401  # imported before the time of a test runs
+from agent_ls.app.settings.model import Settings
+from agent_ls.mcp.server import ManagedServer, State
+from agent_ls.mcp.servers import SessionServers
+from tests.support import session_rig
+from tests.support.fake_provider import Piece
+from tests.support.session_rig import SessionRig, Talk
+
+DEADLINE_S = 60
+
+
+@asynccontextmanager
+async def running(
+    tmp_path: Path,
+    script: Sequence[Piece | Sequence[Piece]] = (),
+    *,
+    options: dict[str, Any] | None = None,
+    **mcp: Any,
+) -> AsyncIterator[SessionRig]:
+    """`mcp` are settings of the section `mcp`; `options` are passed on."""
+    section = {"firstWaitMs": DEADLINE_S * 1000, **mcp}
+    settings = Settings.model_validate({"mcp": section, "walkthroughPauseMs": 0})
+    async with session_rig.running(tmp_path, script, settings=settings, **(options or {})) as bench:
+        yield bench
+
+
+def servers_of(talk: Talk) -> SessionServers:
+    assert talk.live.servers
+    return talk.live.servers.made[0]
+
+
+async def until_state(talk: Talk, name: str, *states: State) -> ManagedServer:
+    """Wait until a server has one of these states."""
+    with anyio.fail_after(DEADLINE_S):
+        while True:
+            news = servers_of(talk).news
+            server = servers_of(talk).server(name)
+            if server and server.state in states:
+                return server
+            await news.wait()

@@ -1,0 +1,102 @@
+"""Our client as the official conformance kit starts it: connects, calls every tool once, and logs in where it must.
+
+    python -m tests.mcp.conformance_client URL
+
+The kit's authorization server answers its own login page, so the "user" is a request that follows its redirect.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import httpx2
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.mcp.asking import ANSWER, ask_user
+from agent_ls.mcp.elicitation import SKIP
+from agent_ls.mcp.facts import Elicitation, ElicitationReply
+from agent_ls.mcp.oauth import KeptTokens, Login, open_listener
+from agent_ls.mcp.session import Callbacks, ServerError, by_http
+from agent_ls.tools.base import Question, QuestionReply, ToolContext
+from tests.support.tool_calls import Reads
+
+CONTEXT: Mapping[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+
+
+class Kept:
+    """Secrets in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    def secret(self, name: str) -> str:
+        return self.kept.get(name, "")
+
+    def put(self, name: str, secret: str) -> None:
+        self.kept[name] = secret
+
+    def remove(self, name: str) -> bool:
+        return self.kept.pop(name, None) is not None
+
+
+class TakesDefaults:
+    """A user who answers a form and leaves out each field."""
+
+    async def ask(self, question: Question, call_id: str) -> QuestionReply:
+        choice = ANSWER if ANSWER in question.choices else SKIP
+        return QuestionReply((choice,)) if choice in question.choices else QuestionReply((), declined=True)
+
+
+async def elicit(asked: Elicitation) -> ElicitationReply:
+    context = ToolContext(
+        environment=MemoryEnvironment({}),
+        attribution=Attribution(),
+        on_output=lambda stream, text: None,
+        reads=Reads(),
+        questions=TakesDefaults(),
+    )
+    return await ask_user("conformance", context, asked)
+
+
+async def open_page(address: str) -> None:
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(address)
+
+
+async def near(host: str) -> str:
+    return "" if host not in ("localhost", "127.0.0.1") else "it is in a private network"
+
+
+async def main(url: str) -> None:
+    secrets = Kept()
+    client_id = str(CONTEXT.get("client_id", "")) or DOCUMENT
+    tokens = KeptTokens(url, secrets, lambda values: None)
+    login = Login(url, client_id, tokens, open_page)
+    if secret := CONTEXT.get("client_secret"):
+        login = Login(url, client_id, tokens, open_page, client_secret=str(secret))
+    listener, port = await open_listener()
+    callbacks = Callbacks(lambda kind: None, elicit, tuple)
+    async with anyio.create_task_group() as group:
+        group.start_soon(login.serve, listener)
+        auth = await login.provider(port)
+        opened = by_http(url, {}, callbacks, auth=auth, judge=near, is_legacy=False, timeout_s=20)
+        async with opened as connection:
+            facts = await connection.facts(20)
+            for tool in facts.tools:
+                arguments = {"a": 2, "b": 3} if "a" in tool.schema.get("properties", {}) else {}
+                try:
+                    await connection.call(tool.name, arguments, 20, lambda text: None)
+                except ServerError as error:
+                    sys.stderr.write(f"{tool.name}: {error}\n")
+        group.cancel_scope.cancel()
+
+
+if __name__ == "__main__":
+    anyio.run(main, sys.argv[1])

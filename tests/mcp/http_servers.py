@@ -1,0 +1,75 @@
+"""MCP servers over HTTP on loopback, by the server side of the SDK; and one that answers as a test says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import uvicorn
+from mcp.server import MCPServer
+
+
+def counting_server() -> MCPServer:
+    server = MCPServer("counting")
+
+    @server.tool()
+    def count(words: str) -> str:
+        """Count words."""
+        return f"{len(words.split())} words"
+
+    return server
+
+
+@contextmanager
+def served(server: MCPServer) -> Iterator[str]:
+    """The address of a server that speaks streamable HTTP, in both eras."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    app = server.streamable_http_app()
+    runner = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+    thread = threading.Thread(target=runner.run, args=([listener],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    finally:
+        runner.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def answering(
+    status: int, headers: Mapping[str, str], seen: list[tuple[str, Mapping[str, Any]]]
+) -> Iterator[str]:
+    """The address of a server that answers every request so; what it is sent is put into `seen`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.answer()
+
+        def do_GET(self) -> None:
+            self.answer()
+
+        def answer(self) -> None:
+            seen.append((self.path, dict(self.headers)))
+            self.send_response(status if self.path == "/mcp" else 404)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: tests read `seen`."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

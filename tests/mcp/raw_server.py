@@ -1,0 +1,168 @@
+"""An MCP server over standard input and output that does what its plan says, right or wrong. Standard library only.
+
+    python raw_server.py PLAN.json
+
+The plan: `tools` as the protocol has them, `calls` what each tool answers or does, `modern` whether it speaks the era
+without a handshake, and faults: `noise`, `exit`, `hang`, `stderr`, `ignore_term`, `log` (a file for what it is sent).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+PLAN: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+PROTOCOL = "2026-07-28"
+_turn = threading.Lock()
+
+
+def write(message: dict[str, Any]) -> None:
+    with _turn:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def plan() -> dict[str, Any]:
+    """As the file is now: a test changes it while the server runs."""
+    found: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    return found
+
+
+def log(message: dict[str, Any]) -> None:
+    if path := PLAN.get("log"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(message) + "\n")
+
+
+def capabilities() -> dict[str, Any]:
+    found: dict[str, Any] = {"tools": {"listChanged": True}}
+    if "prompts" in PLAN:
+        found["prompts"] = {"listChanged": True}
+    if "resources" in PLAN:
+        found["resources"] = {"listChanged": True}
+    return found
+
+
+def answer(message: dict[str, Any]) -> dict[str, Any]:
+    method, params = message["method"], message.get("params") or {}
+    about = {"name": "raw", "version": "1"}
+    match method:
+        case "server/discover" if PLAN.get("modern"):
+            return {
+                "resultType": "complete", "supportedVersions": [PROTOCOL], "capabilities": capabilities(),
+                "_meta": {"io.modelcontextprotocol/serverInfo": about}, "instructions": PLAN.get("instructions", ""),
+                "ttlMs": 0, "cacheScope": "private",
+            }  # fmt: skip
+        case "initialize":
+            return {
+                "protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": about,
+                "instructions": PLAN.get("instructions", ""),
+            }  # fmt: skip
+        case "tools/list":
+            return listed("tools")
+        case "prompts/list":
+            return listed("prompts")
+        case "resources/list":
+            return listed("resources")
+        case "prompts/get":
+            words = f"{params['name']} {json.dumps(params.get('arguments', {}))}"
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}], **complete()}
+        case "resources/read":
+            content = {"uri": params["uri"], "text": f"text of {params['uri']}"}
+            return {"contents": [content], **cached()}
+        case "tools/call":
+            return call(params)
+        case _:
+            raise LookupError(method)
+
+
+def complete() -> dict[str, Any]:
+    return {"resultType": "complete"} if PLAN.get("modern") else {}
+
+
+def cached() -> dict[str, Any]:
+    return {**complete(), "ttlMs": 0, "cacheScope": "private"} if PLAN.get("modern") else {}
+
+
+def listed(kind: str) -> dict[str, Any]:
+    return {kind: plan().get(kind, []), **cached()}
+
+
+def call(params: dict[str, Any]) -> dict[str, Any]:
+    name, arguments = params["name"], params.get("arguments", {})
+    wanted = plan().get("calls", {}).get(name, {})
+    match wanted.get("do"):
+        case "exit":
+            os._exit(wanted.get("code", 3))
+        case "hang":
+            time.sleep(3600)
+        case "progress":
+            token = params.get("_meta", {}).get("progressToken")
+            for step in range(1, 4):
+                done = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
+                write({"method": "notifications/progress", "params": done})
+        case "change":
+            write({"method": "notifications/tools/list_changed"})
+        case "elicit" if PLAN.get("modern"):
+            if "inputResponses" not in params:
+                asked = {"method": "elicitation/create", "params": wanted["form"]}
+                return {
+                    "resultType": "input_required",
+                    "inputRequests": {"k": asked},
+                    "requestState": wanted["state"],
+                }
+            echoed = params.get("requestState") == wanted["state"]
+            text = json.dumps([params["inputResponses"]["k"], echoed])
+            return {"content": [{"type": "text", "text": text}], **complete()}
+        case "flood":
+            return {"content": [{"type": "text", "text": "x" * wanted["size"]}], **complete()}
+        case "env":
+            return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}], **complete()}
+    text = wanted.get("text", f"{name} {json.dumps(arguments, sort_keys=True)}")
+    content = wanted.get("content", [{"type": "text", "text": text}])
+    return {"content": content, "isError": wanted.get("is_error", False), **complete()}
+
+
+def main() -> None:
+    if PLAN.get("ignore_term"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if child := PLAN.get("child"):
+        Path(child).write_text(str(subprocess.Popen(["sleep", "3600"]).pid), "utf-8")
+    sys.stderr.write(PLAN.get("stderr", "") * PLAN.get("stderr_times", 1))
+    sys.stderr.flush()
+    for line in PLAN.get("noise", ()):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    if starts := PLAN.get("starts"):
+        with open(starts, "a", encoding="utf-8") as file:
+            file.write(f"{os.getpid()}\n")
+    if "exit" in PLAN:
+        sys.exit(PLAN["exit"])
+    for line in sys.stdin:
+        message = json.loads(line)
+        log(message)
+        if "id" not in message or "method" not in message:
+            continue
+        if PLAN.get("hang") == message["method"]:
+            continue
+        threading.Thread(target=serve, args=(message,), daemon=True).start()
+    if PLAN.get("ignore_term"):
+        time.sleep(3600)
+
+
+def serve(message: dict[str, Any]) -> None:
+    try:
+        write({"id": message["id"], "result": answer(message)})
+    except LookupError as error:
+        write({"id": message["id"], "error": {"code": -32601, "message": f"Method not found: {error}"}})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Questions of servers to the user, in both eras, and without a user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent_ls.loop.events.types import QuestionAsked
+from agent_ls.mcp.elicitation import asks_for_secret, fields_of, value_of
+from tests.mcp.bench import running
+from tests.mcp.plans import raw_server, tool, user_file
+from tests.support.fake_provider import text, tool_call
+from tests.support.session_rig import SessionRig
+
+pytestmark = pytest.mark.req("T11")
+
+FORM = {
+    "type": "object",
+    "properties": {
+        "branch": {"type": "string", "enum": ["main", "next"]},
+        "count": {"type": "integer", "minimum": 1, "default": 3},
+        "force": {"type": "boolean"},
+    },
+    "required": ["branch", "force"],
+}
+
+
+def asking(tmp_path: Path, state: str, message: str = "Where to?", form: Any = FORM) -> dict[str, Any]:
+    params = {"mode": "form", "message": message, "requestedSchema": form}
+    calls = {"push": {"do": "elicit", "form": params, "state": state}}
+    return raw_server(tmp_path / "plans", "raw", modern=True, tools=[tool("push")], calls=calls)
+
+
+async def answered(bench: SessionRig, choose: Callable[[QuestionAsked], str]) -> list[QuestionAsked]:
+    talk = await bench.talk("full")
+    asked: list[QuestionAsked] = []
+    with anyio.fail_after(60), talk.live.session.subscribe() as events:
+        talk.live.session.submit("go")
+        async for item in events:
+            event = item.envelope.event
+            if isinstance(event, QuestionAsked):
+                asked.append(event)
+                talk.live.session.questions.reply(event, choose(event), "")
+            if item.envelope.kind == "processing_end":
+                return asked
+    raise AssertionError("the session has ended")
+
+
+async def test_form_is_asked_field_by_field_and_the_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    state = "s" * 1024 * 1024
+    user_file(tmp_path / "state", raw=asking(tmp_path, state))
+
+    def choose(event: QuestionAsked) -> str:
+        if "branch" in event.question:
+            return "next"
+        if "force" in event.question:
+            return "Yes"
+        return "Leave this out" if "count" in event.question else "Answer"
+
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as bench:
+        asked = await answered(bench, choose)
+
+        assert asked[0].question == "The MCP server raw asks: Where to?"
+        assert asked[1].choices[:2] == ("main", "next")
+        reply, echoed = json.loads(str(bench.results()[0].content))
+        assert reply == {"action": "accept", "content": {"branch": "next", "count": 3, "force": True}}
+        assert echoed is True
+
+
+async def test_declined_form_sends_nothing(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", raw=asking(tmp_path, "x"))
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as bench:
+        await answered(bench, lambda event: "Decline")
+
+        reply, _ = json.loads(str(bench.results()[0].content))
+        assert reply["action"] == "decline" and not reply.get("content")
+
+
+async def test_form_that_asks_for_a_password_comes_with_a_warning(tmp_path: Path) -> None:
+    form = {"type": "object", "properties": {"db_password": {"type": "string"}}}
+    user_file(tmp_path / "state", raw=asking(tmp_path, "x", "Log in", form))
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as bench:
+        asked = await answered(bench, lambda event: "Decline")
+
+        assert len(asked) == 1 and "decline if you doubt it" in asked[0].question
+
+
+@pytest.mark.parametrize(
+    ("schema", "words", "value"),
+    [
+        ({"type": "integer", "minimum": 2}, "3", 3),
+        ({"type": "integer", "minimum": 2}, "1", None),
+        ({"type": "number"}, "1.5", 1.5),
+        ({"type": "number"}, "many", None),
+        ({"type": "boolean"}, "no", False),
+        ({"type": "boolean"}, "perhaps", None),
+        ({"type": "string", "maxLength": 3}, "abcd", None),
+        ({"type": "string", "enum": ["a"], "enumNames": ["First"]}, "First", "a"),
+        ({"type": "string", "oneOf": [{"const": "x", "title": "The x"}]}, "The x", "x"),
+        ({"type": "string", "enum": ["a"]}, "b", None),
+    ],
+)
+def test_words_are_read_by_the_type_of_the_field(schema: Any, words: str, value: Any) -> None:
+    [field] = fields_of({"properties": {"f": schema}})
+
+    if value is None:
+        with pytest.raises(ValueError):
+            value_of(field, (words,))
+    else:
+        assert value_of(field, (words,)) == value
+
+
+def test_words_for_secrets_are_noticed_and_others_are_not() -> None:
+    assert asks_for_secret("Enter your API key", ())
+    assert asks_for_secret("", fields_of({"properties": {"access_token": {"type": "string"}}}))
+    assert not asks_for_secret("Which branch?", fields_of({"properties": {"branch": {"type": "string"}}}))

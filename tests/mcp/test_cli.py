@@ -1,0 +1,100 @@
+"""agent-ls mcp: servers listed, added, removed, imported and tried from a shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.mcp.plans import project_file, raw_server, tool
+from tests.support.commands import environment, run
+
+pytestmark = pytest.mark.req("T11")
+
+
+def test_server_is_added_listed_tried_and_removed(tmp_path: Path) -> None:
+    state, project = tmp_path / "state", tmp_path / "project"
+    project.mkdir()
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(state))
+    entry = raw_server(tmp_path / "plans", "raw", tools=[tool("echo"), {"name": "odd"}])
+    words = ("mcp", "add", "--env", "A=1", "raw", "--", entry["command"], *entry["args"])
+    assert run(*words, cwd=project, environ=environ).code == 0
+
+    listed = run("mcp", "list", cwd=project, environ=environ)
+    assert "raw  (on)" in listed.out and "raw_server.py" in listed.out
+
+    tried = run("mcp", "test", "raw", cwd=project, environ=environ)
+    assert tried.code == 0, tried
+    assert "echo" in tried.out and "1 tools" in tried.out
+    assert "the tool odd is left out" in tried.err
+
+    assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 0
+    assert "no servers are configured" in run("mcp", "list", cwd=project, environ=environ).out
+    assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 1
+
+
+def test_servers_of_other_agents_are_imported(tmp_path: Path) -> None:
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
+    claude, codex = tmp_path / "claude.json", tmp_path / "config.toml"
+    claude.write_text(
+        json.dumps({"mcpServers": {"a": {"command": "a"}, "b": {"type": "sse", "url": "https://b"}}})
+    )
+    codex.write_text('[mcp_servers.c]\ncommand = "c"\nargs = ["-x"]\n')
+
+    one = run("mcp", "import", str(claude), cwd=tmp_path, environ=environ)
+    two = run("mcp", "import", str(codex), cwd=tmp_path, environ=environ)
+
+    assert one.code == 1 and "a is added" in one.out and "streamable HTTP" in one.err
+    assert two.code == 0
+    kept = json.loads((tmp_path / "state" / "mcp.json").read_text("utf-8"))
+    assert kept["mcpServers"] == {"a": {"command": "a"}, "c": {"command": "c", "args": ["-x"]}}
+    assert (
+        "you have a server of that name"
+        in run("mcp", "import", str(codex), cwd=tmp_path, environ=environ).err
+    )
+
+
+def test_server_of_a_project_is_not_started_without_a_yes(tmp_path: Path) -> None:
+    project, starts = tmp_path / "project", tmp_path / "starts"
+    environ = environment(
+        tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"), AGENT_LS_TRUSTED_FOLDERS=str(project)
+    )
+    project_file(project, raw=raw_server(tmp_path / "plans", "raw", starts=str(starts)))
+
+    done = run("mcp", "test", "raw", cwd=project, environ=environ)
+
+    assert done.code == 1 and "raw_server.py" in done.out and "not approved" in done.err
+    assert not starts.exists()
+    assert "raw  (not approved yet)" in run("mcp", "list", cwd=project, environ=environ).out
+
+
+def test_project_that_is_not_trusted_brings_no_servers(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"), AGENT_LS_TRUSTED_FOLDERS="")
+    project_file(project, raw={"command": "raw"})
+
+    listed = run("mcp", "list", cwd=project, environ=environ)
+
+    assert "until you trust it" in listed.out and "(on)" not in listed.out
+    assert "no server is named raw" in run("mcp", "test", "raw", cwd=project, environ=environ).err
+
+
+def test_program_that_is_missing_is_named(tmp_path: Path) -> None:
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
+    run("mcp", "add", "gone", "--", "no-such-program-here", cwd=tmp_path, environ=environ)
+
+    done = run("mcp", "test", "gone", cwd=tmp_path, environ=environ)
+
+    assert done.code == 1 and "no-such-program-here" in done.err and "Traceback" not in done.err
+
+
+def test_doctor_names_what_is_wrong_in_a_file(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(state))
+    state.mkdir(mode=0o700)
+    (state / "mcp.json").write_text('{"mcpServers": {"x": {"comand": "a"}, "y": {"command": "b"}}}')
+
+    done = run("doctor", "--offline", cwd=tmp_path, environ=environ)
+
+    assert "the server x" in done.out and "comand" in done.out

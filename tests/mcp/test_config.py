@@ -1,0 +1,212 @@
+"""Where servers are configured, what an approval is bound to, and how variables are filled in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.mcp.config import (
+    ConfigError,
+    HttpTarget,
+    ServerConfig,
+    StdioTarget,
+    Values,
+    filled,
+    parse_server,
+    secret_values,
+    shown_variables,
+)
+from agent_ls.mcp.jsonc import parse_jsonc
+from agent_ls.mcp.sources import Given, find_servers
+from tests.mcp.plans import project_file, user_file
+
+pytestmark = pytest.mark.req("T11")
+
+ENTERED = {"key": "entered"}
+VALUES = Values({"TOKEN": "t-123456789"}.get, lambda server, name: ENTERED.get(name), "/w")
+
+
+def test_users_server_wins_over_one_of_the_project_with_its_name_and_both_are_reported(
+    tmp_path: Path,
+) -> None:
+    state, folder = tmp_path / "state", tmp_path / "project"
+    user_file(state, db={"command": "mine"})
+    project_file(folder, db={"command": "theirs"}, more={"command": "other"})
+
+    found = find_servers(state, folder)
+
+    assert [(it.name, it.source) for it in found.servers] == [("db", "user"), ("more", "project")]
+    [problem] = found.problems
+    assert "the server db is left out" in problem and str(state / "mcp.json") in problem
+
+
+def test_servers_of_the_client_and_of_settings_are_found(tmp_path: Path) -> None:
+    given = Given({"a": {"command": "settings"}, "b": {"command": "b"}}, {"a": {"command": "client"}})
+
+    found = find_servers(tmp_path, None, given)
+
+    assert [(it.name, it.source) for it in found.servers] == [("a", "client"), ("b", "settings")]
+
+
+def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) -> None:
+    (tmp_path / ".vscode").mkdir()
+    text = """{
+      // what the team uses
+      "inputs": [{"type": "promptString", "id": "key", "password": true}],
+      "servers": {
+        "db": {"type": "stdio", "command": "db", "env": {"KEY": "${input:key}", "U": "http://x//y"}, },
+        "web": {"type": "http", "url": "https://a.example/mcp", /* later */ "headers": {"X": "${env:TOKEN}"}},
+      },
+    }"""
+    (tmp_path / ".vscode" / "mcp.json").write_text(text, "utf-8")
+
+    db, web = find_servers(tmp_path / "state", tmp_path).servers
+
+    assert db.inputs == ("key",) and web.variables == ("TOKEN",)
+    assert filled(db, VALUES).target == StdioTarget("db", (), (("KEY", "entered"), ("U", "http://x//y")))
+    assert filled(web, VALUES).target == HttpTarget("https://a.example/mcp", (("X", "t-123456789"),))
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({}, "needs a command or a url"),
+        ({"command": "a", "url": "https://b"}, "give one of them"),
+        ({"type": "sse", "url": "https://b"}, "streamable HTTP"),
+        ({"type": "http", "command": "a"}, "needs a url"),
+        ({"command": "a", "envFile": ".env"}, "file of variables"),
+        ({"command": "a", "arguments": []}, "arguments: is not known"),
+        ({"command": "a", "args": "-x"}, "args"),
+        ({"url": "file:///etc/passwd"}, "http"),
+        ("npx", "not an object"),
+    ],
+)
+def test_unusable_entry_is_refused_in_words_that_say_why(raw: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_server("x", raw, "user")
+
+
+def test_one_bad_entry_does_not_take_the_others_along(tmp_path: Path) -> None:
+    user_file(tmp_path, bad={"command": 3}, good={"command": "a"})
+
+    found = find_servers(tmp_path, None)
+
+    assert [it.name for it in found.servers] == ["good"]
+    assert len(found.problems) == 1 and "the server bad" in found.problems[0]
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1}', "\xff"])
+def test_unreadable_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mcp.json").write_bytes(text.encode("latin-1"))
+
+    found = find_servers(tmp_path, None)
+
+    assert not found.servers and str(tmp_path / "mcp.json") in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"command": "other"},
+        {"args": ["-y", "b"]},
+        {"env": {"NODE_OPTIONS": "--require ./evil.js"}},
+        {"env": {"A": "${TOKEN}"}},
+        {"cwd": "sub"},
+    ],
+)
+def test_digest_changes_with_all_that_an_approval_displays(change: dict[str, Any]) -> None:
+    raw = {"command": "npx", "args": ["-y", "a"], "env": {"A": "1"}}
+
+    assert parse_server("x", {**raw, **change}, "project").digest != parse_server("x", raw, "project").digest
+    assert parse_server("y", raw, "project").digest != parse_server("x", raw, "project").digest
+
+
+def test_digest_does_not_change_with_the_value_of_a_variable() -> None:
+    config = parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project")
+
+    other = Values({"TOKEN": "another"}.get, VALUES.inputs, "/w")
+    assert filled(config, VALUES).target != filled(config, other).target
+    assert config.digest == parse_server("x", {"command": "a", "env": {"K": "${TOKEN}"}}, "project").digest
+
+
+def test_variable_without_value_is_an_error_unless_it_has_a_default() -> None:
+    with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY is not set"):
+        filled(parse_server("x", {"command": "a", "args": ["${ANTHROPIC_API_KEY}"]}, "project"), VALUES)
+    with pytest.raises(ConfigError, match="agent-ls mcp login x"):
+        filled(parse_server("x", {"command": "a", "args": ["${input:other}"]}, "project"), VALUES)
+    found = filled(
+        parse_server("x", {"command": "a", "args": ["${NO:-d}", "${workspaceFolder}/b"]}, "user"), VALUES
+    )
+    assert found.target == StdioTarget("a", ("d", "/w/b"))
+
+
+def test_project_cannot_have_its_annotations_believed() -> None:
+    raw = {"command": "a", "trust": "annotations"}
+
+    assert parse_server("x", raw, "user").trusts_annotations
+    assert not parse_server("x", raw, "project").trusts_annotations
+
+
+def test_approval_displays_variables_but_no_value_of_a_secret_one() -> None:
+    config = parse_server(
+        "x", {"command": "a", "env": {"MODE": "dev", "API_KEY": "k-1", "T": "${TOKEN}"}}, "project"
+    )
+
+    assert shown_variables(config) == ("MODE=dev", "API_KEY", "T=${TOKEN}")
+
+
+def test_variables_that_headers_are_filled_in_from_are_displayed() -> None:
+    headers = {
+        "X-Data": "v1 ${AWS_SECRET_ACCESS_KEY}",
+        "Accept": "text/html",
+        "Authorization": "Bearer literal",
+    }
+    config = parse_server("x", {"url": "https://a", "headers": headers}, "project")
+    assert shown_variables(config) == ("X-Data=${AWS_SECRET_ACCESS_KEY}", "Accept", "Authorization")
+
+
+def test_secrets_of_a_client_are_no_part_of_what_is_approved_and_its_texts_stand_for_themselves() -> None:
+    def config(secret: str, mode: str = "dev") -> ServerConfig:
+        entry = {"command": "run", "args": ["${HOME}"], "env": {"API_KEY": secret, "MODE": mode}}
+        return parse_server("x", entry, "client")
+
+    assert config("one").digest == config("two").digest != config("one", "prod").digest
+    assert config("one").needs_approval and shown_variables(config("one")) == ("API_KEY", "MODE=dev")
+    assert filled(config("one"), Values({"HOME": "/home/ada"}.get, lambda *_: None, "/w")) == config("one")
+
+
+def test_headers_and_secret_variables_are_hidden_from_then_on() -> None:
+    http = parse_server("x", {"url": "https://a", "headers": {"Authorization": "Bearer ${TOKEN}"}}, "user")
+    stdio = parse_server("x", {"command": "a", "env": {"API_KEY": "k-1", "MODE": "dev"}}, "user")
+
+    assert set(secret_values(http, filled(http, VALUES))) == {"Bearer t-123456789", "t-123456789"}
+    assert set(secret_values(stdio, filled(stdio, VALUES))) == {"k-1"}
+
+
+def test_commands_that_download_their_program_are_known() -> None:
+    commands = {
+        "npx": True,
+        "/usr/bin/uvx": True,
+        "docker": True,
+        "NPX.CMD": True,
+        "node": False,
+        "./serve": False,
+    }
+
+    for command, expected in commands.items():
+        assert parse_server("x", {"command": command}, "project").is_fetched is expected, command
+
+
+def test_tools_are_filtered_by_patterns_and_deny_wins() -> None:
+    config = parse_server("x", {"command": "a", "tools": {"allow": ["get_*"], "deny": ["*_all"]}}, "user")
+
+    assert [config.offers(it) for it in ("get_one", "get_all", "put")] == [True, False, False]
+
+
+def test_json_with_comments_keeps_strings_that_look_like_them() -> None:
+    value = {"a": "// no, /* no */ \\", "b": ["x,]", "y"]}
+
+    assert parse_jsonc("/* c */ " + json.dumps(value)[:-1] + ", } // end") == value

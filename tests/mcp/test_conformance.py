@@ -1,0 +1,68 @@
+"""The official conformance kit judges our client: each scenario passes, or is one that we explain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mcp.peers import KIT, NODE, needs_peers
+
+pytestmark = [pytest.mark.req("T11"), needs_peers, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+EXPLAINED = {
+    # Machine-to-machine logins are extensions of the protocol: here a person logs in.
+    "auth/client-credentials-jwt": "Expected grant_type=client_credentials, got authorization_code",
+    "auth/client-credentials-basic": "Expected grant_type=client_credentials, got authorization_code",
+    "auth/cross-app-access-complete-flow": "Auth server only supports jwt-bearer grant",
+    # RFC 8414 section 3.3: metadata of another issuer than the one it was asked of must not be used.
+    "auth/2025-03-26-oauth-metadata-backcompat": "Authorization server metadata issuer mismatch",
+}
+"""Scenarios that do not pass, each with what its run says. `docs/mcp.md` gives the reasons."""
+
+
+def scenarios() -> list[str]:
+    """Those that the kit lists for clients."""
+    if not KIT.exists() or not NODE.exists():
+        return ["initialize"]
+    listed = subprocess.run([NODE, KIT, "list"], capture_output=True, text=True, check=True).stdout
+    names = [
+        line.split()[1]
+        for line in listed.split("Client scenarios")[1].splitlines()
+        if line.startswith("  - ")
+    ]
+    assert len(names) == 26 and set(names) >= set(EXPLAINED)
+    return names
+
+
+@pytest.mark.parametrize("scenario", scenarios())
+def test_our_client_passes_a_scenario_of_the_kit(scenario: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m tests.mcp.conformance_client"
+    words = [str(NODE), str(KIT), "client", "--command", command, "--scenario", scenario]
+    words += ["--timeout", "120000", "-o", str(tmp_path)]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # The kit writes its result to standard error.
+    done = subprocess.run(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env=environ,
+        check=False,
+    )
+
+    expected = EXPLAINED.get(scenario, "OVERALL: PASSED")
+    assert expected in done.stdout, done.stdout[-2000:]
+    assert ("OVERALL: PASSED" in done.stdout) is (scenario not in EXPLAINED)
+
+
+def test_docs_name_each_scenario_that_does_not_pass() -> None:
+    text = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    assert f"{26 - len(EXPLAINED)} of its 26" in text
+    assert not [name for name in EXPLAINED if name not in text]

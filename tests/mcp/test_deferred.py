@@ -1,0 +1,110 @@
+"""Many tools: looked up by the model, with a beginning of the request that stays byte-equal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.loop.events.types import ApprovalRequested
+from tests.mcp.bench import running
+from tests.mcp.plans import raw_server, tool, user_file
+from tests.support.fake_provider import Piece, text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+SERVERS, TOOLS = 30, 20
+
+
+def many(number: int) -> list[dict[str, Any]]:
+    long = "Does one of many things to rows of a table. " * 5
+    return [tool(f"table_{number}_row_{it}", f"{long}It is number {it}.") for it in range(TOOLS)]
+
+
+def beginning(request: Any) -> str:
+    """What a provider's cache would compare: the tools and the system prompt."""
+    tools = [[it.name, it.description, it.parameters] for it in request.tools]
+    return json.dumps([tools, request.messages[0].text], sort_keys=True)
+
+
+async def test_600_tools_of_30_servers_stay_within_the_budget_and_the_beginning_stays_equal(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "plans"
+    user_file(
+        tmp_path / "state",
+        **{f"s{it:02}": raw_server(folder, f"s{it:02}", tools=many(it)) for it in range(SERVERS)},
+    )
+    script: list[Piece] = [
+        tool_call("find_tools", '{"query": "row 7 of table 12", "server": "s12"}'),
+        tool_call("call_tool", '{"name": "s12__table_12_row_7", "arguments": {"text": "x"}}'),
+        text("done"),
+        text("done"),
+    ]
+    async with running(tmp_path, script) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+        await talk.say("again")
+
+        names = [it.name for it in bench.model.requests[0].tools]
+        assert names[-2:] == ["find_tools", "call_tool"] and not [it for it in names if "__" in it]
+        assert len({beginning(it) for it in bench.model.requests}) == 1
+        servers = bench.model.requests[0].messages[0].text.split("# MCP servers")[1]
+        assert servers.count("20 tools") == SERVERS and len(servers) < 4_000
+        found, called = bench.results()
+        assert "s12__table_12_row_7:" in str(found.content)
+        assert called.content == 'table_12_row_7 {"text": "x"}'
+        [asked] = talk.of(ApprovalRequested)
+        assert (asked.effect["server"], asked.effect["title"]) == ("s12", "table_12_row_7")
+        [made] = talk.live.servers.made if talk.live.servers else []
+        once, again = made.offered(), made.offered()
+        assert len(once) == 600 and all(it.tool is other.tool for it, other in zip(once, again, strict=True))
+
+
+async def test_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_near_ones(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    plan = raw_server(tmp_path / "plans", "raw", tools=[tool("add_row", schema=schema)])
+    user_file(tmp_path / "state", raw=plan)
+    script: list[Piece] = [
+        tool_call("call_tool", '{"name": "raw__add_row", "arguments": {}}'),
+        tool_call("call_tool", '{"name": "raw__add_rows"}'),
+        tool_call("find_tools", '{"query": "weather"}'),
+        text("done"),
+    ]
+    async with running(tmp_path, script, deferAtPercent=0) as bench:
+        talk = await bench.talk("full")
+        await talk.say("go")
+
+        wrong, unknown, none = (str(it.content) for it in bench.results())
+        assert "n is missing" in wrong and '"integer"' in wrong
+        assert "Did you mean raw__add_row?" in unknown
+        assert none == "No tool fits. Try other words."
+
+
+async def test_tools_within_the_budget_are_listed(tmp_path: Path) -> None:
+    tools = [tool(f"t{it}") for it in range(40)]
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
+    async with running(tmp_path, [text("done")], deferAtPercent=100) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+
+        assert sum(it.name.startswith("raw__") for it in bench.model.requests[0].tools) == 40
+
+
+async def test_long_and_equal_names_become_names_that_every_provider_takes(tmp_path: Path) -> None:
+    long = "a_very_long_name_of_a_tool_" * 4
+    names = [f"{long}{it}" for it in range(30)] + ["get.row", "get/row", "get row"]
+    user_file(
+        tmp_path / "state",
+        **{"the server": raw_server(tmp_path / "plans", "x", tools=list(map(tool, names)))},
+    )
+    async with running(tmp_path, [text("done")], deferAtPercent=100) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+
+        given = [it.name for it in bench.model.requests[0].tools if it.name.startswith("the_server__")]
+        # Names that the protocol does not allow (with a slash or a space) may be left out, but none is given twice.
+        assert len(given) == len(set(given)) >= 31
+        assert all(len(it) <= 64 and it.replace("_", "a").isalnum() for it in given)

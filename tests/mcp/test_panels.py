@@ -1,0 +1,131 @@
+"""What panels display of servers, and switching them: the state, the tools, the errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.app.errors import AppError
+from agent_ls.llm.credentials import Credentials
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested
+from tests.mcp.bench import running, until_state
+from tests.mcp.plans import project_file, raw_server, tool, user_file
+from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.session_rig import deny
+
+pytestmark = pytest.mark.req("T11")
+
+
+async def test_servers_are_listed_with_state_tools_and_error(tmp_path: Path) -> None:
+    good = raw_server(tmp_path / "plans", "good", tools=[tool("b"), tool("a")], prompts=[{"name": "p"}])
+    user_file(
+        tmp_path / "state",
+        good=good,
+        gone={"command": "no-such-program-here"},
+        off={**good, "enabled": False},
+    )
+    async with running(tmp_path, [text("done")]) as bench:
+        talk = await bench.talk()
+        assert talk.live.mcp_servers() == ((), ())
+        await talk.say("go")
+        await until_state(talk, "gone", "failed")
+
+        listed, problems = talk.live.mcp_servers()
+        assert [(it.name, it.state, it.tools, it.prompts) for it in listed] == [
+            ("gone", "failed", (), ()),
+            ("good", "running", ("a", "b"), ("p",)),
+            ("off", "off", (), ()),
+        ]
+        assert "no-such-program-here" in listed[0].error and not problems
+        assert "raw_server.py" in listed[1].target and listed[1].source == "user"
+
+
+async def test_prompts_are_commands_with_their_arguments(tmp_path: Path) -> None:
+    arguments = [{"name": "row", "required": True, "description": "which row"}, {"name": "why"}]
+    prompts = [{"name": "explain", "description": "Explain a row", "arguments": arguments}]
+    user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", prompts=prompts))
+    async with running(tmp_path, [text("done")]) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+
+        [command] = talk.live.mcp_prompts()
+        assert (command.name, command.argument_hint) == ("db:explain", "row [why]")
+        told = await talk.live.mcp_prompt("db:explain", "'row 7' because of this")
+        assert told.startswith("/db:explain 'row 7' because of this\n\nThe MCP server db")
+        assert 'explain {"row": "row 7", "why": "because of this"}' in told
+        with pytest.raises(AppError, match="the prompt needs row"):
+            await talk.live.mcp_prompt("db:explain", "")
+        with pytest.raises(AppError, match="no MCP server"):
+            await talk.live.mcp_prompt("db:other", "")
+
+
+async def test_resources_are_listed_and_read_by_a_tool(tmp_path: Path) -> None:
+    resources = [{"uri": "demo://1", "name": "one", "description": "the first"}]
+    user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", resources=resources))
+    script: list[Piece] = [
+        tool_call("read_resource", '{"server": "db"}'),
+        tool_call("read_resource", '{"server": "db", "uri": "demo://1"}'),
+        text("done"),
+    ]
+    async with running(tmp_path, script) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+
+        listed, read = (str(it.content) for it in bench.results())
+        assert listed == "demo://1  one: the first" and "text of demo://1" in read
+        assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["read a resource"]
+
+
+async def test_server_that_is_switched_off_stays_off_until_it_is_switched_on(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw"))
+    async with running(tmp_path, [text("done"), text("done"), text("done")]) as bench:
+        talk = await bench.talk()
+        await talk.say("go")
+        assert await talk.live.switch_mcp_server("raw", "off")
+        await talk.say("go")
+        other = await bench.talk()
+        await other.say("go")
+        assert await other.live.switch_mcp_server("raw", "on")
+        await until_state(other, "raw", "running")
+        await other.say("go")
+
+        offered = ["raw__echo" in [it.name for it in request.tools] for request in bench.model.requests]
+        assert offered == [True, False, False, True]
+        assert not await talk.live.switch_mcp_server("unknown", "off")
+
+
+async def test_resources_are_mentions_that_are_read_when_a_message_is_sent(tmp_path: Path) -> None:
+    key = "a-key-of-the-user-12345"
+    resources = [{"uri": f"demo://{key}", "name": "one"}, {"uri": "demo://2", "name": "two\u202e"}]
+    user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", resources=resources))
+    options = {"credentials": Credentials({"anthropic": key})}
+    async with running(tmp_path, [text("done")], options=options) as bench:
+        talk = await bench.talk()
+        assert not talk.live.mcp_resources()
+        await talk.say("go")
+
+        first, second = talk.live.mcp_resources()
+        assert (second.label, second.description) == ("db:demo://2", "two<U+202E>")
+        told = await talk.live.mcp_resource("db", "demo://2")
+        assert "in the words of the MCP server db" in told and "text of demo://2" in told
+        assert key not in await talk.live.mcp_resource("db", first.uri)
+        with pytest.raises(AppError, match="no MCP server other"):
+            await talk.live.mcp_resource("other", "demo://2")
+
+
+async def test_denied_server_that_is_switched_on_is_asked_about_again(tmp_path: Path) -> None:
+    project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
+    async with running(tmp_path, [text("done")]) as bench:
+        talk = await bench.talk(answers=deny)
+        await talk.say("go")
+        assert talk.live.mcp_servers()[0][0].state == "denied"
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(talk.live.switch_mcp_server, "raw", "on")
+            await talk.until("approval_requested", 2)
+            asked = talk.of(ApprovalRequested)[1]
+            talk.live.approver.answer(asked.request_id, Answer("allow", decided_by="test"))
+        await until_state(talk, "raw", "running")

@@ -1,0 +1,179 @@
+"""Servers that are not ours, in sessions of ours: both eras, over stdio and HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from agent_ls.loop.events.types import QuestionAsked
+from tests.mcp.bench import running, servers_of
+from tests.mcp.peers import MODULES, NODE, needs_peers, node, python
+from tests.mcp.plans import user_file
+from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.session_rig import SessionRig, Talk
+
+pytestmark = [pytest.mark.req("T11"), needs_peers]
+
+
+async def called(bench: SessionRig, calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[Talk, list[str]]:
+    """The results of these calls in one input."""
+    talk = await bench.talk("full")
+    await talk.say("go")
+    assert len(bench.results()) == len(calls)
+    return talk, [str(it.content) for it in bench.results()]
+
+
+def script_of(calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Piece]:
+    return [
+        *(tool_call(name, json.dumps(given), f"call_{n}") for n, (name, given) in enumerate(calls)),
+        text("done"),
+    ]
+
+
+EVERYTHING: list[tuple[str, dict[str, Any], str]] = [
+    ("echo", {"message": "hello"}, "hello"),
+    ("get-sum", {"a": 2, "b": 3}, "5"),
+    ("get-annotated-message", {"messageType": "success", "includeImage": False}, "success"),
+    ("get-env", {}, "PATH"),
+    ("get-resource-links", {"count": 2}, "[resource "),
+    ("get-resource-reference", {"resourceType": "Text", "resourceId": 1}, "```"),
+    ("get-structured-content", {"location": "New York"}, "temperature"),
+    ("get-tiny-image", {}, "image"),
+    ("trigger-long-running-operation", {"duration": 0.1, "steps": 2}, "completed"),
+    ("get-roots-list", {}, "project"),
+]
+
+
+@asynccontextmanager
+async def by_http(port: int) -> AsyncIterator[str]:
+    """The server `everything` on loopback."""
+    words = [str(NODE), str(MODULES / "server-everything" / "dist" / "index.js"), "streamableHttp"]
+    # The program node of the wheel starts another one, so that the whole group has to be ended.
+    process = subprocess.Popen(  # noqa: ASYNC220  # starting takes no time
+        words, env={"PORT": str(port), "PATH": "/usr/bin"}, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert process.stderr
+        while b"listening" not in (line := await anyio.to_thread.run_sync(process.stderr.readline)):
+            assert line, "the server has ended"
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
+    calls = [(f"every__{name.replace('-', '_')}", given) for name, given, _ in EVERYTHING]
+    async with by_http(free_port()) as url:
+        entry = {"url": url} if transport == "http" else node("server-everything")
+        user_file(tmp_path / "state", every=entry)
+        async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
+            talk, results = await called(bench, calls)
+            for (name, _, expected), result in zip(EVERYTHING, results, strict=True):
+                assert expected in result, name
+            facts = servers_of(talk).servers[0].facts
+            assert (facts.era, len(facts.prompts)) == ("legacy", 4) and len(facts.resources) == 7
+
+
+async def test_questions_of_everything_reach_the_user(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", every=node("server-everything"))
+    calls: list[tuple[str, dict[str, Any]]] = [("every__trigger_elicitation_request", {})]
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
+        talk = await bench.talk("full")
+        asked: list[QuestionAsked] = []
+        with anyio.fail_after(60), talk.live.session.subscribe() as events:
+            talk.live.session.submit("go")
+            async for item in events:
+                event = item.envelope.event
+                if isinstance(event, QuestionAsked):
+                    asked.append(event)
+                    words = (
+                        "Ada" if "name" in event.question.lower() and len(asked) > 1 else event.choices[-1]
+                    )
+                    words = "Answer" if len(asked) == 1 else words
+                    talk.live.session.questions.reply(event, words, "")
+                if item.envelope.kind == "processing_end":
+                    break
+
+        assert "The MCP server every asks" in asked[0].question
+        assert "Ada" in str(bench.results()[0].content)
+
+
+async def test_filesystem_takes_its_folders_from_the_session(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", fs=node("server-filesystem", str(tmp_path / "elsewhere")))
+    (tmp_path / "elsewhere").mkdir()
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("hello")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("fs__read_text_file", {"path": str(project / "a.txt")}),
+        ("fs__list_directory", {"path": str(project)}),
+        ("fs__read_text_file", {"path": "/etc/passwd"}),
+    ]
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
+        _, results = await called(bench, calls)
+        assert "hello" in results[0] and "a.txt" in results[1] and "denied" in results[2].lower()
+
+
+async def test_memory_keeps_and_finds(tmp_path: Path) -> None:
+    entry = {**node("server-memory"), "env": {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}}
+    user_file(tmp_path / "state", memory=entry)
+    ada = {"name": "Ada", "entityType": "person", "observations": ["wrote programs"]}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("memory__create_entities", {"entities": [ada]}),
+        ("memory__search_nodes", {"query": "programs"}),
+    ]
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
+        _, results = await called(bench, calls)
+        assert "Ada" in results[1]
+
+
+async def test_modern_servers_of_pypi(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True)  # noqa: ASYNC221  # before anything runs
+    user_file(
+        tmp_path / "state",
+        time=python("mcp-server-time"), git=python("mcp-server-git"), fetch=python("mcp-server-fetch"),
+    )  # fmt: skip
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("time__get_current_time", {"timezone": "Europe/Berlin"}),
+        ("git__git_status", {"repo_path": str(project)}),
+        ("fetch__fetch", {"url": "http://127.0.0.1:1/"}),
+    ]
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
+        talk, results = await called_with_hosts(bench)
+        assert "Europe/Berlin" in results[0] and "No commits yet" in results[1]
+        assert "127.0.0.1" in results[2]
+        assert {it.facts.era for it in servers_of(talk).servers} == {"modern"}
+
+
+async def called_with_hosts(bench: SessionRig) -> tuple[Talk, list[str]]:
+    talk = await bench.talk("full")
+    await talk.say("go")
+    return talk, [str(it.content) for it in bench.results()]
+
+
+def test_http_library_of_the_sdk_is_there() -> None:
+    assert httpx2.__version__

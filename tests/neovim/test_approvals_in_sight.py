@@ -1,0 +1,100 @@
+"""A request must be visible before it can be allowed: it stays on screen, and its keys work in every window."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.neovim.conftest import Panel, StartNvim
+from tests.neovim.stand_in_server import StandIn
+from tests.support.nvim_driver import Nvim
+
+LONG = [f"Allow commands like this one, variant {number}" for number in range(5)]
+
+
+@pytest.mark.req("H7", "H10")
+def test_a_command_stays_visible_on_a_small_screen(server: StandIn, start_nvim: StartNvim) -> None:
+    small = start_nvim("one.txt", columns=80, rows=24)
+    Panel(small, server).open()
+    rules = [{"id": f"r{n}", "label": label, "scope": "session"} for n, label in enumerate(LONG)]
+    asked = {
+        "requestId": "a1",
+        "callId": "c1",
+        "tool": "shell",
+        "summary": "x",
+        "reason": "it may change files",
+    }
+    command = "\n".join(f"rm -rf build/{number}" for number in range(12))
+    effect = {"command": command, "workingDir": "/w", "envVars": []}
+    server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": rules})
+
+    small.wait_screen("Run this command?", "rm -rf build/0", "rm -rf build/11", "<M-a> allow")
+
+
+@pytest.mark.req("H7", "H10")
+def test_a_key_allows_only_a_visible_request(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    panel.ask(command="make test", rules=[])
+    nvim.wait_screen("Run this command?")
+    lines = "\n".join(f"line {number}" for number in range(60))
+    panel.say(lines, "p9")
+    nvim.wait_screen("line 9")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd k")
+    nvim.keys("G")
+    nvim.wait_gone("Run this command?")
+
+    nvim.keys("<M-a>")
+    nvim.wait_screen("Run this command?", "Read what is asked, then answer again.")
+    assert "agent/approve" not in server.seen()
+
+
+@pytest.mark.req("H7", "H10")
+def test_approval_keys_work_in_a_file_while_a_request_is_pending(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd h")
+    before = nvim.lines(nvim.lua("return vim.fn.bufnr('one.txt')"))
+    panel.ask(command="make", rules=[])
+    nvim.wait_screen("Run this command?", "<M-a> allow")
+
+    nvim.keys("<M-a>")
+
+    assert server.expect("agent/approve")["decision"] == "allow"
+    assert nvim.lines(nvim.lua("return vim.fn.bufnr('one.txt')")) == before
+    assert nvim.lua("return vim.fn.mode()") == "n"
+
+
+@pytest.mark.req("H10")
+def test_the_users_mapping_is_restored_after_the_answer(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.lua("vim.keymap.set('n', '<M-a>', function() vim.g.own = 1 end)")
+    panel.ask(command="make", rules=[])
+    nvim.wait_screen("Run this command?")
+    server.emit(
+        "approval_resolved", {"requestId": "a1", "decision": "allow", "scope": "once", "decidedBy": "t"}
+    )
+    nvim.wait_screen("allowed once")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd h")
+
+    nvim.keys("<M-a>")
+
+    assert nvim.lua("return vim.g.own") == 1
+
+
+@pytest.mark.req("H7", "H10")
+def test_a_bar_is_before_each_line_of_a_long_reason(server: StandIn, start_nvim: StartNvim) -> None:
+    small = start_nvim("one.txt", columns=80, rows=24)
+    Panel(small, server).open()
+    asked = {"requestId": "a1", "callId": "c1", "tool": "shell", "summary": "x"}
+    reason = "Asked because of `trap`: it can run code that this line does not show"
+    effect = {"command": "make", "workingDir": "/"}
+    server.emit(
+        "approval_requested", asked | {"reason": reason, "effect": effect, "digest": "d", "rules": []}
+    )
+
+    small.wait_screen("Run this command?", "does not show")
+
+    rows = [row.split("│", 1)[1].strip() for row in small.screen().split("\n") if "│" in row]
+    card = rows[rows.index("┃ Run this command?") : rows.index("┃ a allow once  d deny  c change")]
+    assert all(row.startswith("┃") for row in card)
+    assert "does not show" in card[-2] + card[-1]

@@ -1,0 +1,253 @@
+"""The plugin among others: events for a configuration, pickers, lualine, plugin managers, asking in place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.neovim.conftest import PLUGIN, Panel
+from tests.neovim.stand_in_server import StandIn
+from tests.neovim.test_plugin_review import change, hunk, reviewed, state
+from tests.support.nvim_driver import REPOSITORY, Nvim
+
+__all__ = ["reviewed"]
+
+OTHERS = Path(os.environ.get("AGENT_LS_NVIM_PLUGINS", REPOSITORY / ".tools/neovim-plugins"))
+
+
+def other_plugin(nvim: Nvim, *names: str) -> None:
+    """Puts plugins of other people on the runtime path, or skips the test."""
+    for name in names:
+        if not (OTHERS / name / "lua").is_dir():
+            pytest.skip(f"needs a checkout of {name} in .tools/neovim-plugins, or in $AGENT_LS_NVIM_PLUGINS")
+        nvim.cmd(f"set runtimepath+={OTHERS / name}")
+
+
+# -- events
+
+
+@pytest.mark.req("H10")
+def test_user_events_tell_what_happens(panel: Panel, server: StandIn, nvim: Nvim, project: Path) -> None:
+    nvim.lua(
+        "heard = {} vim.api.nvim_create_autocmd('User', { pattern = 'AgentLs*', callback = function(event)"
+        " table.insert(heard, { event.match, event.data }) end })"
+    )
+    server.emit("user_input", {"text": "go"})
+    panel.ask(command="make")
+    server.emit(
+        "approval_resolved", {"requestId": "a1", "decision": "allow", "scope": "once", "decidedBy": "user"}
+    )
+    change(server, project)
+    state(server, project, hunk(project, "h1", "kept"))
+    server.emit("processing_end", {"reason": "completed"})
+    nvim.wait_for("#heard == 6")
+
+    heard: list[list[Any]] = nvim.lua("return heard")
+    own = {"session_id": "s1"}
+    assert heard == [
+        ["AgentLsTurnStart", own | {"text": "go"}],
+        ["AgentLsApprovalWanted", own | {"request_id": "a1", "tool": "shell", "summary": "make"}],
+        ["AgentLsApprovalAnswered", own | {"request_id": "a1", "decision": "allow"}],
+        ["AgentLsHunksChanged", own | {"count": 2}],
+        ["AgentLsHunksChanged", own | {"count": 1}],
+        ["AgentLsTurnEnd", own | {"reason": "completed"}],
+    ]
+
+
+@pytest.mark.req("H10")
+def test_error_in_a_handler_of_the_user_stops_nothing(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'AgentLsTurnStart', callback = function()"
+        " error('a mistake') end })"
+    )
+
+    server.emit("user_input", {"text": "go"})
+    panel.say("I go.")
+
+    nvim.wait_screen("❯ go", "I go.")
+
+
+# -- pickers
+
+
+def choose_second(nvim: Nvim) -> None:
+    """Opens the list of changes of `reviewed`, and takes the second one."""
+    nvim.keys("gg:AgentLs hunks<CR>")
+    nvim.wait_screen("one.txt:2", "+TWO")  # its entry, and its preview
+    nvim.keys("<C-n>")
+    nvim.wait_screen("-four")
+    nvim.keys("<CR>")
+    nvim.wait_for("vim.fn.expand('%:t') == 'one.txt' and vim.fn.line('.') == 5")
+
+
+@pytest.mark.req("H10")
+@pytest.mark.parametrize(
+    ("plugins", "setup"),
+    [
+        (["mini.nvim"], "require('mini.pick').setup({ options = { content_from_bottom = false } })"),
+        (
+            ["plenary.nvim", "telescope.nvim"],
+            "require('telescope').setup({ defaults = { layout_config = { preview_cutoff = 1 } } })",
+        ),
+        (["snacks.nvim"], "require('snacks').setup({ picker = { enabled = true } })"),
+        (["fzf-lua"], "require('fzf-lua').setup({})"),
+    ],
+    ids=["mini", "telescope", "snacks", "fzf-lua"],
+)
+def test_change_is_chosen_in_a_picker_with_preview(reviewed: Nvim, plugins: list[str], setup: str) -> None:
+    if plugins == ["fzf-lua"] and not shutil.which("fzf"):
+        pytest.skip("needs the program fzf")
+    other_plugin(reviewed, *plugins)
+    reviewed.cmd("AgentLs close")
+    reviewed.lua(setup)
+    if plugins == ["mini.nvim"]:  # its preview is shown on a key
+        reviewed.lua(
+            "vim.api.nvim_create_autocmd('User', { pattern = 'MiniPickStart', callback ="
+            " function() vim.schedule(function() vim.api.nvim_input('<Tab>') end) end })"
+        )
+
+    choose_second(reviewed)
+
+
+@pytest.mark.req("H10")
+def test_list_without_any_picker_is_that_of_neovim(reviewed: Nvim) -> None:
+    reviewed.lua(
+        "vim.ui.select = function(items, options, done)"
+        " vim.g.offered = vim.tbl_map(options.format_item, items) done(items[2]) end"
+    )
+
+    reviewed.keys("gg:AgentLs hunks<CR>")
+
+    reviewed.wait_for("vim.fn.line('.') == 5")
+    assert reviewed.lua("return vim.g.offered") == [
+        "one.txt:2  +2 −1  pending",
+        "one.txt:5  +0 −1  pending",
+    ]
+
+
+# -- statusline, icons, plugin managers
+
+
+@pytest.mark.req("H10")
+def test_lualine_shows_the_component(panel: Panel, nvim: Nvim) -> None:
+    other_plugin(nvim, "lualine.nvim")
+
+    nvim.lua("require('lualine').setup({ sections = { lualine_x = { 'agent_ls' } } })")
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd h")
+    nvim.cmd("AgentLs close")
+
+    nvim.wait_screen("agent-ls ○ idle")
+
+
+@pytest.mark.req("H10")
+def test_files_have_icons_where_mini_icons_is_set_up(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    other_plugin(nvim, "mini.nvim")
+    nvim.lua("require('mini.icons').setup() require('agent_ls.icons').refresh()")
+    icon = nvim.lua("return (require('mini.icons').get('file', 'cart.py'))")
+
+    panel.call("c1", "read_file", "cart.py")
+    panel.call_end("c1", "read_file")
+
+    nvim.wait_screen(f"✓ Read {icon} cart.py")
+
+
+@pytest.mark.req("H10")
+def test_lazy_nvim_loads_the_plugin_by_the_spec_of_the_page(nvim: Nvim) -> None:
+    other_plugin(nvim, "lazy.nvim")
+    spec = (REPOSITORY / "docs/neovim.md").read_text().partition("-- lazy.nvim\n")[2].partition("\n")[0]
+    spec = spec.replace("/path/to/agent-ls/editors/nvim", str(PLUGIN))
+
+    nvim.lua(
+        f"require('lazy').setup({{ spec = {{ {spec} }}, root = vim.fn.tempname(),"
+        " rocks = { enabled = false }, install = { missing = false }, change_detection = { enabled = false } })"
+    )
+
+    assert nvim.lua("return require('lazy.core.config').plugins['nvim'] ~= nil")
+    assert nvim.lua("return require('agent_ls.config').options.provider") == "anthropic"
+
+
+@pytest.mark.req("H10")
+def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_path: Path) -> None:
+    other_plugin(nvim, "mini.nvim")
+    checkout = tmp_path / "agent-ls"
+    shutil.copytree(PLUGIN, checkout / "editors/nvim")
+    git = ["git", "-C", str(checkout), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
+    lines = (REPOSITORY / "docs/neovim.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
+    nvim.lua("require('mini.deps').setup({ path = { package = ... } })", str(tmp_path / "packages"))
+    nvim.cmd(f"set runtimepath-={PLUGIN}")
+
+    nvim.lua(
+        lines.replace("/path/to/agent-ls", str(checkout)).replace(
+            f"{checkout}/editors", "/path/to/agent-ls/editors"
+        )
+    )
+
+    assert nvim.lua("return vim.api.nvim_get_runtime_file('lua/agent_ls/init.lua', false)") == [
+        str(tmp_path / "packages/pack/deps/opt/agent-ls/editors/nvim/lua/agent_ls/init.lua")
+    ]
+
+
+@pytest.mark.req("H10")
+def test_render_markdown_draws_the_answers_where_it_is_told_to(panel: Panel, nvim: Nvim) -> None:
+    other_plugin(nvim, "render-markdown.nvim")
+    nvim.lua("require('render-markdown').setup({ file_types = { 'markdown', 'agent_ls_transcript' } })")
+
+    panel.say("# Title\n\n- [ ] open\n")
+    nvim.wait_screen("Title", "open")
+
+    marks = nvim.lua(
+        "local buf = require('agent_ls.chat.transcript').buffer()"
+        " local ns = vim.api.nvim_get_namespaces().agent_ls_transcript"
+        " return #vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, {})"
+    )
+    assert marks == 0, "two plugins would draw the same text"
+
+
+# -- asking in place
+
+
+@pytest.mark.req("H10")
+def test_selected_lines_are_asked_about_in_place(start_nvim: Any, server: StandIn, project: Path) -> None:
+    nvim: Nvim = start_nvim("one.txt")
+    nvim.keys("jVj:AgentLs<CR>")
+    nvim.wait_screen("change one.txt:2-3", "<C-s> sends")
+
+    nvim.keys("in capitals<C-s>")
+
+    sent = server.expect("agent/submit")["input"]
+    uri = (project / "one.txt").as_uri()
+    lines = {"type": "selection", "uri": uri, "startLine": 1, "endLine": 3, "text": "two\nthree\n"}
+    assert sent == [lines, {"type": "text", "text": "in capitals"}]
+    server.emit("state", {"state": "PROCESSING"})
+    nvim.wait_screen("● in capitals  Waiting for the model")
+    start, end = {"line": 1, "character": 0}, {"line": 4, "character": 0}
+    server.wait_open(uri)
+    server.apply_edit(uri, [{"range": {"start": start, "end": end}, "newText": "TWO\n2b\nthree\n"}])
+    change(server, project)
+    server.emit("state", {"state": "IDLE"})
+    nvim.wait_screen("agent 1 of 2")
+    nvim.wait_gone("● in capitals")
+    assert not nvim.lua("return require('agent_ls.chat.view').is_open()")
+    assert nvim.lua("return vim.fn.expand('%:t')") == "one.txt"
+
+
+@pytest.mark.req("H10")
+def test_input_in_place_that_is_left_sends_nothing(start_nvim: Any, server: StandIn) -> None:
+    nvim: Nvim = start_nvim("one.txt")
+    nvim.cmd("AgentLs ask")
+    nvim.wait_screen("change one.txt:1-1")
+
+    nvim.keys("no<Esc>q")
+    nvim.wait_gone("change one.txt")
+
+    assert "agent/submit" not in server.seen()
+    assert nvim.lines() == ["one", "two", "three", "four", "five"]

@@ -1,0 +1,214 @@
+"""The look of the panel: rows for people, one block per change, errors with actions, progress, an empty panel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.neovim.conftest import Panel, StartNvim
+from tests.neovim.stand_in_server import StandIn
+from tests.support.nvim_driver import Nvim
+
+TRANSCRIPT = "require('agent_ls.chat.transcript')"
+
+
+def go_to(nvim: Nvim, text: str) -> None:
+    """Puts the cursor of the transcript on the line with this text."""
+    nvim.keys("<Esc>")
+    nvim.lua(
+        "local win = require('agent_ls.chat.view').window() vim.api.nvim_set_current_win(win)"
+        " vim.api.nvim_win_set_cursor(win, { 1, 0 }) vim.fn.search(..., 'cW')",
+        rf"\V{text}",
+    )
+
+
+def edit(server: StandIn, panel: Panel, path: str, request_id: str = "a1") -> None:
+    """The agent changes a file after it was allowed to."""
+    panel.call("c1", "edit_file", "one.txt", '{"file_path": "one.txt", "old_string": "two"}')
+    panel.ask(request_id)
+    server.emit(
+        "approval_resolved",
+        {"requestId": request_id, "decision": "allow", "scope": "once", "decidedBy": "user"},
+    )
+    diff = "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
+    change = {"callId": "c1", "path": path, "uri": f"file://{path}", "action": "modify", "diff": diff}
+    server.emit("file_change", change | {"added": 1, "removed": 1, "hunks": []})
+    panel.call_end("c1", "edit_file", summary="1 replacement")
+
+
+@pytest.mark.req("H10")
+def test_change_is_one_block_with_diff_and_decision(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    edit(server, panel, "/w/one.txt")
+
+    shot = nvim.wait_screen("± /w/one.txt +1 −1", "allowed once", "+ TWO")
+
+    assert "Edited" not in shot and "✓" not in shot
+
+
+@pytest.mark.req("H10")
+def test_raw_arguments_of_a_change_are_one_key_away(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    edit(server, panel, "/w/one.txt")
+    nvim.wait_screen("± /w/one.txt")
+    go_to(nvim, "one.txt")
+
+    nvim.keys("K")
+
+    nvim.wait_screen("edit_file", "old_string: two")
+
+
+@pytest.mark.req("H10")
+def test_calls_that_only_look_are_one_row_that_opens(panel: Panel, nvim: Nvim) -> None:
+    for number in range(3):
+        panel.call(f"c{number}", "read_file", f"file{number}.py", '{"offset": 40, "limit": 21}')
+        panel.call_end(f"c{number}", "read_file")
+    shot = nvim.wait_screen("▸ Read 3 files")
+    assert "file0.py" not in shot
+    go_to(nvim, "Read 3 files")
+
+    nvim.keys("<CR>")
+    nvim.wait_screen("▾ Read 3 files", "✓ Read file0.py 40–60", "✓ Read file2.py 40–60")
+    nvim.keys("<CR>")
+    nvim.wait_gone("file1.py")
+
+
+@pytest.mark.req("H10")
+def test_file_of_a_read_is_opened_at_its_lines(panel: Panel, nvim: Nvim, project: Any) -> None:
+    (project / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 100)))
+    panel.call("c1", "read_file", "long.txt", '{"file_path": "long.txt", "offset": 40, "limit": 21}')
+    panel.call_end("c1", "read_file", summary="21 lines")
+    nvim.wait_screen("✓ Read long.txt 40–60 · 21 lines")
+    go_to(nvim, "long.txt")
+
+    nvim.keys("gf")
+
+    nvim.wait_screen("line 40")
+    assert nvim.lua("return vim.fn.line('.')") == 40
+
+
+@pytest.mark.req("H10")
+def test_call_that_waits_for_leave_is_not_shown_as_running(panel: Panel, nvim: Nvim) -> None:
+    panel.call("c1", "shell", "make test")
+    panel.ask(command="make test")
+
+    shot = nvim.wait_screen("Run this command?", "make test")
+
+    assert "Running" not in shot
+
+
+@pytest.mark.req("H10", "H7")
+def test_command_of_an_approval_is_highlighted(panel: Panel, nvim: Nvim) -> None:
+    panel.ask(command="echo 'hello there' | grep hello")
+    nvim.wait_screen("Run this command?")
+
+    quoted, plain = nvim.highlight_at("hello there"), nvim.highlight_at("in /")
+
+    assert quoted.get("foreground") not in (None, plain.get("foreground"))
+
+
+@pytest.mark.req("H10")
+def test_progress_tells_the_activity_and_goes_with_the_turn(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.emit("state", {"state": "PROCESSING"})
+    server.emit("user_input", {"text": "go"})
+    nvim.wait_screen("Waiting for the model · 0 s · <C-c> stops")
+    panel.call("c1", "shell", "make test")
+    nvim.wait_screen("● Running make test", "Running make test · ")
+    nvim.wait_screen("Running make test · 1 s · <C-c> stops")  # its clock moves, and so does that of the call
+    nvim.wait_screen("● Running make test   1 s")
+    panel.call_end("c1", "shell", summary="exit 0: ok", exitCode=0)
+    server.emit("processing_end", {"reason": "completed"})
+    server.emit("state", {"state": "IDLE"})
+
+    nvim.wait_gone("stops")
+    assert nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))[-1] == "✓ Ran make test · ok"
+
+
+@pytest.mark.req("H10", "H28")
+def test_error_is_a_block_whose_key_does_what_helps(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    server.emit("user_input", {"text": "fix it"})
+    error = {"message": "The stream was cut.", "errorKind": "transport", "hint": "The answer is kept."}
+    server.emit("error", error | {"action": "continue"})
+    nvim.wait_screen("✗ The stream was cut.", "┃ The answer is kept.", "<CR> continue · send again")
+    nvim.lua("vim.ui.select = function(items, options, done) vim.g.offered = items; done(items[1]) end")
+    go_to(nvim, "The stream was cut")
+
+    nvim.keys("<CR>")
+
+    assert server.expect("agent/submit")["input"] == [{"type": "text", "text": "Continue."}]
+    assert nvim.lua("return vim.g.offered") == ["continue", "retry"]
+    server.emit("user_input", {"text": "Continue."})
+    nvim.wait_gone("send again")  # it is over: the block stays as a record
+
+
+@pytest.mark.req("H10")
+def test_markdown_of_a_whole_answer(panel: Panel, nvim: Nvim) -> None:
+    table = "| name | n |\n| --- | --- |\n| a | 1 |\n| longer | 22 |"
+    code = "```lua\nlocal answer = 'x'\n```"
+    panel.say(f"{table}\n\n- [ ] open\n- [x] done\n\n{code}\n\nSee [the docs](https://example.org/x).")
+
+    shot = nvim.wait_screen("☐ open", "☑ done", "See the docs.", "local answer")
+
+    rows = [row.split("│")[-1].strip() for row in shot.split("\n") if "|" in row]
+    assert [row.index("|", 1) for row in rows] == [rows[0].index("|", 1)] * 4
+    keyword, name = nvim.highlight_at("local"), nvim.highlight_at("answer =")
+    assert keyword != name, "the code is not highlighted"
+
+
+@pytest.mark.req("H10")
+def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server: StandIn) -> None:
+    server.session("s7", title="The old one", workspaceFolder="")
+    nvim = start_nvim("one.txt")
+    folder = nvim.lua("return vim.uri_from_fname(require('agent_ls.files').root())")
+    server.session("s7").info["workspaceFolder"] = folder
+    server.replies["agent/models"] = {
+        "defaultProvider": "anthropic",
+        "providers": [{"id": "anthropic", "name": "Anthropic", "hasKey": False, "keyVariable": "A_KEY"}],
+        "models": [],
+    }
+    nvim.cmd("AgentLs")
+    nvim.wait_screen("❯ Review my uncommitted changes", "↻ ", "The old one", "! no key is set")
+
+    go_to(nvim, "Review my")
+    nvim.keys("<CR>")
+    nvim.wait_for("require('agent_ls.chat.input').text() == 'Review my uncommitted changes'")
+    go_to(nvim, "The old one")
+    nvim.keys("<CR>")
+    assert server.expect("agent/subscribe")["sessionId"] == "s7"
+
+
+@pytest.mark.req("H10")
+def test_prompt_shows_what_goes_along_and_leaves_it_out_on_a_key(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    server.session().info["effort"] = "high"
+    nvim.wait_screen("@one.txt")
+
+    nvim.keys("<M-c>")
+    nvim.wait_screen("without @one.txt")
+    states = [server.expect("agent/editorState")]
+    while "activeUri" in states[-1]:
+        states.append(server.expect("agent/editorState"))
+    assert states[-1]["visibleUris"] == []
+    nvim.keys("<M-c>")
+    assert server.expect("agent/editorState")["activeUri"].endswith("one.txt")
+
+
+@pytest.mark.req("H10")
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 50)])
+def test_no_row_of_the_panel_is_wider_than_its_window(
+    server: StandIn, start_nvim: StartNvim, columns: int, rows: int
+) -> None:
+    nvim = start_nvim("one.txt", columns=columns, rows=rows)
+    panel = Panel(nvim, server)
+    panel.open()
+    panel.call("c1", "shell", "python -m pytest -q tests/unit tests/integration --maxfail=1")
+    panel.call_end("c1", "shell", summary="exit 1: 3 failed in 2.05s", isError=True, exitCode=1)
+    panel.call("c2", "read_file", "a/rather/deep/folder/with_a_long_name.py")
+    panel.call_end("c2", "read_file", summary="120 lines")
+    nvim.wait_screen("3 failed", "120 l")
+
+    width = nvim.lua("return vim.api.nvim_win_get_width(require('agent_ls.chat.view').window())")
+    lines = nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))
+    assert max(len(line) for line in lines) <= width

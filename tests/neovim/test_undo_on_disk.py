@@ -1,0 +1,77 @@
+"""In real Neovim with the real server: an undo reaches the disk, and `u` after it brings the hunk back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.neovim.conftest import PLUGIN
+from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.loopback_script import Answer
+from tests.support.nvim_driver import Nvim
+
+pytestmark = pytest.mark.req("H4", "H6")
+
+OLD, NEW = "A = 1\nB = 1\n", "A = 1\nB = 2\n"
+SCRIPT: list[Answer] = [
+    [ToolCall("read_file", {"file_path": "b.py"})],
+    [ToolCall("edit_file", {"file_path": "b.py", "old_string": "B = 1", "new_string": "B = 2"})],
+    "It is done.",
+]
+
+
+@pytest.fixture
+def nvim(tmp_path: Path) -> Iterator[Nvim]:
+    """The agent has changed b.py, which was closed, and has been opened by `next`."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "b.py").write_text(OLD)
+    with AnthropicServer(SCRIPT) as provider:
+        env = {
+            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
+            "ANTHROPIC_API_KEY": "sk-test-loopback",
+            "ANTHROPIC_BASE_URL": provider.base_url,
+            "AGENT_LS_TRUSTED_FOLDERS": "/",
+        }
+        with Nvim(runtime_path=[PLUGIN], cwd=project, columns=120, rows=40, env=env) as nvim:
+            nvim.lua(
+                "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' }, "
+                "provider = 'anthropic', mode = 'edits', settings = { review = 'after' } })",
+                sys.executable,
+            )
+            nvim.cmd("AgentLs send go")
+            nvim.wait_screen("It is done.")
+            assert (project / "b.py").read_text() == NEW
+            nvim.cmd("AgentLs next")
+            nvim.wait_screen("agent 1 of 1")
+            yield nvim
+
+
+def in_buffer(nvim: Nvim) -> tuple[str, bool]:
+    lines, is_modified = nvim.lua(
+        "local b = vim.fn.bufnr('b.py'); return { vim.fn.getbufline(b, 1, '$'), vim.bo[b].modified }"
+    )
+    return "".join(f"{line}\n" for line in lines), is_modified
+
+
+@pytest.mark.parametrize("command", ["undo", "undo_all"])
+def test_undo_of_a_file_that_was_closed_when_it_was_changed_reaches_the_disk(
+    nvim: Nvim, tmp_path: Path, command: str
+) -> None:
+    nvim.cmd(f"AgentLs {command}")
+    nvim.wait_gone("agent 1 of 1")
+    path = tmp_path / "project" / "b.py"
+    nvim.wait_until(lambda: path.read_text() == OLD, "the undo on disk")
+    nvim.wait_until(lambda: in_buffer(nvim) == (OLD, False), "the saved buffer")
+
+
+def test_undone_hunk_that_u_brings_back_is_marked_again(nvim: Nvim) -> None:
+    nvim.cmd("AgentLs undo")
+    nvim.wait_gone("agent 1 of 1")
+    nvim.wait_until(lambda: in_buffer(nvim) == (OLD, False), "the saved buffer")
+    nvim.cmd("normal! u")
+    nvim.wait_screen("agent 1 of 1")
+    assert in_buffer(nvim)[0] == NEW

@@ -1,0 +1,32 @@
+"""What policy lets pass without a question is run in a real bash, where it may change and show nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.policy.fuzz import Scratch, commands, harmed
+
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+SEED = 14
+
+
+@pytest.mark.req("X7", "T10")
+@pytest.mark.sweep
+@pytest.mark.timeout(3600 if IS_WHOLE else 120)
+def test_silent_command_changes_nothing_and_shows_nothing_outside(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path / "scratch")
+    scratch.build()
+    generated = list(commands(SEED, 20_000 if IS_WHOLE else 300))
+    silent = [command for command in dict.fromkeys(generated) if scratch.is_silent(command)]
+
+    assert len(silent) > len(generated) / 20
+    assert list(harmed(scratch, silent)) == []
+
+
+@pytest.mark.req("X7")
+@pytest.mark.parametrize("command", ["touch made", "cat link", "echo x > a.txt", "sort a.txt -o b.txt"])
+def test_harm_is_seen_where_a_command_does_it(command: str, tmp_path: Path) -> None:
+    assert list(harmed(Scratch(tmp_path / "scratch"), ["ls", command, "true"])) == [command]

@@ -1,0 +1,61 @@
+"""The release program of .ci as a module, and packages built by it from the tracked files."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EPOCH = 1_700_000_000
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("agent_ls_release", ROOT / ".ci" / "release.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+release = load()
+
+
+def need_repository() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout: a release is built from one")
+
+
+def staged(folder: Path, repository: str = "") -> Path:
+    """The tracked files with the version and the times of a release."""
+    source = folder / "source"
+    release.stage(source, release.current_version(), EPOCH, repository)
+    return source
+
+
+def build(source: Path, kind: str) -> Path:
+    """A wheel or an sdist, by the backend that pip uses, in a process of its own."""
+    out = source.parent / kind
+    out.mkdir()
+    script = f"from setuptools import build_meta; build_meta.build_{kind}({str(out)!r})"
+    environ = {"SOURCE_DATE_EPOCH": str(EPOCH), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=source, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    (package,) = out.iterdir()
+    if kind == "sdist":
+        release.repack_tar(package, EPOCH)
+    return package
+
+
+def unpack(package: Path, folder: Path) -> Path:
+    with tarfile.open(package) as tar:
+        tar.extractall(folder, filter="data")
+    (root,) = folder.iterdir()
+    return root

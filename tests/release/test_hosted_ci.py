@@ -1,0 +1,80 @@
+"""The workflow files of hosted CI: each command is a target of the Makefile, so that it can be run at home."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+ACTIONS = {"actions/checkout", "actions/setup-python", "actions/setup-node"}
+
+
+def load(path: Path) -> dict[Any, Any]:
+    found = yaml.safe_load(path.read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def steps() -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"{path.name}: {name}", step)
+        for path in WORKFLOWS
+        for name, job in load(path)["jobs"].items()
+        for step in job["steps"]
+    ]
+
+
+def test_each_command_is_one_target_of_the_makefile() -> None:
+    assert WORKFLOWS
+    for where, step in steps():
+        if "run" in step:
+            found = re.fullmatch(r"make ([a-z-]+)((?: [A-Z_]+=(?:\S+|\"[^\"]*\"))*)", step["run"])
+            assert found and found[1] in TARGETS, f"{where}: {step['run']}"
+        else:
+            assert step["uses"].split("@")[0] in ACTIONS, where
+
+
+def test_each_job_has_a_time_limit_and_few_rights() -> None:
+    for path in WORKFLOWS:
+        workflow = load(path)
+        assert set(workflow["permissions"]) == {"contents"}, path.name
+        assert all(job["timeout-minutes"] <= 90 for job in workflow["jobs"].values()), path.name
+
+
+def test_matrix_has_each_python_of_the_classifiers_on_each_system() -> None:
+    jobs = load(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]
+    named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text("utf-8"))
+    for job in ("test", "windows"):
+        assert jobs[job]["strategy"]["matrix"]["python"] == named
+    assert jobs["test"]["strategy"]["matrix"]["os"] == ["ubuntu-latest", "macos-latest"]
+
+
+def test_actionlint_finds_nothing() -> None:
+    program = shutil.which("actionlint")
+    if program is None:
+        pytest.skip("actionlint is not installed")
+    done = subprocess.run(
+        [program, *map(str, WORKFLOWS)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+)
+def test_issue_forms_are_well_formed(name: str) -> None:
+    form = load(ROOT / ".github" / "ISSUE_TEMPLATE" / name)
+    if name == "config.yml":
+        return
+    assert form["name"] and form["description"]
+    for item in form["body"]:
+        assert item["type"] in ("markdown", "textarea", "input", "dropdown", "checkboxes")
+        assert item["attributes"].get("label") or item["attributes"].get("value")

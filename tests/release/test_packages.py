@@ -1,0 +1,143 @@
+"""The packages of a release: the sdist has all that the tests need, the wheel the plugin, and both are reproducible."""
+
+from __future__ import annotations
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+from tests.release.builder import ROOT, build, need_repository, release, staged, unpack
+
+pytestmark = pytest.mark.timeout(600)
+
+MADE_BY_SETUPTOOLS = {"PKG-INFO", "setup.cfg"}
+URL = "https://git.example.org/somebody/agent-ls"
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_repository()
+    return build(staged(tmp_path_factory.mktemp("sdist")), "sdist")
+
+
+@pytest.fixture(scope="module")
+def unpacked(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack(sdist, tmp_path_factory.mktemp("unpacked"))
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("wheel") / "source"
+    shutil.copytree(unpacked, source)
+    return build(source, "wheel")
+
+
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
+def test_sdist_holds_each_tracked_file_and_nothing_else(unpacked: Path) -> None:
+    found = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    found = {name for name in found if ".egg-info/" not in name} - MADE_BY_SETUPTOOLS
+    assert found == {*release.tracked_files(), "README.package.md"}
+
+
+@pytest.mark.parametrize("words", [["--collect-only", "tests"], ["tests/patch/test_hunks.py"]])
+def test_tests_run_in_the_unpacked_sdist(unpacked: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", *words]
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(unpacked)}
+    environ.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(command, cwd=unpacked, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_wheel_has_the_package_and_the_plugin_and_no_test(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    tops = {name.split("/")[0] for name in names}
+    assert len(tops) == 2 and "agent_ls" in tops
+    plugin = ROOT / "editors" / "nvim"
+    wanted = {
+        f"agent_ls/editors/nvim/{path.relative_to(plugin).as_posix()}"
+        for part in ("doc", "lua", "plugin")
+        for path in (plugin / part).rglob("*")
+        if path.is_file() and path.relative_to(ROOT).as_posix() in release.tracked_files()
+    }
+    assert wanted and wanted <= names
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "agent_ls").rglob("*.py")}
+    assert modules <= names
+
+
+def test_installed_wheel_prints_its_plugin_and_plays_the_demo(wheel: Path, tmp_path: Path) -> None:
+    """With the dependencies of this environment, and without the checkout on the path."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path / "site"),
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "PYTHONSAFEPATH": "1",
+    }
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "agent_ls", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    folder = Path(run("nvim-path").strip())
+    assert folder.is_relative_to(tmp_path) and (folder / "plugin" / "agent_ls.lua").is_file()
+    assert "The project stays as it is now" in run("demo", "--headless")
+
+
+def test_metadata_says_what_an_index_shows_and_invents_no_address(wheel: Path) -> None:
+    told = metadata(wheel)
+    assert told["Name"] == "agent-ls" and told["License-Expression"] == "Apache-2.0"
+    assert told["Author"] and told["Keywords"] and len(told.get_all("Classifier") or []) > 10
+    assert told.get_all("Project-URL") is None
+    page = told.get_payload()
+    assert isinstance(page, str) and "](docs/" not in page and "Configuration" in page
+
+
+def test_repository_address_reaches_links_and_metadata(tmp_path: Path) -> None:
+    need_repository()
+    told = metadata(build(staged(tmp_path, URL), "wheel"))
+    assert f"Repository, {URL}" in (told.get_all("Project-URL") or [])
+    page = str(told.get_payload())
+    links = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert links and all(link.startswith("https://") for link in links)
+    assert f"{URL}/raw/v{release.current_version()}/docs/images/neovim.svg" in links
+
+
+def test_same_sources_give_the_same_bytes(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    source = staged(tmp_path)
+    assert build(source, "sdist").read_bytes() == sdist.read_bytes()
+    assert build(unpack(tmp_path / "sdist" / sdist.name, tmp_path / "again"), "wheel").read_bytes() == (
+        wheel.read_bytes()
+    )
+
+
+def test_lowest_versions_have_wheels_for_each_python_that_the_classifiers_name() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    floors = {
+        found[1]: tuple(map(int, found[2].split(".")))
+        for found in (re.match(r"([\w-]+)[>=]=([\d.]+)", it) for it in project["dependencies"])
+        if found
+    }
+    # The first versions with wheels for Python 3.14; older ones would be compiled.
+    assert floors["pyyaml"] >= (6, 0, 3) and floors["pywin32"] >= (311,)
+    assert project["requires-python"] == ">=3.11"

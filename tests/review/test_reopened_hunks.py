@@ -1,0 +1,75 @@
+"""Hunks that no text had when a ledger was built again, and a later text has."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.review.agent_edits import apply_agent_edit
+from agent_ls.review.ledger import FileLedger
+from agent_ls.review.reopened_hunks import is_missing, reopen_missing
+from agent_ls.review.restore import StoredHunk, restore_ledger
+from agent_ls.review.user_edits import apply_user_edit
+from tests.support.ledger_checks import Call, problems
+from tests.support.ledger_stories import Step, closed, shown, story, text, words
+
+pytestmark = pytest.mark.req("H6", "R3")
+
+START = "a b c d"
+EDITS: list[Step] = [("agent", "a B c x y d")]  # one in place of a line, one between lines
+
+
+def stored(ledger: FileLedger) -> list[StoredHunk]:
+    return [StoredHunk(hunk, ledger.lines_of(hunk)) for hunk in ledger.hunks]
+
+
+def built_again(disk: str, start: str = START, *steps: Step) -> tuple[FileLedger, list[StoredHunk]]:
+    """A ledger of what the disk has, and the hunks that it has not."""
+    items = stored(story(start, *(steps or EDITS)))
+    ledger = restore_ledger("/f", items, text(disk))
+    return ledger, [item for item in items if is_missing(ledger, item)]
+
+
+@pytest.mark.parametrize(
+    ("saved", "hunks"),
+    [
+        ("a B c x y d", ["pending c1 @1 b > B", "pending c1 @3  > x y"]),
+        ("own a B c x y d", ["pending c1 @2 b > B", "pending c1 @4  > x y"]),
+        ("a b c x y d", ["gone c1 @1 b > b", "pending c1 @3  > x y"]),
+        ("a b c x own d", ["gone c1 @1 b > b"]),
+        ("a B c x y d x y", ["pending c1 @1 b > B"]),
+        ("own", []),
+    ],
+)
+def test_what_a_later_text_has_once_is_open_again(saved: str, hunks: list[str]) -> None:
+    ledger, missing = built_again(START)
+    assert len(missing) == 2
+    edited = apply_user_edit(ledger, text(saved)).ledger
+    change = reopen_missing(edited, missing)
+    after = change.ledger if change else edited
+    assert shown(after) == hunks
+    assert problems(after) == [] and words(after.current) == saved
+    told = [hunk for hunk in after.hunks if edited.find(hunk.id) != hunk]
+    assert {hunk.id for hunk in (change.changed if change else ())} >= {hunk.id for hunk in told}
+
+
+def test_hunks_that_were_made_meanwhile_stay_as_they_are() -> None:
+    ledger, missing = built_again(START)
+    ledger = apply_agent_edit(ledger, text("a b c D"), Call("c9", "s1")).ledger
+    change = reopen_missing(apply_user_edit(ledger, text("a b c x y D")).ledger, missing)
+    assert change is not None and problems(change.ledger) == []
+    assert shown(change.ledger) == ["gone c1 @1 b > b", "pending c1 @3  > x y", "pending c9 @5 d > D"]
+
+
+def test_what_was_decided_or_still_is_is_not_missing() -> None:
+    items = stored(story(START, *EDITS))
+    assert not any(is_missing(restore_ledger("/f", items, text("a B c x y d")), item) for item in items)
+    kept = story(START, *EDITS, ("keep", "0"))
+    assert closed(kept)
+    assert not any(is_missing(kept, item) for item in items)
+    ledger, missing = built_again("a B c x y d")
+    assert not missing and reopen_missing(ledger, missing) is None
+
+
+def test_without_a_file_nothing_comes_back() -> None:
+    ledger, missing = built_again(START)
+    assert reopen_missing(apply_user_edit(ledger, None).ledger, missing) is None

@@ -1,0 +1,166 @@
+"""A chat as a document: what is the user's, where the answer goes, and that nobody else can speak for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given, strategies as st
+
+from agent_ls.environments.editor_host import LineEdit
+from agent_ls.loop.events.types import AssistantTextEnd, AssistantTextStart, Delta, Envelope, SessionEvent
+from agent_ls.server.chat.chat_text import (
+    Mention,
+    Region,
+    appended,
+    found_below,
+    growing,
+    heading,
+    mentions,
+    opening,
+    read_chat,
+)
+from agent_ls.server.chat.transcript import ChatTranscript
+from agent_ls.text import split_lines
+
+MARKER = heading("s-1f", 1)
+
+
+def edited(text: str, edits: Sequence[LineEdit]) -> str:
+    lines = split_lines(text)
+    for edit in reversed(edits):
+        lines[edit.start : edit.end] = [edit.text]
+    return "".join(lines)
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    ("text", "message", "session"),
+    [
+        ("", "", ""),
+        ("fix it\n", "fix it", ""),
+        ("## you\n\nfix it\n\nand more\n", "fix it\n\nand more", ""),
+        (f"fix it\n\n{MARKER}\n\ndone\n", "", "s-1f"),
+        (f"fix it\n\n{MARKER}\n\ndone\n\n## you\n\n", "", "s-1f"),
+        (f"fix it\r\n\r\n{MARKER}\r\n\r\ndone\r\n\r\n## you\r\n\r\nthanks\r\n", "thanks", "s-1f"),
+        ("## your plan\nis good\n", "## your plan\nis good", ""),
+        ("## agent <!-- ../../x 1 -->\nhm", "## agent <!-- ../../x 1 -->\nhm", ""),
+    ],
+)
+def test_what_stands_below_the_last_heading_is_what_the_user_says(
+    text: str, message: str, session: str
+) -> None:
+    chat = read_chat(text)
+
+    assert (chat.message, chat.session_id) == (message, session)
+
+
+def test_mentions_are_read_with_and_without_lines() -> None:
+    assert mentions("see @shop/cart.py:3-9, @a.py:4 and (not me@example.org) @dir/ @problems.") == [
+        Mention("shop/cart.py", (2, 9)),
+        Mention("a.py", (3, 4)),
+        Mention("dir/"),
+        Mention("problems"),
+    ]
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize("before", ["", "fix it", "fix it\n", "fix it\r\n", "fix it\n\n"])
+def test_an_answer_grows_at_the_end_of_the_document(before: str) -> None:
+    region = Region(MARKER, "\nI ")
+    text = edited(before, opening(before, region))
+    for more in ("look", " at it\n", "", "\nDone.\n"):
+        edits = growing(text, region, more)
+        assert edits is not None
+        text, region = edited(text, edits), Region(MARKER, region.written + more)
+
+    folded = text.replace("\r\n", "\n")
+    assert folded.startswith(before.replace("\r\n", "\n"))
+    assert folded.endswith(f"{MARKER}\n\nI look at it\n\nDone.\n\n")
+    assert "\r\n" not in before or "\n" not in text.replace("\r\n", "")
+
+
+@pytest.mark.req("H8")
+def test_what_the_user_types_below_an_answer_stays_below_it() -> None:
+    region = Region(MARKER, "\none")
+    text = edited("fix it\n", opening("fix it\n", region)) + "my next words\n"
+    edits = growing(text, region, "\ntwo")
+
+    assert edits and edited(text, edits).endswith("one\ntwo\nmy next words\n")
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize("more", ["two", "two\n", "\n## you\n"])
+def test_what_the_user_begins_on_the_empty_line_at_the_end_of_an_answer_is_his(more: str) -> None:
+    region = Region(MARKER, "\none\n\n")
+    text = edited("fix it\n", opening("fix it\n", region))
+    assert text.endswith("one\n\n\n")
+    text = text.removesuffix("\n") + "my next\nwords\n"
+    for piece in (more, " and on"):
+        edits = growing(text, region, piece)
+        assert edits
+        text, region = edited(text, edits), Region(MARKER, region.written + piece)
+
+    assert text.endswith(f"one\n\n{more} and on\nmy next\nwords\n")
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("fix it\n\nnow\n", "and then\n"),
+        ("## you\n\n  fix it\n\nnow\n", "\nand then\n"),
+        (f"fix it\n\nnow\n\n{MARKER}\n\ndone\n\n## you\nfix it\n\nnow\n", "## you\n\nand then"),
+    ],
+)
+def test_an_answer_begins_right_below_what_it_answers(before: str, behind: str, ending: str) -> None:
+    text = (before + behind).replace("\n", ending)
+    answered = edited(text, opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
+
+    assert answered == f"{before}\n{MARKER}\n\nYes.\n{behind}".replace("\n", ending)
+
+
+@pytest.mark.req("H8")
+@pytest.mark.parametrize(
+    "text", ["fix that\nand then\n", f"fix it\n\n{MARKER}\nYes.\n", "a\nfix it\nb\n", ""]
+)
+def test_an_answer_to_what_was_changed_stands_at_the_end(text: str) -> None:
+    assert edited(text, opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
+
+
+def test_an_answer_that_was_changed_is_not_written_over() -> None:
+    region = Region(MARKER, "\none\ntwo")
+    text = edited("", opening("", region))
+
+    assert growing(text.replace("one", "mine"), region, "x") is None
+    assert growing(text.replace(MARKER, ""), region, "x") is None
+    assert growing(text.replace("one\n", "one   \n"), region, "x") is not None  # a formatter was there
+    assert found_below(text, MARKER) == "\none\ntwo"
+    assert edited("a", appended("a", "@b ")) == "a\n@b \n"
+
+
+def said(pieces: Sequence[str]) -> str:
+    """The chat's text after the model has said this in these pieces."""
+    deltas = [Delta("assistant_text_delta", "p", 0, piece) for piece in pieces]
+    end = AssistantTextEnd("p", "".join(pieces))
+    events: list[SessionEvent] = [AssistantTextStart("p"), *deltas, end]
+    transcript = ChatTranscript()
+    return "".join(transcript.feed(Envelope("s", None, "", event)) for event in events)
+
+
+PIECES = st.lists(
+    st.sampled_from(["#", "# ", "## ", "you", "agent", "\n", " ", "x", "\r", "\u2028", "\x1b[1m"])
+)
+
+
+@pytest.mark.req("H8", "H7")
+@given(PIECES)
+@example([" ", "## ", "you"])
+def test_the_model_cannot_speak_for_the_user_however_its_words_are_cut(pieces: list[str]) -> None:
+    text = f"fix it\n\n{MARKER}\n\n{said(pieces)}"
+
+    chat = read_chat(text)
+
+    assert chat.is_answer_last and chat.message == ""
+    assert said(pieces) == said(["".join(pieces)])

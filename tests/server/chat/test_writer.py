@@ -1,0 +1,58 @@
+"""Write an answer into a chat document of editors that report their changes late."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from agent_ls.server.chat.writer import ChatWriter
+from tests.support.lying_editor import EGLOT, LyingEditor, Manners, VirtualTime
+
+pytestmark = pytest.mark.req("H8")
+
+CHAT = "## you\nGo.\n"
+PATH = "/project/a.txt"
+LATE = Manners(debounce_s=30)  # as Emacs while it asks a question: longer than the wait for an edit
+
+
+async def written(manners: Manners, *pieces: str, loses: int = 0) -> tuple[str, list[str]]:
+    """Write these pieces; return the document and the messages to the user. The first `loses` edits are lost."""
+    time, refusals = VirtualTime(), list[str]()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(time.run)
+        editor = LyingEditor(tasks, manners, sleep=time.sleep)
+        editor.open(CHAT)
+
+        def arrives() -> None:
+            if len(editor.requests) <= loses:
+                editor.type(len(editor.text), "\n")  # it is stale when it arrives
+
+        editor.on_request = arrives
+        writer = ChatWriter(editor.server.host, PATH, "s-1", refusals.append, time.sleep)
+        tasks.start_soon(writer.run)
+        for piece in pieces:
+            writer.write(piece)
+            await time.sleep(1)
+        writer.close_answer()
+        while not editor.text.rstrip().endswith("## you"):
+            await time.sleep(1)
+        await editor.tell_all()
+        tasks.cancel_scope.cancel()
+    return editor.text, refusals
+
+
+async def test_an_answer_is_written_while_it_streams() -> None:
+    text, refusals = await written(EGLOT, "One, ", "two, ", "three.")
+    assert text == f"{CHAT}\n## agent <!-- s-1 1 -->\n\nOne, two, three.\n## you\n\n"
+    assert refusals == []
+
+
+async def test_an_edit_reported_late_is_neither_lost_nor_written_twice() -> None:
+    text, refusals = await written(LATE, "One, ", "two, ", "three.")
+    assert text == f"{CHAT}\n## agent <!-- s-1 1 -->\n\nOne, two, three.\n## you\n\n"
+    assert refusals, "it was told that the chat waits for the editor"
+
+
+async def test_an_edit_that_never_arrived_is_written_again() -> None:
+    text, _ = await written(LATE, "One, ", "two, ", "three.", loses=1)
+    assert text.count("One, two, three.") == 1

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from agent_ls.server.editor.virtual_documents import MAX_WATCHED, VirtualDocuments
+
+
+class Client:
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.answers: list[Future[Any]] = []
+
+    def send(self, method: str, params: Any) -> Future[Any]:
+        self.asked.append(params.uri)
+        self.answers.append(Future())
+        return self.answers[-1]
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+def test_changes_before_the_answer_cause_one_refresh_after_it(client: Client) -> None:
+    texts = VirtualDocuments(client.send, can_refresh=True)
+    texts.asked_for("u", "/a")
+    for _ in range(5):
+        texts.changed("/a")
+    texts.changed("/b")
+    assert client.asked == ["u"]
+    client.answers[0].set_result(None)
+    assert client.asked == ["u", "u"]
+    client.answers[1].set_result(None)
+    assert client.asked == ["u", "u"]
+
+
+def test_a_client_that_refuses_a_refresh_gets_no_more(client: Client) -> None:
+    texts = VirtualDocuments(client.send, can_refresh=True)
+    texts.asked_for("u", "/a")
+    texts.changed("/a")
+    client.answers[0].set_exception(RuntimeError("method not found"))
+    texts.changed("/a")
+    assert client.asked == ["u"]
+
+
+def test_a_client_without_refresh_support_gets_none(client: Client) -> None:
+    texts = VirtualDocuments(client.send, can_refresh=False)
+    texts.asked_for("u", "/a")
+    texts.changed("/a")
+    assert client.asked == []
+
+
+def test_the_number_of_watched_documents_is_limited(client: Client) -> None:
+    texts = VirtualDocuments(client.send, can_refresh=True)
+    for n in range(MAX_WATCHED + 1):
+        texts.asked_for(f"u{n}", f"/{n}")
+    texts.changed("/0")
+    texts.changed("/1")
+    assert client.asked == ["u1"]

@@ -1,0 +1,41 @@
+"""A kept list (rules, trust) that cannot be read is never overwritten by what is added to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.store.kept_list import KeptList
+
+pytestmark = pytest.mark.req("H7", "R5")
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ["", "{", '{"version": 2, "things": ["of a later version"]}', '{"version": 1, "things": 7}', "[" * 9999],
+)
+def test_what_is_no_list_is_kept_beside_the_new_one(tmp_path: Path, stored: str) -> None:
+    path = tmp_path / "things.json"
+    path.write_text(stored)
+    things = KeptList(tmp_path, "things")
+    assert list(things.read()) == []
+    things.change(lambda entries: [*entries, "new"])
+    assert list(things.read()) == ["new"]
+    assert (tmp_path / "things.damaged.json").read_text() == stored
+
+
+def test_list_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "things.json"
+    path.mkdir()  # a read fails for the superuser too
+    things = KeptList(tmp_path, "things")
+    assert list(things.read()) == []
+    with pytest.raises(OSError):
+        things.change(lambda entries: [*entries, "new"])
+    assert path.is_dir() and not (tmp_path / "things.damaged.json").exists()
+
+
+def test_list_that_is_missing_is_made(tmp_path: Path) -> None:
+    KeptList(tmp_path / "deeper", "things").change(lambda entries: [*entries, "new"])
+    assert json.loads((tmp_path / "deeper/things.json").read_text()) == {"version": 1, "things": ["new"]}

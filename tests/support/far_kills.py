@@ -1,0 +1,169 @@
+"""Stories of a lost connection: one edit or command, one kill in the middle, and what has to be true afterwards."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
+from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.environments.far.connection import Connection
+from agent_ls.environments.far.environment import FarEnvironment
+
+LIMIT_S = 120
+MAX_DELAY_S = 0.06
+TAG = "AGENT_LS_TEST_STORY"
+
+Kill = Callable[[Connection], None]
+
+
+def kill_client(connection: Connection) -> None:
+    _signal(connection.client_pid, signal.SIGKILL)
+
+
+def cut_connection(connection: Connection) -> None:
+    _signal(connection.client_pid, signal.SIGUSR1)
+
+
+def kill_far_end(connection: Connection) -> None:
+    _signal(connection.pid, signal.SIGKILL)
+
+
+def kill_parent_of_far_end(connection: Connection) -> None:
+    """Over ssh: the server's process of this connection."""
+    stat = Path(f"/proc/{connection.pid}/stat").read_text().rpartition(")")[2].split()
+    _signal(int(stat[1]), signal.SIGKILL)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+@dataclass
+class Outcome:
+    """`error` is what the caller was given; None: success."""
+
+    error: EnvironmentLostError | None = None
+
+
+async def kill_in_the_middle(
+    environment: FarEnvironment, chance: random.Random, kill: Kill, act: Callable[[], object]
+) -> Outcome:
+    """Run `act` and kill after a random time, which may also be before its begin or after its end."""
+    outcome = Outcome()
+    await environment.file_exists("settled")  # connected
+    connection = environment.host.current()
+    assert connection, "it has just answered"
+
+    async def run() -> None:
+        try:
+            await act()  # type: ignore[misc]  # an async function
+        except EnvironmentLostError as error:
+            outcome.error = error
+
+    with anyio.fail_after(LIMIT_S):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await anyio.sleep(chance.uniform(0, MAX_DELAY_S))
+            kill(connection)
+    return outcome
+
+
+async def story_of_an_edit(
+    environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
+) -> str:
+    """Commit one to four files. Returns what happened, for a count of how often."""
+    size = chance.choice((10, 5_000, 2_000_000))
+    writes: list[FileWrite] = []
+    for number in range(chance.randint(1, 4)):
+        path, base = folder / f"f{number}", chance.choice((None, b"old %d\n" % number * 50))
+        path.unlink(missing_ok=True)
+        if base is not None:
+            path.write_bytes(base)
+        is_deletion = base is not None and chance.random() < 0.25
+        writes.append(FileWrite(str(path), None if is_deletion else chance.randbytes(size), base))
+    outcome = await kill_in_the_middle(
+        environment, chance, kill, lambda: environment.commit(writes, Attribution())
+    )
+    await _settled(environment, folder)
+    now = {write.path: _content(write.path) for write in writes}
+    torn = [it.path for it in writes if now[it.path] not in (it.content, it.base)]
+    assert not torn, f"torn: {torn}"
+    if outcome.error is None:
+        wrong = [it.path for it in writes if now[it.path] != it.content]
+        assert not wrong, f"reported as written, but they are not: {wrong}"
+        return "written"
+    said = str(outcome.error)
+    for label, expected in (("Written", "content"), ("Not written", "base")):
+        for name in _named(said, label):
+            write = next(it for it in writes if it.path == name)
+            assert now[name] == getattr(write, expected), f"{said}\n{name} is not {label.lower()}"
+    return "reported"
+
+
+async def story_of_a_command(
+    environment: FarEnvironment, folder: Path, chance: random.Random, kill: Kill
+) -> str:
+    """Run a command that leaves a daemon, in the foreground or the background."""
+    tag = f"{chance.getrandbits(64):x}"
+    command = "setsid sleep 1000 & (trap '' TERM; sleep 1000) & echo begun; sleep 1000"
+    options = CommandOptions(timeout_ms=LIMIT_S * 1000, env_vars={TAG: tag})
+    is_background = chance.random() < 0.4
+
+    async def act() -> None:
+        if is_background:
+            info = await environment.start_process(command, options)
+            await environment.wait_process(info.id)
+        else:
+            await environment.exec_command(command, options)
+
+    outcome = await kill_in_the_middle(environment, chance, kill, act)
+    assert outcome.error is not None, "the command runs for longer than the connection"
+    await _settled(environment, folder)
+    with anyio.fail_after(LIMIT_S):
+        while _tagged(tag):  # noqa: ASYNC110  # they are not ours, and nobody tells when they end
+            await anyio.sleep(0.02)
+    return "ended"
+
+
+async def _settled(environment: FarEnvironment, folder: Path) -> None:
+    """The next call makes a new connection, which ends what is left, and nothing temporary stays."""
+    await environment.file_exists("settled")
+    left = [name for name in os.listdir(folder) if name.startswith(".agent-ls-")]
+    assert not left, f"temporary files are left: {left}"
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _named(said: str, label: str) -> Sequence[str]:
+    found = re.search(rf"(?:^|[.] ){label}: ([^ ,]+(?:, [^ ,]+)*)[.]", said)
+    return found[1].split(", ") if found else ()
+
+
+def _tagged(tag: str) -> list[int]:
+    """Processes with this variable."""
+    wanted, found = f"{TAG}={tag}".encode(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if wanted in variables:
+                found.append(int(entry.name))
+    return found

@@ -1,0 +1,212 @@
+"""Types and methods that the server's process defers behave like the originals once they are used."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import subprocess
+import sys
+
+LEAN = "from agent_ls.lean_imports import make_lean; make_lean(); "
+
+DESCRIBE = """
+import attrs, inspect
+from lsprotocol import types
+from agent_ls.server.transport.jsonrpc import plain_converter
+
+converter = plain_converter()
+for name, cls in sorted(types.ALL_TYPES_MAP.items()):
+    if isinstance(cls, type) and attrs.has(cls):
+        own = {key for key in vars(cls) if callable(vars(cls)[key])} - {"__getstate__", "__setstate__"}
+        print(name, inspect.signature(cls), sorted(own), cls.__hash__, cls.__match_args__, cls.__doc__)
+        for field in attrs.fields(cls):
+            print("   ", field.name, field.alias, field.type, field.default, field.eq, field.order, field.validator)
+
+here = {"line": 1, "character": 2}
+change = {"range": {"start": here, "end": here}, "text": "x"}
+item = {"uri": "file:///a", "languageId": "text", "version": 1, "text": ""}
+for method, params in (
+    (types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": item}),
+    (types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": item, "contentChanges": [change, {"text": "y"}]}),
+):
+    cls = types.METHOD_TO_TYPES[method][0]
+    message = converter.structure({"jsonrpc": "2.0", "method": method, "params": params}, cls)
+    print(message, converter.unstructure(message), message == message)
+
+position = types.Position(1, 2)
+print(position == types.Position(1, 2), position < types.Position(1, 3), repr(position))
+for wrong in (lambda: types.Position(1, -2), lambda: types.Position(1), lambda: types.Position(1, 2, later=3)):
+    try:
+        wrong()
+    except (TypeError, ValueError) as error:
+        print(type(error))
+"""
+
+RACE = """
+import threading, attrs
+from lsprotocol import types
+
+classes = [cls for cls in types.ALL_TYPES_MAP.values() if isinstance(cls, type) and "__attrs_attrs__" in vars(cls)]
+ready, failed = threading.Barrier(4), []
+
+def use() -> None:
+    ready.wait(30)
+    for cls in classes:
+        try:
+            cls(nonsense=1)
+        except TypeError as error:
+            if "unexpected keyword argument 'nonsense'" not in str(error):
+                failed.append(error)
+
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert len(classes) > 500
+print(failed)
+"""
+
+DATACLASSES = """
+import copy, pickle
+from dataclasses import InitVar, asdict, astuple, dataclass, field, fields, replace
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: int
+    y: int = 2
+
+@dataclass(frozen=True, slots=True)
+class Named(Point):
+    name: str = field(default="", repr=False)
+    seen: list[int] = field(default_factory=list, compare=False)
+
+@dataclass(order=True)
+class Loose:
+    "One that changes."
+    size: int
+    given: InitVar[int] = 0
+    twice: int = field(init=False, default=0)
+
+    def __post_init__(self, given: int) -> None:
+        self.twice = 2 * given
+
+@dataclass(kw_only=True, unsafe_hash=True)
+class Child(Loose):
+    inner: object = None
+
+def told(work):
+    try:
+        print(repr(work()))
+    except Exception as error:
+        print(type(error).__name__, error)
+
+class Plain(Named):
+    def __init__(self) -> None:
+        super().__init__(5, name="plain")
+
+child = Child(size=1, given=4)
+child.inner = child
+for work in (
+    lambda: Plain(), lambda: Plain() == Plain(), lambda: Named(5), lambda: Named(5, 3, "n") == Named(5, 3, "n", [1]),
+    lambda: Point(1) == Named(1), lambda: Point(1) in {Point(1, 2)}, lambda: Point(), lambda: Point(1, z=2),
+    lambda: setattr(Point(1), "x", 2), lambda: delattr(Named(1), "name"), lambda: setattr(Point(1), "other", 2),
+    lambda: child, lambda: hash(Child(size=1)) == hash(Child(size=1)), lambda: Loose(1) < Loose(2, 3),
+    lambda: Loose(1, 4), lambda: Loose(1) < 3, lambda: sorted([Loose(2), Loose(1)]),
+    lambda: hash(Loose(1)), lambda: Loose(2) >= Loose(1),
+    lambda: replace(Named(1, name="a"), y=7), lambda: replace(Point(1), z=1), lambda: asdict(Named(1)),
+    lambda: astuple(Point(1)), lambda: copy.deepcopy(Named(1)), lambda: pickle.loads(pickle.dumps(Named(1, 2, "c"))),
+    lambda: [item.name for item in fields(Child)], lambda: Point.__match_args__, lambda: Loose.__doc__,
+    lambda: Point.__init__.__qualname__, lambda: Point.__eq__.__name__, lambda: Named(1).__slots__,
+):
+    told(work)
+    told(work)
+"""
+
+COUNT = """
+import dataclasses, sys
+import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.session_manager
+from agent_ls.server.transport.jsonrpc import plain_converter
+from lsprotocol import types
+
+plain_converter()
+finished = [
+    name
+    for name, cls in types.ALL_TYPES_MAP.items()
+    if isinstance(cls, type) and isinstance(vars(cls).get("__attrs_attrs__"), tuple)
+]
+
+ours = {
+    value
+    for name, module in tuple(sys.modules.items())
+    for value in tuple(vars(module).values())
+    if name.startswith("agent_ls.") and dataclasses.is_dataclass(value) and isinstance(value, type)
+}
+compiled = [cls for cls in ours if "__init__" in vars(cls) and vars(cls)["__init__"].__code__.co_name == "__init__"]
+print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modules)
+"""
+
+
+def printed(program: str) -> str:
+    environ = {**os.environ, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environ, check=False
+    )
+    assert not done.stderr
+    return re.sub(r" at 0x[0-9a-f]+", "", done.stdout)
+
+
+def test_deferred_lsp_types_are_the_same_once_used() -> None:
+    as_they_are, put_off = printed(DESCRIBE), printed(LEAN + DESCRIBE)
+    assert len(as_they_are.splitlines()) > 2000
+    assert put_off == as_they_are
+
+
+def test_a_deferred_type_first_used_by_several_threads_is_finished_for_all() -> None:
+    assert printed(LEAN + RACE) == "[]\n"
+
+
+def test_deferred_dataclass_methods_are_the_same_once_called() -> None:
+    as_they_are, put_off = printed(DATACLASSES), printed(LEAN + DATACLASSES)
+    assert "FrozenInstanceError" in as_they_are
+    assert put_off == as_they_are
+
+
+def test_a_lean_server_start_finishes_few_classes_and_reads_no_metadata() -> None:
+    types_of_lsp, compiled, dataclasses, reads_metadata = printed(LEAN + COUNT).split()
+    assert int(types_of_lsp) < 30
+    assert int(dataclasses) > 300
+    assert int(compiled) < 60
+    assert reads_metadata == "False"
+
+
+# Possible changes in other releases: dataclasses without a function that creates their methods, attrs classes
+# that are not finished in place.
+OTHERS = """
+import attrs, dataclasses, sys
+define, create = attrs.define, dataclasses.{creates}
+def other_define(cls=None, **options):
+    if options.pop("slots", True) is False:
+        raise TypeError("no such option")
+    return define(cls, **options)
+attrs.define = other_define
+def other_create(*args, **named):
+    if "exec" in vars(dataclasses):
+        raise NameError("another way")
+    return create(*args, **named)
+dataclasses.{creates} = other_create
+"""
+
+
+def test_with_other_library_versions_imports_are_unchanged() -> None:
+    creates = "_FuncBuilder" if hasattr(dataclasses, "_FuncBuilder") else "_create_fn"
+    program = OTHERS.format(creates=creates) + LEAN
+    told = """
+import dataclasses
+from lsprotocol import types
+from agent_ls.server.transport.jsonrpc import plain_converter
+print("exec" in vars(dataclasses), isinstance(vars(types.Position)["__attrs_attrs__"], tuple))
+print(plain_converter().structure({"line": 1, "character": 2}, types.Position))
+"""
+    assert printed(program + told) == "False True\n1:2\n"

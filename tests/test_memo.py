@@ -1,0 +1,79 @@
+"""Memoised results of large values are not computed again, and never returned for another value."""
+
+from __future__ import annotations
+
+import hashlib
+from operator import is_
+
+import pytest
+
+from agent_ls.environments.base import sha256
+from agent_ls.memo import MAX_ENTRIES, Memo
+
+
+class Counted:
+    """A computation that counts its runs."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __call__(self, value: bytes) -> str:
+        self.times += 1
+        return value.decode()
+
+
+def recent(*, most: int = 100) -> tuple[Counted, Memo[bytes, str]]:
+    counted = Counted()
+    return counted, Memo(counted, least=3, most=most)
+
+
+def test_a_copy_of_a_value_is_found() -> None:
+    counted, of = recent()
+    assert [of(b"abc"), of(bytes(bytearray(b"abc"))), of(b"abc")] == ["abc"] * 3
+    assert counted.times == 1
+
+
+def test_a_value_that_differs_in_one_place_is_computed() -> None:
+    counted, of = recent()
+    assert [of(b"abc"), of(b"abd"), of(b"abcd")] == ["abc", "abd", "abcd"]
+    assert counted.times == 3
+
+
+@pytest.mark.parametrize("value", [b"ab", b"a" * 101])
+def test_a_value_that_is_too_short_or_too_long_is_not_stored(value: bytes) -> None:
+    counted, of = recent()
+    assert of(value) == of(value)
+    assert counted.times == 2
+
+
+def test_beyond_the_maximum_number_the_oldest_values_are_computed_again() -> None:
+    counted, of = recent()
+    values = [b"abc%d" % number for number in range(MAX_ENTRIES + 1)]
+    for value in values:
+        of(value)
+    of(values[-1])
+    assert counted.times == MAX_ENTRIES + 1
+    of(values[0])
+    assert counted.times == MAX_ENTRIES + 2
+
+
+def test_beyond_the_maximum_size_the_newest_value_is_stored() -> None:
+    counted, of = recent(most=10)
+    of(b"a" * 6), of(b"b" * 6), of(b"b" * 6)
+    assert counted.times == 2
+    of(b"a" * 6)
+    assert counted.times == 3
+
+
+def test_with_identity_comparison_a_copy_is_computed() -> None:
+    counted = Counted()
+    of = Memo(counted, least=3, most=100, alike=is_)
+    value = b"abc"
+    assert of(value) == of(value) == of(bytes(bytearray(value))) == "abc"
+    assert counted.times == 2
+
+
+def test_simultaneous_digests_of_large_contents_are_not_mixed_up() -> None:
+    contents = [bytes([number]) * 20_000 for number in range(10)]
+    for content in [*contents, *reversed(contents), *contents]:
+        assert sha256(content) == hashlib.sha256(content).hexdigest()

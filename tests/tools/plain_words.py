@@ -1,0 +1,195 @@
+"""Find words that the project once used with private meanings: python -m tests.tools.plain_words.
+
+Files that still have them are listed in tests/tools/words_to_rewrite.txt. The list may only get shorter: this program
+removes the files that are clean now, and never adds one.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tests.docs.pages import ROOT, parse, read, repository_files
+
+COMMAND = "python -m tests.tools.plain_words"
+EXCEPTIONS = "tests/tools/words_to_rewrite.txt"
+
+NAMES: Mapping[str, str] = {
+    "Workbench": "SessionManager",
+    "bench": "manager (a SessionManager)",
+    "Assembler": "SessionBuilder",
+    "desk": "the service that it is: review, approvals, questions, rules, approver",
+    "ReviewDesk": "ReviewService",
+    "ApprovalDesk": "PendingApprovals",
+    "QuestionDesk": "PendingQuestions",
+    "RuleDesk": "RuleManager",
+    "Came": "Acquired",
+    "Went": "Released",
+    "Owners": "SessionOwnership",
+    "hub": "emitter",
+    "walls": "sandbox",
+    "rung": "strategy",
+    "Eyes": "EditorContext",
+    "Surroundings": "EditorContext",
+    "shown_texts": "virtual_documents",
+    "ShownTexts": "VirtualDocuments",
+}
+"""Names, in identifiers and in prose, and what to use instead."""
+WORDS: Mapping[str, str] = {
+    "whoever": "name the subject",
+    "anew": "again",
+    "meanwhile": "name both events",
+    "verdict": "decision",
+    "verdicts": "decisions",
+    "told": "sent, reported, listed or documented",
+    "he": "they",
+    "his": "their",
+    "him": "them",
+    "stands": "is, exists or is pending",
+    "stood": "was",
+    "rungs": "strategies",
+    "that which": "name the subject",
+    "cut turn": "interrupted turn",
+    "stock face": "plugin-free client",
+    "stock client": "plugin-free client",
+    "reading along": "follower",
+    "reads along": "follows the session",
+    "taken by force": "forced take-over",
+    "took by force": "forced take-over",
+}
+"""Words of prose: docstrings, comments and pages."""
+OUTSIDE = re.compile(
+    r"\b(?:SEMANTICS|FORMATS|REQUIREMENTS|ARCHITECTURE|PROTOCOL)\b(?=[ ,.;:)]|$)|\bFIELD wish|\.\./shared\b"
+    r"|\b00[0-4],? (?:sections?|appendix|§|[0-9])"
+)
+"""References to texts that are not in the repository."""
+OPENINGS = ("What", "Who", "Whoever", "Whose")
+_OPENING = re.compile(rf'"""\s*(?:{"|".join(OPENINGS)})\b')
+
+_UNCHECKED = (
+    "agent_ls/app/sample_project/",
+    "editors/nvim/lua/agent_ls/wire/",  # generated: it has the protocol's names
+    "tests/golden/",
+    "tests/tools/plain_words",
+)
+_COMMENTS = {".lua": re.compile(r"--(.*)"), ".ts": re.compile(r"(?://|^\s*/?\*)(.*)")}
+_IDENTIFIER = re.compile("|".join(rf"(?<![\w/]){name}\b" for name in sorted(NAMES, key=len, reverse=True)))
+_WORD = re.compile("|".join(rf"\b{word}\b" for word in sorted(WORDS, key=len, reverse=True)), re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to rewrite: `line` counts from 1."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+def checked_files() -> list[str]:
+    """Code of the product, its clients and its tests, and the pages."""
+    return [
+        name
+        for name in repository_files()
+        if name.startswith(
+            ("agent_ls/", "tests/", "docs/", "editors/", "vscode-extension/src/", "README", "CONTRIB")
+        )
+        and PurePosixPath(name).suffix in (".py", ".lua", ".ts", ".md")
+        and not name.startswith(_UNCHECKED)
+    ]
+
+
+def findings(name: str) -> Iterator[Finding]:
+    """The places of a file that have to be rewritten."""
+    text = read(name)
+    if not (_IDENTIFIER.search(text) or _WORD.search(text) or OUTSIDE.search(text) or _OPENING.search(text)):
+        return  # most files: nothing has to be parsed
+    for number, line in enumerate(text.split("\n"), 1):
+        for match in _IDENTIFIER.finditer(line):
+            yield Finding(name, number, f"'{match[0]}': use {NAMES[match[0]]}")
+    for number, said in prose_lines(name, text):
+        for match in _WORD.finditer(said):
+            yield Finding(name, number, f"'{match[0]}': use {WORDS[match[0].lower()]}")
+        if outside := OUTSIDE.search(said):
+            yield Finding(
+                name,
+                number,
+                f"'{outside[0]}' is not in the repository: say the rule, or name a page of docs/",
+            )
+    if name.endswith(".py"):
+        yield from _openings(name)
+
+
+def is_dirty(name: str) -> bool:
+    """Whether the file has anything to rewrite."""
+    return next(findings(name), None) is not None
+
+
+def _openings(name: str) -> Iterator[Finding]:
+    for node in ast.walk(parse(name)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            words = (ast.get_docstring(node) or "").split()
+            if words and words[0] in OPENINGS:
+                line = getattr(node, "lineno", 1)
+                yield Finding(
+                    name, line, f"a docstring begins with '{words[0]}': begin with what the code does"
+                )
+
+
+def prose_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Docstrings, comments and paragraphs, line by line."""
+    match PurePosixPath(name).suffix:
+        case ".md":
+            yield from enumerate(prose_with_lines(text).split("\n"), 1)
+        case ".py":
+            yield from _python_prose(text)
+        case suffix:
+            for number, line in enumerate(text.split("\n"), 1):
+                if found := _COMMENTS[suffix].search(line):
+                    yield number, found[1]
+
+
+def prose_with_lines(page: str) -> str:
+    """A page whose fenced blocks and code words are blank; the line numbers stay."""
+    for block in re.findall(r"^```.*?^```[ ]*$", page, re.DOTALL | re.MULTILINE):
+        page = page.replace(block, "\n" * block.count("\n"))
+    return re.sub(r"`[^`\n]+`|\]\([^)]*\)", "", page)
+
+
+def _python_prose(text: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        is_docstring = token.type == tokenize.STRING and token.line.lstrip().startswith('"""')
+        if token.type == tokenize.COMMENT or is_docstring:
+            yield from enumerate(token.string.split("\n"), token.start[0])
+
+
+def read_exceptions() -> list[str]:
+    """The files that are still to be rewritten."""
+    return [line for line in read(EXCEPTIONS).split("\n") if line and not line.startswith("#")]
+
+
+def main() -> int:
+    listed = read_exceptions()
+    names = checked_files()
+    dirty = {name for name in names if is_dirty(name)}
+    kept = [name for name in listed if name in dirty]
+    head = [line for line in read(EXCEPTIONS).split("\n") if line.startswith("#")]
+    Path(ROOT / EXCEPTIONS).write_text("\n".join([*head, *kept]) + "\n", encoding="utf-8")
+    for name in sorted(dirty - set(kept)):
+        for finding in findings(name):
+            print(finding)
+    print(f"files to rewrite: {len(kept)} of {len(names)}")
+    return 1 if dirty - set(kept) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

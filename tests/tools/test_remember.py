@@ -1,0 +1,43 @@
+"""remember: notes are added at the end of the project's memory file, once each, and never over what is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.environments.effects import NoEffect, WriteEffect
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.remember import MEMORY_FILE, REMEMBER
+from tests.support.tool_calls import ToolCalls
+
+PATH = f"/project/{MEMORY_FILE}"
+
+
+async def after(before: str | None, note: str) -> str:
+    files = MemoryEnvironment({} if before is None else {MEMORY_FILE: before})
+    await ToolCalls(files).call(REMEMBER, note=note)
+    return (await files.read_bytes(PATH)).decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "note", "end"),
+    [
+        (None, "Use tabs.", "as you like.\n\n- Use tabs.\n"),
+        ("", "Use tabs.", "as you like.\n\n- Use tabs.\n"),
+        ("- a\n", "Use\n\n tabs.", "- a\n- Use tabs.\n"),
+        ("- a", "b", "- a\n- b\n"),
+        ("- a\r\n", "b", "- a\r\n- b\r\n"),
+        ("- a\n- b\n", "a", "- a\n- b\n"),
+    ],
+)
+async def test_a_note_is_added_at_the_end(before: str | None, note: str, end: str) -> None:
+    text = await after(before, note)
+
+    assert text.endswith(end) and text.startswith(before or "# Memory\n")
+
+
+async def test_the_effect_is_a_write_of_the_file_and_none_for_a_note_that_is_there() -> None:
+    files = MemoryEnvironment({MEMORY_FILE: "- a\n"})
+
+    new = (await ToolCalls(files).prepare(REMEMBER, note="b")).effect
+    assert isinstance(new, WriteEffect) and [write.path for write in new.files] == [PATH]
+    assert (await ToolCalls(files).prepare(REMEMBER, note="a")).effect == NoEffect()

@@ -1,0 +1,10 @@
+// Inserts code of an answer at the user's cursor, as an edit that one undo reverts.
+import * as vscode from "vscode";
+
+export async function insertAtCursor(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "file");
+  const isDone = (await editor?.edit((builder) => {
+    for (const selection of editor.selections) builder.replace(selection, text.replace(/\n$/, ""));
+  })) === true;
+  if (!isDone) void vscode.window.showWarningMessage("The code was not inserted: open a file and put the cursor where it is to go.");
+}

@@ -1,0 +1,82 @@
+// The display of a user message: the user's text, attachments, and text only for the model. Pure.
+import type { InputPart } from "../protocol";
+import { pathOf } from "../uris";
+import { labelOf } from "./labels";
+
+export interface Chip {
+  readonly icon: string;
+  readonly label: string;
+  /** Link target of a click, "" for none. */
+  readonly target: string;
+}
+
+export interface Said {
+  readonly text: string;
+  readonly chips: readonly Chip[];
+  /** Images as data URLs. */
+  readonly pictures: readonly string[];
+  /** Further text for the model, collapsed; "" for none. */
+  readonly more: string;
+}
+
+export interface SaidContext {
+  /** Formats a path for this workspace. */
+  readonly relative: (path: string) => string;
+}
+
+const ICONS: Readonly<Record<string, string>> = { file: "file", folder: "folder", selection: "code", diagnostics: "warning", image: "file-media", command: "terminal", resource: "database" };
+const FOLDED_LINES = 12; // lines of a text that may not be the user's own
+
+function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
+  const label = labelOf(part);
+  if (label === undefined || part.type === "text" || part.type === "command" || part.type === "image") return undefined;
+  const icon = ICONS[part.type] ?? "file";
+  if (part.type === "diagnostics") return { icon, label, target: part.uri ?? "" };
+  if (part.type === "resource") return { icon, label, target: "" };
+  const path = relative(pathOf(part.uri));
+  if (part.type === "folder") return { icon, label: `${path}/`, target: "" };
+  if (part.type === "file") return { icon, label: path, target: part.uri };
+  const first = part.startLine + 1, last = Math.max(part.endLine, first);
+  return { icon, label: first === last ? `${path}:${first}` : `${path}:${first}-${last}`, target: `${part.uri}#L${first}-L${last}` };
+}
+
+/** The display of a message that this window sent, from its parts and its text for the model. */
+export function saidParts(parts: readonly InputPart[], modelText: string, context: SaidContext): Said {
+  const words = parts.flatMap((part) => {
+    if (part.type === "text") return [part.text];
+    return part.type === "command" ? [`/${part.name}${part.arguments === undefined ? "" : ` ${part.arguments}`}`] : [];
+  });
+  const text = words.join("\n\n");
+  const pictures = parts.flatMap((part) => (part.type === "image" ? [`data:${part.mediaType};base64,${part.data}`] : []));
+  const isAll = parts.every(({ type }) => type === "text" || type === "image" || type === "file" || type === "folder");
+  return { text, chips: parts.flatMap((part) => chipOf(part, context) ?? []), pictures, more: isAll ? "" : modelText };
+}
+
+const FILE = /^(File|Folder): (\S.*)$/;
+const SELECTED = /^Selected in (.+), lines (\d+) to (\d+):\n(`{3,})\n[\s\S]*?\n\4$/;
+
+/** The display of a logged message, of which only the text for the model is known. */
+export function saidText(modelText: string, { relative }: SaidContext): Said {
+  const chips: Chip[] = [];
+  let rest = modelText;
+  for (;;) {
+    const block = leading(rest);
+    const file = FILE.exec(block), selected = SELECTED.exec(block);
+    if (file) chips.push({ icon: file[1] === "File" ? "file" : "folder", label: relative(file[2] ?? ""), target: file[1] === "File" ? (file[2] ?? "") : "" });
+    else if (selected) chips.push({ icon: "code", label: `${relative(selected[1] ?? "")}:${selected[2] ?? ""}-${selected[3] ?? ""}`, target: `${selected[1] ?? ""}#L${selected[2] ?? ""}-L${selected[3] ?? ""}` });
+    else break;
+    rest = rest.slice(block.length).replace(/^\n+/, "");
+  }
+  const lines = rest.split("\n");
+  if (lines.length <= FOLDED_LINES) return { text: rest, chips, pictures: [], more: "" };
+  return { text: `${lines.slice(0, 3).join("\n")}\n…`, chips, pictures: [], more: rest };
+}
+
+/** The first paragraph, with the whole code block if one begins in it. */
+function leading(text: string): string {
+  const fence = /^[^\n]*:\n(`{3,})\n/.exec(text);
+  if (!fence) return text.split("\n\n")[0] ?? "";
+  const end = text.indexOf(`\n${fence[1] ?? ""}`, fence[0].length - 1);
+  const stop = text.indexOf("\n", end + 1);
+  return end === -1 || stop === -1 ? text : text.slice(0, stop);
+}

@@ -1,0 +1,88 @@
+// Moves hunks with the text while the user types, until the server sends their positions (agent/hunksMoved). Pure.
+import type { Hunk } from "../items";
+import type { FileHunks } from "../protocol";
+import { type Hunks, setHunk } from "./model";
+
+/** A change of a document as VS Code reports it: `text` replaces the text in a range. */
+export interface TextChange {
+  readonly range: { readonly start: Spot; readonly end: Spot };
+  readonly text: string;
+}
+
+interface Spot {
+  readonly line: number;
+  readonly character: number;
+}
+
+/** Lines [first, last) were replaced by `added` lines. */
+export interface LineChange {
+  readonly first: number;
+  readonly last: number;
+  readonly added: number;
+}
+
+/** The lines of a change. `lengthOf` returns the length of a line of the text after the change. */
+export function lineChange({ range: { start, end }, text }: TextChange, lengthOf: (line: number) => number): LineChange {
+  const pieces = text.split(/\r\n|\r|\n/);
+  const breaks = pieces.length - 1;
+  const endsLine = text === "" || pieces.at(-1) === "";
+  if (start.character === 0 && end.character === 0 && endsLine) return { first: start.line, last: end.line, added: breaks };
+  const isInsertion = start.line === end.line && start.character === end.character;
+  // Enter at the end of a line leaves that line unchanged; the new lines are below it.
+  if (isInsertion && breaks > 0 && pieces[0] === "" && lengthOf(start.line + breaks) === (pieces.at(-1) ?? "").length) {
+    return { first: start.line + 1, last: start.line + 1, added: breaks };
+  }
+  return { first: start.line, last: end.line + 1, added: breaks + 1 };
+}
+
+type Range = readonly [number, number];
+
+/**
+ * The position of lines [first, last) after the change; lines inserted inside belong to them, lines next to them
+ * do not.
+ */
+export function movedRange([first, last]: Range, change: LineChange): Range {
+  const by = change.added - (change.last - change.first);
+  const isEmpty = first === last;
+  if (change.last <= first && !(isEmpty && change.first === first)) return [first + by, last + by];
+  if (change.first >= last) return [first, last];
+  if (change.first >= first && change.last <= last) return [first, last + by];
+  // Across a border: if the number of lines stays the same, the range does too.
+  if (by === 0) return [first, last];
+  const before = Math.max(0, Math.min(change.last, first) - change.first);
+  const until = Math.max(0, Math.min(change.last, last) - change.first);
+  if (change.added === 0) return [first - before, last - until];
+  // The server decides the new range: until then no line is marked that was not marked before.
+  const top = change.first + change.added;
+  return [Math.min(first, top), Math.min(last, Math.max(top, last + by))];
+}
+
+/**
+ * Moves the hunks of a file with the changes of one event, which are in order from the bottom of the text to its
+ * top.
+ */
+export function moveHunks(hunks: Hunks, uri: string, changes: readonly TextChange[], lengthOf: (line: number) => number): boolean {
+  const inFile = [...(hunks.get(uri)?.values() ?? [])].filter(({ what }) => what === "content");
+  let hasMoved = false;
+  for (const hunk of inFile) {
+    const range = changes.reduce<Range>((at, change) => movedRange(at, lineChange(change, lengthOf)), [hunk.first, hunk.last]);
+    hasMoved = place(hunks, hunk, range) || hasMoved;
+  }
+  return hasMoved;
+}
+
+/** Sets the known hunks to the server's positions. Returns whether any has moved. */
+export function placeHunks(hunks: Hunks, { uri, hunks: placed }: Pick<FileHunks, "uri" | "hunks">): boolean {
+  const known = hunks.get(uri);
+  return placed.reduce((hasMoved, { id, newRange }) => {
+    const hunk = known?.get(id);
+    return (hunk !== undefined && place(hunks, hunk, newRange)) || hasMoved;
+  }, false);
+}
+
+/** Sets the position of a hunk. Returns whether it has moved. */
+function place(hunks: Hunks, hunk: Hunk, [first, last]: Range): boolean {
+  if (hunk.first === first && hunk.last === last) return false;
+  setHunk(hunks, { ...hunk, first, last });
+  return true;
+}

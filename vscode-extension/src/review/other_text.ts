@@ -1,0 +1,44 @@
+// Short texts at line ends with the removed or proposed lines of a hunk, because editors display only the file's text.
+// Pure.
+import type { Hunk } from "../items";
+import { count } from "./words";
+
+/** A text shown after the text of a line. */
+export interface Aside {
+  readonly line: number;
+  readonly text: string;
+}
+
+const MAX_CHARS = 100;
+
+function short(line: string): string {
+  const text = line.trim().replace(/\s+/g, " ");
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text;
+}
+
+/** The first non-empty line, and the number of the others. */
+function oneLine(lines: readonly string[]): string {
+  const first = lines.find((line) => /\S/.test(line));
+  const others = lines.length - 1;
+  if (first === undefined) return count(lines.length, "blank line");
+  return others > 0 ? `${short(first)}  (+${count(others, "line")})` : short(first);
+}
+
+/** Pairs the two texts line by line; surplus lines are shown at the last line. */
+function paired(first: number, lines: number, others: readonly string[], sign: string): Aside[] {
+  const pairs = Math.min(lines, others.length) - (others.length > lines ? 1 : 0);
+  const asides = others.slice(0, pairs).map((text, i) => ({ line: first + i, text: `${sign} ${short(text)}` }));
+  const rest = others.slice(pairs);
+  if (rest.length > 0) asides.push({ line: first + pairs, text: `${sign} ${oneLine(rest)}` });
+  return asides.filter(({ text }) => text.trim() !== sign);
+}
+
+/** The texts for the other side of a hunk, and their lines. */
+export function asides({ state, what, first, last, oldLines, newLines }: Hunk): Aside[] {
+  if (what !== "content") return [];
+  const isProposal = state === "proposed";
+  const others = isProposal ? newLines : oldLines;
+  if (others.length === 0) return isProposal && first < last ? [{ line: first, text: "→ goes" }] : [];
+  if (first < last) return paired(first, last - first, others, isProposal ? "→" : "−");
+  return [{ line: first, text: isProposal ? `↑ would be added here: ${oneLine(others)}` : `↑ removed here: ${oneLine(others)}` }];
+}

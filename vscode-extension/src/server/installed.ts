@@ -1,0 +1,25 @@
+// A server that the user installed (by uv, pipx or pip): it is offered before the bundled one is set up.
+import { onPath, run } from "./programs";
+
+export interface InstalledServer {
+  readonly program: string;
+  readonly version: string;
+}
+
+/** The agent-ls on PATH that tells its version; undefined if there is none. */
+export async function findInstalled(path?: string): Promise<InstalledServer | undefined> {
+  const program = onPath("agent-ls", path);
+  if (program === undefined) return undefined;
+  const { code, output } = await run(program, ["--version"]);
+  const version = /^agent-ls (\S+)\s*$/m.exec(output)?.[1];
+  return code === 0 && version !== undefined ? { program, version } : undefined;
+}
+
+/** Whether an installed server can take the place of the bundled one: the same major and minor version. */
+export function fits(installed: string, bundled: string): boolean {
+  return minor(installed) === minor(bundled);
+}
+
+function minor(version: string): string {
+  return version.split(".", 2).join(".");
+}

@@ -1,0 +1,59 @@
+// The MCP servers of the current session: their state, tools and errors; each can be switched on and off.
+import * as vscode from "vscode";
+import type { McpServerInfo } from "../protocol";
+import type { Sessions } from "../session";
+import { type ServerSwitch, serverRow, switchesOf } from "./server_rows";
+
+const ICONS: Readonly<Record<ServerSwitch, string>> = { on: "play", off: "debug-stop", restart: "debug-restart" };
+const TIPS: Readonly<Record<ServerSwitch, string>> = { on: "Switch it on", off: "Switch it off, for later sessions too", restart: "Start it again" };
+
+interface Row extends vscode.QuickPickItem {
+  readonly server?: McpServerInfo;
+}
+
+function button(to: ServerSwitch): vscode.QuickInputButton {
+  return { iconPath: new vscode.ThemeIcon(ICONS[to]), tooltip: TIPS[to] };
+}
+
+/** Shows the servers in a list. Choosing one shows its tools; its buttons switch it. */
+export async function showServers(sessions: Sessions): Promise<void> {
+  const pick = vscode.window.createQuickPick<Row>();
+  const load = async (): Promise<boolean> => {
+    const answer = await sessions.ofCurrent("agent/mcpServers", ({ sessionId }) => ({ sessionId }));
+    if (!answer) return false;
+    const { servers, problems } = answer;
+    pick.placeholder = servers.length > 0 ? "MCP servers of this session" : "No MCP server: they are started with the first message, see the setting agentLs.mcp";
+    pick.items = [
+      ...servers.map((server) => ({ ...serverRow(server), server, buttons: switchesOf(server).map(button) })),
+      ...problems.map((problem) => ({ label: "$(warning) Left out", detail: problem })),
+    ];
+    return true;
+  };
+  if (!await load()) return;
+  pick.matchOnDetail = true;
+  pick.onDidTriggerItemButton(async ({ item, button: pressed }) => {
+    const to = item.server && switchesOf(item.server).find((each) => TIPS[each] === pressed.tooltip);
+    if (!item.server || !to) return;
+    const { name } = item.server;
+    pick.busy = true;
+    await sessions.ofCurrent("agent/mcpSwitch", (change) => ({ ...change, name, to }));
+    await load();
+    pick.busy = false;
+  });
+  pick.onDidAccept(async () => {
+    const [chosen] = pick.selectedItems;
+    pick.hide();
+    if (chosen?.server) await showTools(chosen.server);
+  });
+  pick.onDidHide(() => { pick.dispose(); });
+  pick.show();
+}
+
+async function showTools(server: McpServerInfo): Promise<void> {
+  const rows = [
+    ...server.tools.map((name) => ({ label: `$(tools) ${name}` })),
+    ...server.prompts.map((name) => ({ label: `$(comment) /${server.name}:${name}` })),
+  ];
+  const placeHolder = rows.length > 0 ? `What ${server.name} offers` : `${server.name} offers nothing now${server.error === undefined ? "" : `: ${server.error}`}`;
+  await vscode.window.showQuickPick(rows, { placeHolder });
+}

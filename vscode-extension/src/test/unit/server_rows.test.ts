@@ -1,0 +1,24 @@
+// The list of MCP servers: what a row says, and what can be done with a server in its state.
+// req: T11
+import * as assert from "node:assert/strict";
+import { test } from "node:test";
+import type { McpServerInfo } from "../../protocol";
+import { serverRow, switchesOf } from "../../sessions/server_rows";
+
+const SERVER: McpServerInfo = {
+  name: "db", state: "running", source: "user", target: "npx db", title: "", era: "legacy", tools: ["query"], prompts: ["a", "b"], resources: 0,
+};
+
+test("a row says state, what is offered, and the command", () => {
+  assert.deepEqual(serverRow(SERVER), { label: "$(pass-filled) db", description: "running · 1 tool · 2 prompts · user", detail: "npx db" });
+});
+
+test("a row of a failed server says why in place of its command", () => {
+  const { label, description, detail } = serverRow({ ...SERVER, state: "failed", tools: [], prompts: [], error: "it has ended" });
+  assert.deepEqual([label, description, detail], ["$(error) db", "failed · user", "it has ended"]);
+});
+
+test("only a server that is to run is switched off or started again", () => {
+  for (const state of ["off", "denied", "unapproved", "stopped"] as const) assert.deepEqual(switchesOf({ ...SERVER, state }), ["on"]);
+  for (const state of ["starting", "running", "restarting", "login", "failed"] as const) assert.deepEqual(switchesOf({ ...SERVER, state }), ["restart", "off"]);
+});

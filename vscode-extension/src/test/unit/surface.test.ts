@@ -1,0 +1,170 @@
+// req: H9
+// What the transcript says, and says once: rows of calls, cards of changes, approvals.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { fromStored } from "../../history";
+import type { Snapshot } from "../../items";
+import type { StoredItem } from "../../protocol";
+import { apply, newSnapshot } from "../../snapshot";
+import { fileOf } from "../../tool_words";
+import { subscription } from "../support/fake_connection";
+import { recorded } from "../support/golden";
+import { WebviewPage } from "../support/webview_page";
+
+const END = { output: "ok", summary: "", isError: false, errorKind: "", durationMs: 1, outputChars: 0, outputRef: "", exitCode: null, modelChars: null, outputBytes: null, changes: [], index: 0, inputSummary: "" };
+
+function open(t: TestContext, s: Snapshot): WebviewPage {
+  const page = new WebviewPage();
+  t.after(() => { page.close(); });
+  page.show(s);
+  return page;
+}
+
+/** A session in which these calls were made, one after the other. */
+function called(...calls: readonly (readonly [name: string, summary: string, args?: object])[]): Snapshot {
+  const s = newSnapshot();
+  calls.forEach(([name, summary, args = {}], i) => {
+    apply(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: `c${i}`, index: 0, name, arguments: JSON.stringify(args), summary }));
+    apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: `c${i}`, name }));
+  });
+  return s;
+}
+
+function isSeen(element: Element): boolean {
+  return element.closest("[hidden], .redundant, .folded") === null;
+}
+
+function edited(s: Snapshot, callId: string, path = "/w/a.py"): void {
+  const hunk = { id: `h-${callId}`, sessionId: "s1", turnId: "t", callId, path, uri: `file://${path}`, what: "content", state: "pending", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [] } as const;
+  apply(s, { ...recorded(s.lastSeq + 1, "file_change", { callId, path, uri: `file://${path}`, action: "modify", added: 1, removed: 1, diff: "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", hunks: [hunk] }), turnId: "t" });
+}
+
+test("a row names the lines that were read, and a click opens the file there", (t) => {
+  const page = open(t, called(["read_file", "shop/util.py", { file_path: "shop/util.py", offset: 40, limit: 21 }]));
+  assert.equal(page.find(".tool .what").textContent, "shop/util.py 40–60");
+  page.find(".tool [data-open]").click();
+  assert.deepEqual(page.sent.at(-1), { type: "openFile", target: "shop/util.py#L40-L60" });
+  assert.equal(page.find(".tool details").hasAttribute("open"), false, "and leaves the row folded");
+});
+
+for (const [args, lines] of [
+  [{ path: "a.py" }, ""],
+  [{ path: "a.py", offset: 3 }, "from 3"],
+  [{ path: "a.py", offset: 3, end_line: 9 }, "3–9"],
+  [{ path: "a.py", limit: 10 }, "1–10"],
+] as const) {
+  test(`the lines that ${JSON.stringify(args)} reads are "${lines}"`, () => {
+    assert.equal(fileOf("read_file", "a.py", JSON.stringify(args))?.lines, lines);
+  });
+}
+
+test("a call without a file, or with truncated arguments, opens nothing", () => {
+  assert.equal(fileOf("shell", "make", '{"command":"make"}'), undefined);
+  assert.equal(fileOf("read_file", "a.py", '{"path":"a.'), undefined);
+  assert.equal(fileOf("read_file", "a.py…", '{"path":"a.py and more"}'), undefined);
+});
+
+test("a change is displayed once: by its card, and the call is a click away", (t) => {
+  const s = called(["edit_file", "a.py", { file_path: "a.py", old_string: "a" }]);
+  edited(s, "c0");
+  apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "c0", name: "edit_file" }));
+  apply(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
+  const page = open(t, s);
+  assert.equal(isSeen(page.find(".tool")), false);
+  assert.equal(isSeen(page.find(".turn")), false);
+  page.button("The call that changed /w/a.py").click();
+  assert.equal(isSeen(page.find(".tool")), true);
+  assert.equal(page.find(".tool details").hasAttribute("open"), true, "with what it was called with");
+  page.button("The call that changed /w/a.py").click();
+  assert.equal(isSeen(page.find(".tool")), false);
+});
+
+test("a turn with several files has a summary", (t) => {
+  const s = called(["edit_file", "a.py"], ["edit_file", "b.py"]);
+  edited(s, "c0");
+  edited(s, "c1", "/w/b.py");
+  apply(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
+  assert.match(open(t, s).find(".turn").textContent, /2 files changed/);
+});
+
+test("an allowed approval is displayed in its call's row; a denial with a reason by itself", (t) => {
+  const s = newSnapshot();
+  const effect = { type: "CommandEffect", command: "make", workingDir: "/w", envVars: [], background: false } as const;
+  for (const [callId, decision, reason] of [["c1", "allow", ""], ["c2", "deny", "not now"]] as const) {
+    apply(s, recorded(s.lastSeq + 1, "tool_call_start", { callId, index: 0, name: "shell", arguments: "{}", summary: "make" }));
+    apply(s, recorded(s.lastSeq + 1, "approval_requested", { requestId: callId, callId, tool: "shell", summary: "make", reason: "", effect, digest: "", rules: [], agentId: "" }));
+    apply(s, recorded(s.lastSeq + 1, "approval_resolved", { requestId: callId, decision, scope: "session", decidedBy: "", reason, ruleId: "", clientKey: "", command: "" }));
+    apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId, name: "shell", isError: decision === "deny" }));
+  }
+  const page = open(t, s);
+  assert.match(page.find(".tool .outcome").textContent, /allowed for this session/);
+  assert.deepEqual([...page.document.querySelectorAll(".approval.done")].filter(isSeen).map(({ textContent }) => textContent), ["Denied: make — “not now”"]);
+});
+
+test("consecutive read-only calls are one line that expands, with the reasoning between them", (t) => {
+  const s = called(["read_file", "a.py"], ["grep", "total"]);
+  apply(s, recorded(s.lastSeq + 1, "reasoning_end", { partId: "r", text: "Hm.", interrupted: false }));
+  apply(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: "last", index: 0, name: "read_file", arguments: "{}", summary: "b.py" }));
+  const page = new WebviewPage();
+  t.after(() => { page.close(); });
+  const feed = page.show(s);
+  assert.equal(page.document.querySelector(".group"), null, "the third still runs");
+  apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "last", name: "read_file" }));
+  page.receive(feed.update(s));
+  assert.equal(page.find(".group").textContent, "Read 2 files, searched 1 time");
+  assert.equal([...page.document.querySelectorAll(".tool, .reasoning")].filter(isSeen).length, 0);
+  page.find(".group").click();
+  assert.deepEqual([page.find(".group").getAttribute("aria-expanded"), [...page.document.querySelectorAll(".tool, .reasoning")].filter(isSeen).length], ["true", 4]);
+  apply(s, recorded(s.lastSeq + 1, "user_input", { text: "go on" }));
+  page.receive(feed.update(s));
+  assert.equal(page.find(".group").getAttribute("aria-expanded"), "true", "it stays open");
+});
+
+test("a failed command is never folded", (t) => {
+  const s = called(["read_file", "a.py"], ["read_file", "b.py"], ["grep", "x"]);
+  apply(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: "c1", name: "read_file", isError: true }));
+  assert.equal(open(t, s).document.querySelector(".group"), null);
+});
+
+test("a running command has its duration, its terminal and Stop next to it", (t) => {
+  const s = newSnapshot();
+  apply(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "make" }));
+  apply(s, recorded(2, "terminal_open", { terminalId: "t1", callId: "c", title: "make", background: false }));
+  const page = new WebviewPage();
+  t.after(() => { page.close(); });
+  const feed = page.show(s);
+  assert.match(page.find(".tool .clock").textContent, /^\d+ s$/);
+  page.button("Stop this command").click();
+  assert.deepEqual(page.sent.at(-1), { type: "kill", terminalId: "t1" });
+  apply(s, recorded(3, "terminal_exit", { terminalId: "t1", exitCode: 0 }));
+  page.receive(feed.update(s));
+  assert.equal(page.document.querySelector(".tool .clock"), null);
+  assert.equal(page.find(".tool .quick").hidden, true);
+});
+
+test("an approval displays the model's purpose of the command", (t) => {
+  const s = newSnapshot();
+  const effect = { type: "CommandEffect", command: "make", workingDir: "/w", envVars: [], background: false } as const;
+  apply(s, recorded(1, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: '{"command": "make", "description": "Build the \\"docs\\""}', summary: "make" }));
+  apply(s, recorded(2, "approval_requested", { requestId: "a", callId: "c", tool: "shell", summary: "make", reason: "", effect, digest: "", rules: [], agentId: "" }));
+  assert.equal(open(t, s).find(".approval .about").textContent, 'Build the "docs"');
+});
+
+test("a rename is one change, also after a reload", (t) => {
+  const hunk = (id: string, path: string, what: "create" | "delete") => ({
+    id, sessionId: "s1", turnId: "t", callId: "c", path, uri: `file://${path}`, what, state: "pending" as const, baseStart: 0, baseEnd: 0, start: 0, end: 0,
+    baseLines: what === "delete" ? ["one\n"] : [], lines: what === "create" ? ["one\n"] : [], link: "", laterTurns: [],
+  });
+  const stored = (seq: number, path: string, action: "create" | "delete"): StoredItem => ({
+    id: `i${seq}`, seq, turnId: "t", timestamp: "", kind: "file", callId: "c", path, uri: `file://${path}`, action, added: 1, removed: 1, diff: "x", hunks: [hunk(`h${seq}`, path, action)],
+  });
+  for (const [first, second] of [["delete", "create"], ["create", "delete"]] as const) {
+    const path = { delete: "/w/old.py", create: "/w/new.py" };
+    const items = [stored(3, path[second], second), stored(2, path[first], first), { id: "i1", seq: 1, turnId: "t", timestamp: "", kind: "user", text: "rename it" } as const];
+    const s = fromStored({ items, more: false }, subscription("s1", { lastSeq: 3 }));
+    assert.deepEqual(s.items.map(({ index }) => index), [0, 1]);
+    const page = open(t, s);
+    assert.equal(page.document.querySelectorAll(".file").length, 1);
+    assert.match(page.find(".file .head").textContent, /^Renamed\/w\/old\.py → \/w\/new\.py/);
+  }
+});

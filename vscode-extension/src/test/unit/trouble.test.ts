@@ -1,0 +1,75 @@
+// req: H9
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { doing } from "../../doing";
+import type { NoticeItem, Snapshot } from "../../items";
+import { addNotice, apply, newSnapshot } from "../../snapshot";
+import { actionsOf, hintForPeople } from "../../trouble";
+import { recorded } from "../support/golden";
+
+function failed(errorKind: string, more: object = {}): Snapshot {
+  const s = newSnapshot();
+  apply(s, recorded(1, "user_input", { text: "go", clientKey: "k", queuedId: "" }));
+  apply(s, recorded(2, "error", { message: "It failed.", errorKind, hint: "Try this.", retryable: false, ...more }));
+  return s;
+}
+
+const notice = (s: Snapshot) => s.items.find((item): item is NoticeItem => item.kind === "notice");
+
+for (const [kind, more, expected] of [
+  ["authentication", {}, ["setKey", "retry"]],
+  ["not_found", {}, ["chooseModel", "retry"]],
+  ["stream", {}, ["continue"]],
+  ["overloaded", { retryable: true }, ["retry"]],
+  ["invalid_request", {}, undefined],
+  ["invalid_request", { action: "chooseModel" }, ["chooseModel"]],
+  ["authentication", { action: "something new" }, ["setKey", "retry"]],
+] as const) {
+  test(`a failure offers what helps: ${kind} ${JSON.stringify(more)}`, () => {
+    assert.deepEqual(notice(failed(kind, more))?.actions, expected);
+  });
+}
+
+test("actions offered after a failure disappear with the next message", () => {
+  const s = failed("authentication");
+  s.touched.clear();
+  apply(s, recorded(3, "user_input", { text: "again", clientKey: "k2", queuedId: "" }));
+  assert.equal(notice(s)?.actions, undefined);
+  assert.ok(s.touched.has(1), "it is drawn without its buttons");
+});
+
+test("protocol names are not displayed", () => {
+  assert.equal(hintForPeople("agent/subscribe opens a stored session, agent/sessions lists them"), "");
+  assert.equal(hintForPeople("Enter a valid key."), "Enter a valid key.");
+});
+
+test("every action that a server may name is implemented", () => {
+  for (const action of ["setKey", "retry", "continue", "manageTrust", "chooseModel"]) assert.deepEqual(actionsOf("", false, action), [action]);
+});
+
+test("the end of the transcript displays the current activity", () => {
+  const s = newSnapshot();
+  assert.equal(doing(s), "");
+  s.progress = "Setting up the server: packages";
+  assert.equal(doing(s), "Setting up the server: packages");
+  delete s.progress;
+  apply(s, recorded(1, "state", { state: "PROCESSING" }));
+  assert.equal(doing(s), "Thinking");
+  apply(s, recorded(2, "tool_call_start", { callId: "c", index: 0, name: "shell", arguments: "{}", summary: "pytest -q\nmore" }));
+  assert.equal(doing(s), "Waiting for the command", "its row has the words");
+  apply(s, recorded(3, "approval_requested", { requestId: "a", summary: "ls", rules: [] }));
+  assert.equal(doing(s), "", "it waits for the user");
+});
+
+test("a notice of the extension keeps its actions", () => {
+  const s = newSnapshot();
+  addNotice(s, "warn", "Not trusted.", "Why.", ["manageTrust"]);
+  assert.deepEqual(notice(s)?.actions, ["manageTrust"]);
+});
+
+test("a failure with available actions is displayed once", () => {
+  const s = newSnapshot();
+  addNotice(s, "warn", "Not trusted.", "Why.", ["manageTrust"]);
+  addNotice(s, "error", "Not trusted.", "Why.", ["manageTrust"]);
+  assert.equal(s.items.length, 1);
+});

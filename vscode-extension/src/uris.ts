@@ -1,0 +1,11 @@
+// Converts `file:` URIs to paths for display. Pure; vscode.Uri is used to open files.
+
+/** The path of a `file:` URI; other URIs are returned unchanged. */
+export function pathOf(uri: string): string {
+  const path = uri.replace(/^file:\/\//, "").replace(/^\/(?=[a-zA-Z](?::|%3[aA])\/)/, "");
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,27 @@
+// Renders a user message: its text, attachments as chips and images, and text for the model only, collapsed.
+import { h, icon } from "./dom";
+import type { Chip, Said } from "../chat/said";
+import type { FromView } from "./messages";
+
+interface Context {
+  readonly send: (message: FromView) => void;
+  readonly expanded: Map<string, boolean>;
+}
+
+function chip({ icon: name, label, target }: Chip, send: Context["send"]): HTMLElement {
+  const inside = [icon(name), h("span", { class: "label" }, label)];
+  if (target === "") return h("li", {}, ...inside);
+  return h("li", {}, h("button", { type: "button", class: "link", title: `Open ${label}`, onClick: () => { send({ type: "openFile", target }); } }, ...inside));
+}
+
+export function saidElements(id: string, { text, chips, pictures, more }: Said, { send, expanded }: Context): (HTMLElement | string)[] {
+  const elements: (HTMLElement | string)[] = [text];
+  if (chips.length > 0) elements.push(h("ul", { class: "chips", "aria-label": "Attachments" }, ...chips.map((each) => chip(each, send))));
+  if (pictures.length > 0) elements.push(h("div", { class: "pictures" }, ...pictures.map((src) => h("img", { src, alt: "Attached picture" }))));
+  if (more !== "") {
+    const folded = h("details", { open: expanded.get(`${id}:more`) ?? false }, h("summary", { class: "dim" }, "What the model reads"), h("div", { class: "model-text" }, more));
+    folded.addEventListener("toggle", () => expanded.set(`${id}:more`, folded.open));
+    elements.push(folded);
+  }
+  return elements;
+}

@@ -1,0 +1,24 @@
+// Renders a notice; a failure with actions is a card with buttons.
+import type { NoticeItem } from "../items";
+import type { Action } from "../trouble";
+import { h, icon, textButton } from "./dom";
+import type { RenderContext } from "./render";
+
+const ICONS = { info: "info", warn: "warning", error: "error" } as const;
+const LABELS: Readonly<Record<Action, string>> = {
+  setKey: "Set API Key…", retry: "Retry", continue: "Continue", manageTrust: "Manage Trust…", chooseModel: "Choose Model…",
+  sendAgain: "Send Again", choosePython: "Choose Python…", showLog: "Show Log",
+};
+
+export function noticeElement({ level, text, hint, actions = [] }: NoticeItem, context: RenderContext): HTMLElement {
+  const hintElement = hint === undefined ? null : h("div", { class: "dim" }, hint);
+  // The buttons of a failure say what to do next; the hint of a warning gives the reason.
+  const why = level === "error" ? null : hintElement;
+  if (actions.length === 0 || context.isReadOnly()) return h("article", { class: `notice ${level}` }, icon(ICONS[level]), h("div", {}, text, hintElement));
+  const act = (action: Action) => () => {
+    if (action === "sendAgain") context.sendAgain();
+    else context.send({ type: "act", action });
+  };
+  const buttons = actions.map((action, i) => textButton(LABELS[action], act(action), { class: i === 0 ? "primary" : "secondary", "data-action": action }));
+  return h("article", { class: `trouble ${level}`, "aria-label": "A problem" }, h("div", { class: "words" }, icon(ICONS[level]), h("div", { title: hint }, text)), why, h("div", { class: "answers" }, ...buttons));
+}

@@ -1,0 +1,16 @@
+// What the server asks of this client with its answers, by what it is. Types only.
+// Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
+import type { AskedCheckTime, AskedDiagnostics, AskedNotebookEdit, AskedPlace, AskedRename, AskedSave, AskedSymbols, AskedTerminal, AskedTerminalRuns, CodeLocations, CodeSymbols, DiagnosedFiles, Empty, RenameEdits, Saved } from "./objects";
+
+export interface ClientRequests {
+  save: { readonly params: AskedSave; readonly result: Saved };
+  checkTime: { readonly params: AskedCheckTime; readonly result: Empty };
+  editNotebook: { readonly params: AskedNotebookEdit; readonly result: Empty };
+  terminalOpen: { readonly params: AskedTerminal; readonly result: Empty };
+  terminalRuns: { readonly params: AskedTerminalRuns; readonly result: Empty };
+  definition: { readonly params: AskedPlace; readonly result: CodeLocations };
+  references: { readonly params: AskedPlace; readonly result: CodeLocations };
+  symbols: { readonly params: AskedSymbols; readonly result: CodeSymbols };
+  rename: { readonly params: AskedRename; readonly result: RenameEdits };
+  diagnostics: { readonly params: AskedDiagnostics; readonly result: DiagnosedFiles };
+}
