@@ -66,7 +66,7 @@ def not_our_child(pid: int) -> None:
 def claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
     """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
 
-    `is_marked` returns whether a process carries the mark of any command.
+    `is_marked` returns whether a process carries the mark of any command, or is in the control group of one.
     """
     with STARTING, _lock:
         living = set(rows)

@@ -71,7 +71,7 @@ def pids(mark: str) -> set[int]:
 
 
 def held(pid: int, mark: str) -> bool:
-    """Return whether a process that has ended was in the group of a command whose mark contains `mark`."""
+    """Return whether a process, running or a zombie, is in the group of a command whose mark contains `mark`."""
     with suppress(OSError):
         line = next((line for line in _lines(f"/proc/{pid}/cgroup") if line.startswith("0::")), "")
         return _PREFIX in line and mark in line.partition(_PREFIX)[2]

@@ -125,7 +125,7 @@ def members(root: Root) -> set[Row]:
         if row.session in root.sessions or row.group in root.sessions or row.pid in grouped
     }
     found |= {row for row in rows if row not in found and _is_marked(row.pid, root.mark)}
-    found |= adoption.claimed(rows, root.mark, lambda pid: _is_marked(pid, ""))
+    found |= adoption.claimed(rows, root.mark, lambda pid: _is_marked(pid, "") or cgroups.held(pid, ""))
     return found | _descendants(found, rows)
 
 
