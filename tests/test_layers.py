@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
        "environments.timed_search", "environments.walls", "confinement", "relay.frames", "system", "text"},
     "environments.far.place": set(),
     "environments.far": ENV_TYPES
-    | {"environments.far", "environments.local", "environments.opened", "environments.search",
+    | {"environments.far", "environments.local", "environments.opened", "environments.search", "environments.wrappers",
        "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
