@@ -42,9 +42,10 @@ ALLOWED: dict[str, set[str]] = {
     | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
        "environments.timed_search", "environments.walls", "confinement", "relay.frames", "system", "text"},
     "environments.far.place": set(),
+    "environments.instruction_files": set(),
     "environments.far": ENV_TYPES
-    | {"environments.far", "environments.local", "environments.opened", "environments.search", "environments.wrappers",
-       "text"},
+    | {"environments.far", "environments.instruction_files", "environments.local", "environments.opened",
+       "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
     "environments.memory": ENV_TYPES | {"environments.search", "environments.timed_search", "text"},

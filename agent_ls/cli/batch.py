@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 MERGE = "merge"
+ON_PLACE = "batch makes the work folders of its tasks on this machine, and has no --on"
+ON_PLACE_HINT = (
+    "run `agent-ls exec --on PLACE` once for each task, or `agent-ls batch` on the other machine itself: "
+    "docs/batch.md has an example"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,12 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust", action="store_true", help="trust the folders of all tasks for this run")
     parser.add_argument("--keep-work", action="store_true", help="keep the work folders of finished tasks")
     parser.add_argument("--json", action="store_true", help="one result per line on standard output")
+    parser.add_argument("--on", metavar="PLACE", help="refused, with what to use instead")
 
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
 
     try:
+        if options.on is not None:
+            raise AppError(ON_PLACE, ON_PLACE_HINT)
         if options.manifest == MERGE:
             return _merge(options)
         if options.folders:

@@ -120,3 +120,18 @@ def test_settings_of_a_client_never_name_a_place() -> None:
     assert changed.place == users.place and changed.mode == "plan" and len(told) == 1
     without, _ = client_settings({"place": None}, users)
     assert without.place == users.place
+
+
+async def test_skills_of_the_project_are_those_of_the_place_by_names_of_here(
+    tmp_path: Path, there: Path
+) -> None:
+    for folder in (there, tmp_path / "project"):
+        skill = folder / ".agents" / "skills" / folder.name / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text(f"---\nname: {folder.name}\ndescription: Of {folder.name}.\n---\nText.\n")
+    script: list[Piece | Sequence[Piece]] = [call("use_skill", name="there"), Say(("Done.",))]
+    host = FakeEditorHost({})
+    async with running(tmp_path, script, settings=settings(there), host=host) as sessions:
+        await (await sessions.talk(mode="full")).say("go")
+        results = sessions.results()
+    assert f'folder="{tmp_path}/project/.agents/skills/there"' in results[0].content

@@ -101,3 +101,13 @@ def test_changed_task_is_refused_where_its_id_has_a_result(tmp_path: Path) -> No
         done = batch(server, tmp_path, "tasks.jsonl", "--out", "runs")
     assert done.code == 2 and "another task with the id 'one'" in done.err, done
     assert results(tmp_path / "runs") == before
+
+
+def test_a_place_is_refused_with_what_to_use_instead(tmp_path: Path) -> None:
+    manifest = write_manifest(tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "do-one", "folder": "."}])
+    environ = environment(tmp_path / "home")
+    done = run(
+        "batch", str(manifest), "--out", "runs", "--on", "ssh:build:/srv/app", cwd=tmp_path, environ=environ
+    )
+    assert done.code == 2 and "exec --on" in done.err and "Traceback" not in done.err, done
+    assert not (tmp_path / "runs").exists()

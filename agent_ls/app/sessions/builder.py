@@ -20,6 +20,7 @@ from agent_ls.app.context.nested_documents import SessionDocuments
 from agent_ls.app.context.prompts import SessionPrompts, facts_from_json, facts_to_json, no_skills
 from agent_ls.app.models.service import Models
 from agent_ls.app.permissions.approver import PolicyApprover
+from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.session_rules import SessionRules
 from agent_ls.app.permissions.trust import TrustGate, WorkspaceTrust
@@ -33,11 +34,13 @@ from agent_ls.app.servers.prompts import PromptsWithServers
 from agent_ls.app.sessions.far_sites import FarSites
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.memory import PromptsWithMemory
+from agent_ls.app.sessions.not_started import PromptsWithNotice, find_not_started
 from agent_ls.app.sessions.notices import Notices, ended_notice
 from agent_ls.app.sessions.review_tool import REVIEW_MARK, PromptsWithReview
 from agent_ls.app.sessions.session_config import session_config
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
-from agent_ls.app.settings.model import Settings, ToolPackSettings
+from agent_ls.app.sessions.session_packs import session_packs
+from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
 from agent_ls.app.skills.service import ONLY_SKILLS, Offers, SessionSkills
@@ -46,6 +49,7 @@ from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools, with_cli_too
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
+from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
 from agent_ls.environments.language_host import LanguageHost
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.commit import anybody
@@ -69,7 +73,6 @@ if TYPE_CHECKING:
     from agent_ls.app.permissions.looking import LookingSandbox
     from agent_ls.app.permissions.sandbox import SessionSandbox
     from agent_ls.app.recording.tape import Tape
-    from agent_ls.app.tools.packs.load import SessionPacks
     from agent_ls.profiles.base import ProviderProfile
     from agent_ls.tools.web_fetch import WebFetcher
 
@@ -171,14 +174,17 @@ class SessionBuilder:
         offers: Offers = ONLY_SKILLS,
     ) -> SessionSkills:
         """Return the skills and commands for a session in this folder, or for a message that will start one."""
+        site = self.sites.site(folder)
+        near: InstructionFiles | None = None if self.environment else LOCAL_FILES
         return SessionSkills(
-            folder,
+            site.root if site else folder,
             str(self.state),
             settings=lambda: self.now().skills,
             is_trusted=lambda: self.trust.standing(folder) == "trusted",
             notify=notify,
             allow_reading=allow_reading,
-            has_disk=self.environment is None and not self.sites.site(folder),
+            files=site.instructions if site else near,
+            is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
             offers=offers,
         )
 
@@ -191,53 +197,32 @@ class SessionBuilder:
         """Load the user's tools for a session in this folder. A changed file applies to later sessions."""
         await self.sites.prepare(folder)
         self.sites.check_same(folder, stored_place)
-        is_here = not (self.environment or self.sites.site(folder))
-        workspace = Path(folder) if is_here else None
+        site = self.sites.site(folder)
+        is_here = not (self.environment or site)
+        place = None if self.environment else site.root if site else folder
+        workspace = Path(place) if place else None
+        files: InstructionFiles = site.instructions if site else LOCAL_FILES
 
         def load() -> CliTools:
             is_trusted = workspace is not None and self.trust.standing(folder) == "trusted"
-            tools = load_cli_tools(self.user_folder, workspace, trusted=is_trusted)
-            # Tools of an untrusted folder are included, because the user may trust the folder at the first
-            # message.
-            place = None if workspace is None else str(workspace)
-            tools = replace(tools, packs=self._packs(folder))
+            tools = load_cli_tools(self.user_folder, workspace, trusted=is_trusted, files=files)
+            # Skills of an untrusted folder count, because the user may trust the folder at the first message.
             chosen, state = self.now().skills, str(self.state)
             return replace(
-                tools, skills=has_skills(chosen, state, place), agents=has_agent_kinds(chosen, state, place)
+                tools,
+                packs=session_packs(folder, self),
+                skills=has_skills(chosen, state, place, files=files),
+                agents=has_agent_kinds(chosen, state, place, files),
             )
 
         found = await anyio.to_thread.run_sync(load)
         told = self.notebooks()
         if told is None:
-            place = self.local(folder)
-            told = await has_notebooks(place)
-            if not is_here and place is not self.environment:
-                await place.cleanup()
+            looked_at = self.local(folder)
+            told = await has_notebooks(looked_at)
+            if not is_here and looked_at is not self.environment:
+                await looked_at.cleanup()
         return replace(found, notebooks=told)
-
-    def _packs(self, folder: str) -> SessionPacks | None:
-        """Load the tool packs that the settings choose; None for none. Blocks."""
-        settings = self.now()
-        chosen = settings.tool_packs
-        if chosen == ToolPackSettings():
-            return None
-        from agent_ls.app.tools.packs.load import (
-            PackChoice,
-            load_packs,
-            permissions_of,
-        )  # few users choose packs
-
-        return load_packs(
-            PackChoice(chosen.preset, tuple(chosen.packs), chosen.detect),
-            folder,
-            path=self.models.child_environ.get("PATH"),
-            permissions=permissions_of(
-                folder,
-                is_restricted=self.trust.standing(folder) == "restricted",
-                has_network=not settings.sandbox.enabled or settings.sandbox.network,
-            ),
-            is_local=self.environment is None and not self.sites.site(folder),
-        )
 
     async def _others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
         """Return the environments for the other workspace folders, created when an input starts."""
@@ -416,6 +401,10 @@ class SessionBuilder:
         )
         servers = self._servers(header, asking, gate, bounds, lambda: live)
         prompts: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
+        if site:
+            given = partial(self.session_servers, header.session_id)
+            find = partial(find_not_started, site, self.now, self.state, given)
+            prompts = PromptsWithNotice(prompts, site.place.machine, find, lambda event: session.emit(event))
         prompts = memory = PromptsWithMemory(
             prompts,
             bounded,

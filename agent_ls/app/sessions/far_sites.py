@@ -15,6 +15,7 @@ from agent_ls.app.models.service import Models
 from agent_ls.app.permissions.disk import FarDisk
 from agent_ls.app.permissions.paths import PathBounds, far_places
 from agent_ls.app.settings.model import Settings
+from agent_ls.app.skills.far_files import FarInstructionFiles
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.far.mapped import CanonicalPaths, MappedEnvironment, PathMap
@@ -40,7 +41,7 @@ class FarSite:
     """A folder at a place that was reached. `key` is its whole name, under which trust, rules and sessions are kept.
 
     `root` is the folder as the session names it. With `names` that is a folder of this machine, which shows the one
-    there, and the key too.
+    there, and the key too. `instructions` are the project's skills, commands and tools.
     """
 
     key: str
@@ -50,6 +51,7 @@ class FarSite:
     disk: FarDisk
     places: Places
     root: str
+    instructions: FarInstructionFiles
     names: PathMap | None = None
 
     def bounds(self, root: str) -> PathBounds:
@@ -147,7 +149,9 @@ class FarSites:
                 f"{place.machine}: {error}", "name a folder that exists there, as the last part of the place"
             ) from error
         key = folder if names else place.key(facts.root)
-        self._sites[key] = self._sites[folder] = FarSite(key, place, host, facts, disk, places, root, names)
+        files = FarInstructionFiles(host, disk, to_far, to_near)
+        site = FarSite(key, place, host, facts, disk, places, root, files, names)
+        self._sites[key] = self._sites[folder] = site
         return key
 
     def environment(

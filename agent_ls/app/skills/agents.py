@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from agent_ls.app.settings.model import SkillSettings
-from agent_ls.app.skills.files import Budget, UnreadableFileError, read_text, walk_files
 from agent_ls.app.skills.front_matter import FrontMatterError, Page, parse_page
 from agent_ls.app.skills.places import Place, find_agent_places
 from agent_ls.app.skills.values import Origin
+from agent_ls.environments.instruction_files import LOCAL_FILES, Budget, InstructionFiles, UnreadableFileError
 from agent_ls.tools.foreign_names import names_of_tool
 
 MAX_DESCRIPTION = 1024
@@ -68,16 +68,18 @@ def load_agent_kinds(
     workspace: str | None,
     *,
     is_ignored: Callable[[str], bool] = lambda path: False,
+    files: InstructionFiles = LOCAL_FILES,
 ) -> AgentKinds:
     """Return the user's kinds, and those of `workspace` unless it is None. Blocks.
 
-    Pass None for a folder that the user does not trust: nothing of it is read.
+    Pass None for a folder that the user does not trust: nothing of it is read. `files` are those of the machine that
+    has the workspace.
     """
     found: dict[str, AgentKind] = {}
     problems: list[str] = []
     budget = Budget()
-    for place in find_agent_places(settings, state, workspace) if settings.enabled else ():
-        for path in walk_files(place.folder, place.suffix, budget, is_ignored):
+    for place in find_agent_places(settings, state, workspace, files) if settings.enabled else ():
+        for path in place.files.walk(place.folder, place.suffix, budget, is_ignored):
             try:
                 kind, warnings = _read(path, place)
             except (UnreadableFileError, FrontMatterError) as error:
@@ -95,7 +97,7 @@ def _read(path: str, place: Place) -> tuple[AgentKind, list[str]]:
     Raises:
         UnreadableFileError, FrontMatterError
     """
-    text, _ = read_text(path, place.folder)
+    text, _ = place.files.read(path, place.folder)
     page = parse_page(text)
     name = (
         (page.string("name") or os.path.basename(path).removesuffix(place.suffix)).strip().replace(" ", "-")

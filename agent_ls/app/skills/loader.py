@@ -9,19 +9,18 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from agent_ls.app.settings.model import SkillSettings
-from agent_ls.app.skills.files import (
-    MAX_FILES,
-    Budget,
-    Signature,
-    UnreadableFileError,
-    read_signature,
-    read_text,
-    walk_files,
-)
 from agent_ls.app.skills.front_matter import FrontMatterError, Page, parse_page
 from agent_ls.app.skills.places import Place, find_places
 from agent_ls.app.skills.values import NO_COMMANDS, Origin, UserCommand, UserCommands
 from agent_ls.app.slash_commands import NAMES
+from agent_ls.environments.instruction_files import (
+    LOCAL_FILES,
+    MAX_FILES,
+    Budget,
+    InstructionFiles,
+    Signature,
+    UnreadableFileError,
+)
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
@@ -36,16 +35,17 @@ def load_user_commands(
     workspace: str | None,
     *,
     is_ignored: Callable[[str], bool] = lambda path: False,
+    files: InstructionFiles = LOCAL_FILES,
 ) -> UserCommands:
     """Return the skills and commands of the user, and those of `workspace` unless it is None. Blocks.
 
     Pass None for a folder that the user does not trust: nothing of it is read, because a description is an
-    instruction to the model.
+    instruction to the model. `files` are those of the machine that has the workspace.
     """
     if not settings.enabled:
         return NO_COMMANDS
     reading = _Reading(is_ignored)
-    for place in find_places(settings, state, workspace):
+    for place in find_places(settings, state, workspace, files):
         if settings.foreign or not place.is_foreign:
             reading.read_place(place)
     if reading.budget.is_spent:
@@ -58,16 +58,17 @@ def has_skills(
     state: str,
     workspace: str | None,
     whose: Origin | None = None,
+    files: InstructionFiles = LOCAL_FILES,
 ) -> bool:
     """Return whether the user or `workspace`, trusted or not, has any skill (`whose`: only theirs). Blocks."""
-    places = find_places(settings, state, workspace) if settings.enabled else ()
+    places = find_places(settings, state, workspace, files) if settings.enabled else ()
     return any(
         os.path.basename(path) == "SKILL.md"
         for place in places
         if place.kind == "skill"
         and whose in (None, place.origin)
         and (settings.foreign or not place.is_foreign)
-        for path in walk_files(place.folder, place.suffix, Budget(), lambda path: False)
+        for path in place.files.walk(place.folder, place.suffix, Budget(), lambda path: False)
     )
 
 
@@ -79,10 +80,10 @@ class _Reading:
     problems: list[str] = field(default_factory=list)
 
     def read_place(self, place: Place) -> None:
-        for path in walk_files(place.folder, place.suffix, self.budget, self.is_ignored):
+        for path in place.files.walk(place.folder, place.suffix, self.budget, self.is_ignored):
             if place.kind == "skill" and os.path.basename(path) != "SKILL.md":
                 continue
-            command, problems = _read_again(path, place, read_signature(path))
+            command, problems = _read_again(path, place, place.files.signature(path))
             self.problems += problems
             if command:
                 self._add(command)
@@ -119,7 +120,7 @@ def _read(path: str, place: Place) -> tuple[UserCommand, tuple[str, ...]]:
     Raises:
         UnreadableFileError, FrontMatterError
     """
-    text, signature = read_text(path, place.folder)
+    text, signature = place.files.read(path, place.folder)
     page = _toml_page(text) if place.suffix == ".toml" else parse_page(text)
     command = UserCommand(
         name=_name_of(path, place, page),
@@ -128,12 +129,13 @@ def _read(path: str, place: Place) -> tuple[UserCommand, tuple[str, ...]]:
         origin=place.origin,
         path=path,
         base=place.folder,
-        folder=os.path.dirname(os.path.realpath(path)),
+        folder=place.files.real_folder(path),
         signature=signature,
         argument_hint=_CONTROL.sub(" ", page.string("argument-hint"))[:MAX_DESCRIPTION],
         for_model=place.kind == "skill" and not page.flag("disable-model-invocation", default=False),
         for_user=page.flag("user-invocable", default=True),
         tools=page.names("allowed-tools") or page.names("tools"),
+        files=place.files,
     )
     if place.kind == "skill":
         problems = [*_problems_of_skill(command)]
@@ -203,6 +205,6 @@ def read_body(command: UserCommand) -> tuple[str, Signature]:
     Raises:
         UnreadableFileError, FrontMatterError
     """
-    text, signature = read_text(command.path, command.base)
+    text, signature = command.files.read(command.path, command.base)
     page = _toml_page(text) if command.path.endswith(".toml") else parse_page(text)
     return page.text, signature

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_ls.app.settings.model import SkillSettings
-from agent_ls.app.skills.files import Budget, walk_files
 from agent_ls.app.skills.values import Origin
-
-MAX_LEVELS = 30
+from agent_ls.environments.instruction_files import LOCAL_FILES, Budget, InstructionFiles
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One folder to look through. `suffix` is the end of the names of its files."""
+    """One folder to look through. `suffix` is the end of the names of its files, `files` the machine that has it."""
 
     folder: str
     kind: Literal["skill", "command", "agent"]
@@ -24,6 +22,8 @@ class Place:
     suffix: str
     is_foreign: bool = False
     """The folder is named after another agent."""
+
+    files: InstructionFiles = LOCAL_FILES
 
 
 _USER = (
@@ -55,32 +55,46 @@ _PROJECT_AGENTS = (
 )
 
 
-def find_agent_places(settings: SkillSettings, state: str, workspace: str | None) -> Iterator[Place]:
-    """Yield the folders with kinds of subagents; of one name the later wins. Blocks. `workspace` as in find_places."""
+PROJECT_FOLDERS = (
+    *((folder, suffix) for folder, _, suffix, _ in _PROJECT),
+    *((folder, suffix) for folder, suffix, _ in _PROJECT_AGENTS),
+)
+"""All folders of a project that are looked through, each with the end of the names of its files."""
+
+
+def find_agent_places(
+    settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
+) -> Iterator[Place]:
+    """Yield the folders with kinds of subagents; of one name the later wins. Blocks. Parameters as in find_places."""
     for folder, suffix, is_foreign in _USER_AGENTS:
         if settings.foreign or not is_foreign:
             yield Place(os.path.expanduser(folder), "agent", "user", suffix, is_foreign)
     yield Place(os.path.join(state, "agents"), "agent", "user", ".md")
-    for level in _levels(workspace) if workspace else ():
+    for level in files.levels(workspace) if workspace else ():
         for folder, suffix, is_foreign in _PROJECT_AGENTS:
-            path = os.path.join(level, folder)
-            own = os.path.realpath(path) == os.path.join(os.path.realpath(level), folder)
-            if own and (settings.foreign or not is_foreign):
-                yield Place(path, "agent", "project", suffix, is_foreign)
+            if files.has_own_folder(level, folder) and (settings.foreign or not is_foreign):
+                yield Place(os.path.join(level, folder), "agent", "project", suffix, is_foreign, files)
 
 
-def has_agent_kinds(settings: SkillSettings, state: str, workspace: str | None) -> bool:
+def has_agent_kinds(
+    settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
+) -> bool:
     """Return whether the user or `workspace`, trusted or not, has any file of this sort. Blocks."""
-    places = find_agent_places(settings, state, workspace) if settings.enabled else ()
+    places = find_agent_places(settings, state, workspace, files) if settings.enabled else ()
     return any(
-        True for place in places for _ in walk_files(place.folder, place.suffix, Budget(), lambda path: False)
+        True
+        for place in places
+        for _ in place.files.walk(place.folder, place.suffix, Budget(), lambda path: False)
     )
 
 
-def find_places(settings: SkillSettings, state: str, workspace: str | None) -> Iterator[Place]:
+def find_places(
+    settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
+) -> Iterator[Place]:
     """Yield the folders to look through; of one name the later wins. Blocks.
 
-    `workspace` None leaves out those of the project: it has no folder here, or the user does not trust it.
+    `workspace` None leaves out those of the project, because the user does not trust it. `files` are those of the
+    machine that has the workspace; the user's own folders are on this one.
     """
     for folder, kind, suffix, is_foreign in _USER:
         yield _place(os.path.expanduser(folder), kind, "user", suffix, is_foreign)
@@ -89,26 +103,19 @@ def find_places(settings: SkillSettings, state: str, workspace: str | None) -> I
     for folder in settings.folders:
         if os.path.isabs(expanded := os.path.expanduser(folder)):
             yield _place(expanded, "skill", "user", "SKILL.md", False)
-    for level in _levels(workspace) if workspace else ():
+    for level in files.levels(workspace) if workspace else ():
         for folder, kind, suffix, is_foreign in _PROJECT:
-            path = os.path.join(level, folder)
             # A project may not point at folders of the user by a link.
-            if os.path.realpath(path) == os.path.join(os.path.realpath(level), folder):
-                yield _place(path, kind, "project", suffix, is_foreign)
+            if files.has_own_folder(level, folder):
+                yield _place(os.path.join(level, folder), kind, "project", suffix, is_foreign, files)
 
 
-def _place(folder: str, kind: str, origin: Origin, suffix: str, is_foreign: bool) -> Place:
-    return Place(folder, "skill" if kind == "skill" else "command", origin, suffix, is_foreign)
-
-
-def _levels(workspace: str) -> list[str]:
-    """The folders from the repository's root to the workspace folder; only the latter outside of a repository."""
-    levels, level = [workspace], workspace
-    for _ in range(MAX_LEVELS):
-        if os.path.lexists(os.path.join(level, ".git")):
-            return levels[::-1]
-        level, below = os.path.dirname(level), level
-        if level == below:
-            break
-        levels.append(level)
-    return [workspace]
+def _place(
+    folder: str,
+    kind: str,
+    origin: Origin,
+    suffix: str,
+    is_foreign: bool,
+    files: InstructionFiles = LOCAL_FILES,
+) -> Place:
+    return Place(folder, "skill" if kind == "skill" else "command", origin, suffix, is_foreign, files)

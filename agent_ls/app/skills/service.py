@@ -11,21 +11,27 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.settings.model import SkillSettings
 from agent_ls.app.skills.catalogue import catalogue_text
-from agent_ls.app.skills.files import Signature, UnreadableFileError, list_other_files
 from agent_ls.app.skills.front_matter import FrontMatterError
 from agent_ls.app.skills.loader import load_user_commands, read_body
 from agent_ls.app.skills.placeholders import expand_command, insert_arguments, wrap_instructions
 from agent_ls.app.skills.values import NO_COMMANDS, UserCommand, UserCommands
 from agent_ls.app.slash_commands import maybe_command
+from agent_ls.environments.instruction_files import (
+    LOCAL_FILES,
+    InstructionFiles,
+    Signature,
+    UnreadableFileError,
+    list_other_files,
+)
 from agent_ls.tools.base import ToolError
 
 if TYPE_CHECKING:
     from agent_ls.app.skills.agents import AgentKinds
 
 MAX_LISTED_FILES = 100
+NOT_THERE = "The other files in the folder of this skill are on the user's machine, and cannot be used here."
 _BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 
 
@@ -47,6 +53,9 @@ class SessionSkills:
     `allow_reading` permits reads below a folder without a question: that of a skill that is in use. The catalogue in
     the system prompt stays as it was at the first input, so that the beginning of all requests stays the same; later
     skills are announced by a notice. It is made again only when the user's trust of the folder changes.
+
+    `files` are those of the machine that has `folder`; None: there are no files. At another place the user's own skills
+    are texts only, because their folders are on this machine. `is_ignored` tells paths that the ignore file names.
     """
 
     def __init__(
@@ -58,7 +67,8 @@ class SessionSkills:
         is_trusted: Callable[[], bool],
         notify: Callable[[str], None] = lambda text: None,
         allow_reading: Callable[[str], None] = lambda folder: None,
-        has_disk: bool = True,
+        files: InstructionFiles | None = LOCAL_FILES,
+        is_ignored: Callable[[str], bool] = lambda path: False,
         offers: Offers = ONLY_SKILLS,
     ) -> None:
         self._folder = folder
@@ -67,7 +77,8 @@ class SessionSkills:
         self._is_trusted = is_trusted
         self._notify = notify
         self._allow_reading = allow_reading
-        self._has_disk = has_disk
+        self._files = files
+        self._is_ignored = is_ignored
         self._offers = offers
         self._kinds_text: tuple[bool, str] | None = None
         self._listed: UserCommands | None = None
@@ -95,12 +106,14 @@ class SessionSkills:
 
     async def agents(self) -> AgentKinds:
         """The kinds of subagents that exist now."""
-        from agent_ls.app.skills.agents import load_agent_kinds  # few have any
+        from agent_ls.app.skills.agents import AgentKinds, load_agent_kinds  # few have any
 
         def load() -> AgentKinds:
+            if self._files is None:
+                return AgentKinds()
             folder = self._folder if self._is_trusted() else None
             return load_agent_kinds(
-                self._settings(), self._state, folder, is_ignored=IgnoreFile((self._folder,))
+                self._settings(), self._state, folder, is_ignored=self._is_ignored, files=self._files
             )
 
         return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
@@ -139,7 +152,9 @@ class SessionSkills:
         except (UnreadableFileError, FrontMatterError):
             return None  # it was removed or changed a moment ago
         self._remember(command)
-        return expand_command(command, text, arguments.strip())
+        expanded = expand_command(command, text, arguments.strip())
+        is_whole = command.kind == "command" or self._is_at_place(command)
+        return expanded if is_whole else f"{expanded}\n\n{NOT_THERE}"
 
     async def use(self, name: str, words: str) -> str:
         """The instructions of a skill for the model.
@@ -162,10 +177,12 @@ class SessionSkills:
             return f"The instructions of {skill.name} are above, unchanged."
         if not words:
             self._in_context[skill.name] = signature
-        files = await anyio.to_thread.run_sync(
-            list_other_files, skill.path, MAX_LISTED_FILES, abandon_on_cancel=True
-        )
         body = wrap_instructions(skill, insert_arguments(text, words.strip()))
+        if not self._is_at_place(skill):
+            return f"{body}\n\n{NOT_THERE}"
+        files = await anyio.to_thread.run_sync(
+            list_other_files, skill.path, MAX_LISTED_FILES, skill.files, abandon_on_cancel=True
+        )
         return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
 
     def pinned(self) -> list[str]:
@@ -178,14 +195,15 @@ class SessionSkills:
 
     def _load(self) -> tuple[UserCommands, bool]:
         """What is found, and whether the folder was trusted. Blocks."""
-        if not self._has_disk:
+        if self._files is None:
             return NO_COMMANDS, False
         trusted = self._is_trusted()
         found = load_user_commands(
             self._settings(),
             self._state,
             self._folder if trusted else None,
-            is_ignored=IgnoreFile((self._folder,)),
+            is_ignored=self._is_ignored,
+            files=self._files,
         )
         return found, trusted
 
@@ -200,5 +218,9 @@ class SessionSkills:
     def _remember(self, command: UserCommand) -> None:
         if command.kind == "skill":
             self._used[command.name] = command.path
-            if not command.folder.startswith(self._folder + os.sep):
+            if self._is_at_place(command) and not command.folder.startswith(self._folder + os.sep):
                 self._allow_reading(command.folder)
+
+    def _is_at_place(self, command: UserCommand) -> bool:
+        """Return whether the folder of a skill is on the machine where the session's tools act."""
+        return command.files is self._files

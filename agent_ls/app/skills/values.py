@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
+
 Origin: TypeAlias = Literal["user", "project"]
 
 
@@ -13,7 +15,8 @@ Origin: TypeAlias = Literal["user", "project"]
 class UserCommand:
     """A file with instructions that a message may begin with (`/name`), and that the model may use if it is a skill.
 
-    `path` is the file, found below `base`; `folder` is its real folder. `signature` changes with the file.
+    `path` is the file, found below `base`; `folder` is its real folder; `files` are those of the machine that has it.
+    `signature` changes with the file.
     `for_model`: the model sees the name and may use it. `for_user`: lists of slash commands contain it. `tools` are
     the tools that the file asks for; they are shown to the user and allow nothing.
     """
@@ -30,6 +33,7 @@ class UserCommand:
     for_model: bool = False
     for_user: bool = True
     tools: tuple[str, ...] = ()
+    files: InstructionFiles = LOCAL_FILES
 
 
 @dataclass(frozen=True, slots=True)

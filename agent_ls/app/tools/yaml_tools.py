@@ -16,6 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import SchemaError
 
+from agent_ls.environments.instruction_files import (
+    LOCAL_FILES,
+    Budget,
+    InstructionFiles,
+    UnreadableFileError,
+)
 from agent_ls.llm.requests import TOOL_NAME, TOOL_NAME_RULE
 from agent_ls.loop.context.history_search import SEARCH_HISTORY
 from agent_ls.profiles.base import ProviderProfile
@@ -24,6 +30,7 @@ from agent_ls.tools.cli_tool import (
     MAX_OUTPUT_BYTES,
     PLACE,
     TIMEOUT_MS,
+    VARIABLE,
     CliParameter,
     CliTool,
     ParameterType,
@@ -111,25 +118,51 @@ class _Definition(_Part):
     max_output_bytes: int = Field(MAX_OUTPUT_BYTES, ge=1024)
 
 
-def load_cli_tools(user_folder: Path, workspace: Path | None, *, trusted: bool) -> CliTools:
+def load_cli_tools(
+    user_folder: Path, workspace: Path | None, *, trusted: bool, files: InstructionFiles = LOCAL_FILES
+) -> CliTools:
     """Load the user's tools, then those of the project if it is `trusted`; the first of each name wins.
 
-    Blocks.
+    `files` are those of the machine that has the workspace. Blocks.
     """
-    folders = [user_folder]
-    if workspace is not None and trusted:
-        folders.append(workspace / PROJECT_FOLDER)
     tools: dict[str, CliTool] = {}
     problems: list[str] = []
-    for path in (path for folder in folders for path in _files(folder)):
-        for found in read_tool_file(path):
-            if isinstance(found, str):
-                problems.append(found)
-            elif known := tools.get(found.name):
-                problems.append(f"{found.source}: {found.name} is defined already, in {known.source}")
-            else:
-                tools[found.name] = found
+    definitions = [found for path in _files(user_folder) for found in read_tool_file(path)]
+    if workspace is not None and trusted:
+        definitions += _project_tools(workspace, files)
+    for found in definitions:
+        if isinstance(found, str):
+            problems.append(found)
+        elif known := tools.get(found.name):
+            problems.append(f"{found.source}: {found.name} is defined already, in {known.source}")
+        else:
+            tools[found.name] = found
     return CliTools(tuple(tools.values()), tuple(problems))
+
+
+def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool | str]:
+    if files is LOCAL_FILES:
+        for path in _files(workspace / PROJECT_FOLDER):
+            yield from read_tool_file(path)
+        return
+    folder = workspace / PROJECT_FOLDER
+    files.levels(str(workspace))  # lists the files again
+    names = files.walk(str(folder), "", Budget(), lambda path: False)
+    for path in sorted(map(Path, names), key=lambda path: (path.parent != folder, path.name)):
+        if path == folder / FILE or (path.parent == folder / FOLDER and path.suffix in (".yaml", ".yml")):
+            try:
+                text, _ = files.read(str(path), str(folder))
+            except UnreadableFileError as error:
+                yield f"{path}:1: {error}"
+                continue
+            yield from map(_without_variables, _parsed(path, text))
+
+
+def _without_variables(found: CliTool | str) -> CliTool | str:
+    """Leave out a tool that asks for a variable: those of this machine do not go to a project of another one."""
+    if isinstance(found, str) or not any(map(VARIABLE.search, found.env.values())):
+        return found
+    return f"{found.source}: {found.name} uses a variable of your machine, which is not sent to another place"
 
 
 def has_project_tools(workspace: Path) -> bool:
@@ -165,18 +198,25 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def read_tool_file(path: Path) -> Iterator[CliTool | str]:
     """Yield the tools of a file, and a sentence for each invalid definition. Blocks."""
-    from agent_ls.app.tools.yaml_lines import YamlError, read_yaml  # few users have tool files
-
     try:
         data = path.read_bytes()
         if len(data) > MAX_BYTES:
             yield f"{path}:1: it is larger than {MAX_BYTES // 1024} KiB"
             return
-        read = read_yaml(data.decode("utf-8"))
+        text = data.decode("utf-8")
     except OSError as error:
         yield f"{path}:1: it cannot be read: {error.strerror or error}"
     except UnicodeDecodeError as error:
         yield f"{path}:1: it is not UTF-8 (byte {error.start})"
+    else:
+        yield from _parsed(path, text)
+
+
+def _parsed(path: Path, text: str) -> Iterator[CliTool | str]:
+    from agent_ls.app.tools.yaml_lines import YamlError, read_yaml  # few users have tool files
+
+    try:
+        read = read_yaml(text)
     except YamlError as error:
         yield f"{path}:{error.line}: {error}"
     else:

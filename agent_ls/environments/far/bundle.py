@@ -15,6 +15,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 _OWN = (
     "memo.py", "system.py", "text.py", "_version.py",
     "environments/__init__.py", "environments/base.py", "environments/errors.py", "environments/opened.py",
+    "environments/instruction_files.py",
     "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
     "environments/walls.py",
     "environments/far", "environments/local", "confinement", "relay",

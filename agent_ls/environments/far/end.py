@@ -37,6 +37,15 @@ from agent_ls.environments.far import leftovers
 from agent_ls.environments.far.facts import EndConfig, Facts, Opened, facts_of, opened_facts
 from agent_ls.environments.far.frames import FrameError, Message, Outbox, read_messages
 from agent_ls.environments.far.values import ValueFault, pack, pack_error, unpack, unpack_error
+from agent_ls.environments.instruction_files import (
+    Budget,
+    InstructionText,
+    Listing,
+    UnreadableFileError,
+    list_instructions,
+    read_text,
+    walk_files,
+)
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.files import read_file
 from agent_ls.environments.opened import checking
@@ -49,6 +58,7 @@ OUTPUT_WAITING_BYTES = 8 * 1024 * 1024
 
 CHECK_SECONDS = 60.0
 IGNORE_BYTES = 256 * 1024
+MAX_NAMES = 5_000
 SSH_VARIABLES = ("SSH_CLIENT", "SSH2_CLIENT")
 """With one of them, Bash reads ~/.bashrc for each command. The shell that started this has read it, once."""
 _SKIPPED = "\n[some output is not displayed: the connection is slow]\n"
@@ -318,6 +328,44 @@ async def _ignore_text(end: _End, path: str) -> str:
         return "*"
 
 
+async def _instructions(end: _End, workspace: str, folders: Sequence[Sequence[str]]) -> Listing:
+    pairs = [(folder, suffix) for folder, suffix in folders]
+    return await anyio.to_thread.run_sync(list_instructions, workspace, pairs)
+
+
+async def _walk(end: _End, base: str, folders: int, files: int) -> Sequence[str]:
+    def walk() -> Sequence[str]:
+        return list(walk_files(base, "", Budget(folders=folders, files=files), lambda path: False))
+
+    return await anyio.to_thread.run_sync(walk)
+
+
+async def _instruction_texts(end: _End, files: Sequence[Sequence[str]]) -> Sequence[InstructionText]:
+    def read(path: str, base: str) -> InstructionText:
+        try:
+            text, signature = read_text(path, base)
+        except UnreadableFileError as error:
+            return InstructionText("", str(error))
+        return InstructionText(text, "", signature)
+
+    return await anyio.to_thread.run_sync(lambda: [read(path, base) for path, base in files])
+
+
+async def _names(end: _End, folder: str) -> Sequence[str]:
+    def names() -> Sequence[str]:
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False))
+        except OSError:
+            return []
+
+    return await anyio.to_thread.run_sync(names)
+
+
+async def _programs(end: _End, wanted: Sequence[str]) -> Sequence[str]:
+    return await anyio.to_thread.run_sync(lambda: [name for name in wanted if shutil.which(name)])
+
+
 async def _sweep(end: _End, folders: Sequence[str], pid: int) -> None:
     from agent_ls.environments.local.commit import sweep
 
@@ -332,6 +380,11 @@ _GENERAL: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
     "look": ((Sequence[str],), _look),
     "linked": ((Sequence[str],), _linked),
     "ignore_text": ((str,), _ignore_text),
+    "instructions": ((str, Sequence[Sequence[str]]), _instructions),
+    "walk": ((str, int, int), _walk),
+    "instruction_texts": ((Sequence[Sequence[str]],), _instruction_texts),
+    "names": ((str,), _names),
+    "programs": ((Sequence[str],), _programs),
     "sweep": ((Sequence[str], int), _sweep),
 }
 _METHODS: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +15,7 @@ from agent_ls.environments.far.connection import Connection, value_of
 from agent_ls.environments.far.facts import Facts
 from agent_ls.environments.far.launchers import launch_argv
 from agent_ls.environments.far.place import Place
+from agent_ls.environments.instruction_files import InstructionText, Listing
 from agent_ls.environments.local.environ import child_environ
 
 CALL_SECONDS = 60.0
@@ -81,6 +82,27 @@ class FarHost:
     def linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
         """Return device and number of files with several names below these places there. Blocks."""
         return frozenset(self._ask("linked", Sequence[tuple[int, int]], list(places)))
+
+    def instructions(self, workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:
+        """Return the files with instructions of a project there. Blocks; call in a thread."""
+        found: Listing = self._ask("instructions", Listing, workspace, list(map(list, folders)))
+        return found
+
+    def walk(self, base: str, folders: int, files: int) -> Sequence[str]:
+        """Return the files below a folder with instructions, with at most that many folders and files. Blocks."""
+        return list(self._ask("walk", Sequence[str], base, folders, files))
+
+    def instruction_texts(self, files: Sequence[tuple[str, str]]) -> Sequence[InstructionText]:
+        """Return the texts of files, each given with the folder that it must not leave by a link. Blocks."""
+        return list(self._ask("instruction_texts", Sequence[InstructionText], list(map(list, files))))
+
+    def names(self, folder: str) -> Sequence[str]:
+        """Return the names in a folder there, sorted; none for a folder that cannot be read. Blocks."""
+        return list(self._ask("names", Sequence[str], folder))
+
+    def programs(self, wanted: Collection[str]) -> frozenset[str]:
+        """Return which of these programs are on the PATH of commands there. Blocks."""
+        return frozenset(self._ask("programs", Sequence[str], sorted(wanted)))
 
     def _ask(self, method: str, expected: Any, *arguments: Any) -> Any:
         """Ask something that changes nothing: after a loss once more, over a new connection. Blocks."""

@@ -27,6 +27,7 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.far.facts import EndConfig, Facts, Opened
+from agent_ls.environments.instruction_files import InstructionFile, InstructionText, Listing
 from agent_ls.environments.local.environ import EnvRules
 
 _CLASSES: Mapping[str, Any] = {
@@ -44,6 +45,9 @@ _CLASSES: Mapping[str, Any] = {
         GrepLine,
         GrepOptions,
         GrepResult,
+        InstructionFile,
+        InstructionText,
+        Listing,
         ProcessInfo,
         Opened,
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.skills.files import MAX_BYTES
 from agent_ls.app.skills.loader import _read_again
+from agent_ls.environments.instruction_files import MAX_BYTES
 from tests.app.skills.folders import command, load, skill
 
 

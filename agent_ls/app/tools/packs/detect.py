@@ -30,6 +30,11 @@ def suggest_packs(folder: str) -> tuple[tuple[str, str], ...]:
             names = sorted(entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False))
     except OSError:
         return ()
+    return suggest_for_names(names)
+
+
+def suggest_for_names(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """As `suggest_packs`, for the names of the files in a folder."""
     return tuple(_found(names))
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agent_ls.app.tools.packs.catalog import CODE_TOOLS, COVERED_BY, NEEDS, PACKS, PRESETS
-from agent_ls.app.tools.packs.detect import suggest_packs
+from agent_ls.app.tools.packs.detect import suggest_for_names, suggest_packs
 from agent_ls.app.tools.packs.validator import UNRESTRICTED, EnvironmentReport, Permissions, validate
 from agent_ls.app.tools.yaml_tools import ProfileFor, read_packaged_tools
 from agent_ls.profiles.base import ProviderProfile
@@ -75,6 +75,18 @@ class SessionPacks:
     detected: tuple[str, ...] = ()
 
 
+class CommandPlace(Protocol):
+    """Another place where commands run. Both methods block."""
+
+    def names(self, folder: str) -> Sequence[str]:
+        """Return the names in a folder there."""
+        ...
+
+    def programs(self, wanted: Collection[str]) -> frozenset[str]:
+        """Return which of these programs are on the PATH there."""
+        ...
+
+
 def pack_tools(pack: str, *, is_named: bool = False) -> Iterator[PackTool]:
     """Yield all tools of a pack, in its order. Blocks."""
     path = Path(__file__).with_name(f"{pack}.yaml")
@@ -95,16 +107,20 @@ def load_packs(
     path: str | None,
     permissions: Permissions = UNRESTRICTED,
     is_local: bool = True,
+    there: CommandPlace | None = None,
 ) -> SessionPacks:
     """Load the chosen packs. `path` is the PATH of commands. Without `is_local` all programs count as installed, since
-    the place where commands run cannot be looked at. Blocks.
+    the environment where commands run cannot be looked at. `there` is another place that has the folder. Blocks.
     """
-    fitting = suggest_packs(folder) if is_local else ()
+    fitting = suggest_for_names(there.names(folder)) if there else suggest_packs(folder) if is_local else ()
     detected = tuple(pack for pack, _ in fitting) if choice.detect else ()
     packs = tuple(dict.fromkeys((*PRESETS[choice.preset], *choice.packs, *detected)))
     tools = [tool for pack in packs for tool in pack_tools(pack, is_named=pack in choice.packs)]
     wanted = {program for tool in tools for program in tool.programs}
-    installed = {name for name in wanted if not is_local or shutil.which(name, path=path)}
+    if there:
+        installed = set(there.programs(wanted))
+    else:
+        installed = {name for name in wanted if not is_local or shutil.which(name, path=path)}
     report = validate(packs, {tool.name: tool.programs for tool in tools}, installed, permissions, fitting)
     usable = tuple(tool for tool in tools if installed.issuperset(tool.programs))
     return SessionPacks(usable, report, detected)

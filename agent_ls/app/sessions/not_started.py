@@ -1,0 +1,119 @@
+"""Programs that are configured and not started at another place: MCP servers and hooks.
+
+They are written for the machine that they are configured on. A server or a hook of the project must not run on this
+machine in the name of a project that is elsewhere. A hook of the user would find another file, or none, under the path
+that it is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+
+from agent_ls.app.hooks.config import load_hooks
+from agent_ls.app.servers.of_session import FILES, PROJECT_FILES
+from agent_ls.app.sessions.far_sites import FarSite
+from agent_ls.app.settings.model import Settings
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.loop.events.types import RecordedEvent, Warning
+from agent_ls.loop.seams import PromptSource
+from agent_ls.profiles.base import ProviderProfile
+
+_HOOKS = (os.path.join(".agent-ls", "hooks.json"),)
+_FOREIGN_HOOKS = tuple(os.path.join(".claude", name) for name in ("settings.json", "settings.local.json"))
+
+
+def find_not_started(
+    site: FarSite,
+    settings: Callable[[], Settings],
+    state: Path,
+    client: Callable[[], Mapping[str, object]],
+) -> Iterator[str]:
+    """Yield what is configured for a session at this place and not started there. Blocks.
+
+    `client` returns the MCP servers that the session's client handed over. Raises EnvironmentLostError.
+    """
+    hooks, servers = settings().hooks, settings().mcp
+    if hooks.enabled:
+        if load_hooks(hooks, str(state), None).hooks:
+            yield "your hooks"
+        if _exists(site, _HOOKS) or (hooks.foreign and any(map(partial(_has_hooks, site), _FOREIGN_HOOKS))):
+            yield "the project's hooks"
+    if servers.servers or client() or any((state / name).exists() for name in FILES):
+        yield "your MCP servers"
+    if servers.project_files and _exists(site, PROJECT_FILES):
+        yield "the project's MCP servers"
+
+
+def _exists(site: FarSite, names: tuple[str, ...]) -> bool:
+    return any(facts.exists for facts in site.disk.look([f"{site.root}/{name}" for name in names]))
+
+
+def _has_hooks(site: FarSite, name: str) -> bool:
+    """Return whether a settings file of another agent has hooks, or may have some."""
+    if not _exists(site, (name,)):
+        return False
+    (found,) = site.host.instruction_texts([(f"{site.facts.root}/{name}", site.facts.root)])
+    try:
+        read = json.loads(found.text)
+    except (ValueError, RecursionError):
+        return True
+    return not isinstance(read, dict) or bool(read.get("hooks"))
+
+
+class PromptsWithNotice:
+    """Implements PromptSource: warns once, at the first input, of programs that are not started at a place.
+
+    `find` blocks. `emit` is the session's.
+    """
+
+    def __init__(
+        self,
+        inner: PromptSource,
+        machine: str,
+        find: Callable[[], Iterator[str]],
+        emit: Callable[[RecordedEvent], object],
+    ) -> None:
+        self._inner = inner
+        self._machine = machine
+        self._find = find
+        self._emit = emit
+        self._has_looked = False
+
+    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+        documents = await self._inner.documents(profile, environment)
+        if not self._has_looked:
+            self._has_looked = True
+            if names := await anyio.to_thread.run_sync(self._names):
+                self._emit(Warning(_warning(self._machine, names), "place"))
+        return documents
+
+    def _names(self) -> tuple[str, ...]:
+        try:
+            return tuple(self._find())
+        except EnvironmentLostError:
+            self._has_looked = False
+            return ()
+
+    async def build(
+        self,
+        profile: ProviderProfile,
+        environment: ExecutionEnvironment,
+        user_instructions: str,
+        documents: str,
+    ) -> str:
+        return await self._inner.build(profile, environment, user_instructions, documents)
+
+
+def _warning(machine: str, names: tuple[str, ...]) -> str:
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return (
+        f"At {machine}, {listed} are not started: they would run on this machine, which does not have the project. "
+        "If you need them, run agent-ls on that machine."
+    )

@@ -1,0 +1,251 @@
+"""Finds and reads files with instructions (skills, commands, kinds of subagents, tool definitions), within limits, and
+never through a link that leaves a folder. The far end of a remote place has this module too.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+MAX_LEVELS = 30
+MAX_DEPTH = 5
+MAX_FOLDERS = 2_000
+MAX_FILES = 300
+MAX_BYTES = 64 * 1024
+PASSED_OVER = frozenset({"node_modules", ".git", "__pycache__", ".venv"})
+
+
+Signature: TypeAlias = tuple[int, int, int]
+"""When a file was changed, its size and its number on the disk."""
+
+
+class UnreadableFileError(Exception):
+    """The file cannot be used. The message is half a sentence for the user ("it is longer than 64 KiB")."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many folders and files may still be looked at, over all places of one look."""
+
+    folders: int = MAX_FOLDERS
+    files: int = MAX_FILES
+    is_spent: bool = field(default=False, init=False)
+
+
+class InstructionFiles(Protocol):
+    """Interface to the files with instructions of a machine. All methods block."""
+
+    def levels(self, workspace: str) -> Sequence[str]:
+        """Return the folders from the repository's root to `workspace`; only the latter outside of a repository."""
+        ...
+
+    def has_own_folder(self, level: str, folder: str) -> bool:
+        """Return whether `folder`, relative to `level`, is no link to another folder."""
+        ...
+
+    def walk(
+        self, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]
+    ) -> Iterator[str]:
+        """As `walk_files`."""
+        ...
+
+    def signature(self, path: str) -> Signature | None:
+        """As `read_signature`."""
+        ...
+
+    def real_folder(self, path: str) -> str:
+        """Return the folder of a file, with links resolved."""
+        ...
+
+    def read(self, path: str, base: str) -> tuple[str, Signature]:
+        """As `read_text`."""
+        ...
+
+
+class LocalInstructionFiles:
+    """Implements InstructionFiles for this machine."""
+
+    def levels(self, workspace: str) -> Sequence[str]:
+        return find_levels(workspace)
+
+    def has_own_folder(self, level: str, folder: str) -> bool:
+        return is_own_folder(level, folder)
+
+    def walk(
+        self, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]
+    ) -> Iterator[str]:
+        return walk_files(base, suffix, budget, is_ignored)
+
+    def signature(self, path: str) -> Signature | None:
+        return read_signature(path)
+
+    def real_folder(self, path: str) -> str:
+        return os.path.dirname(os.path.realpath(path))
+
+    def read(self, path: str, base: str) -> tuple[str, Signature]:
+        return read_text(path, base)
+
+
+LOCAL_FILES = LocalInstructionFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFile:
+    """A file that a listing found below `base`. `folder` is its folder with links resolved."""
+
+    path: str
+    base: str
+    folder: str
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The levels of a project, its own folders with instructions, and their files."""
+
+    levels: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    files: tuple[InstructionFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionText:
+    """The text of a file; `problem` says why it cannot be used, "" for nothing."""
+
+    text: str
+    problem: str = ""
+    signature: Signature = (0, 0, 0)
+
+
+def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:
+    """Return the files with instructions of a project. `folders` are relative, each with a suffix of names. Blocks."""
+    levels = find_levels(workspace)
+    bases: dict[str, None] = {}
+    files: dict[str, InstructionFile] = {}
+    budget = Budget(files=4 * MAX_FILES)
+    for level in levels:
+        for folder, suffix in folders:
+            if not is_own_folder(level, folder):
+                continue
+            base = os.path.join(level, folder)
+            bases[base] = None
+            for path in walk_files(base, suffix, budget, lambda path: False):
+                if signature := read_signature(path):
+                    real = os.path.dirname(os.path.realpath(path))
+                    files[path] = InstructionFile(path, base, real, signature)
+    return Listing(tuple(levels), tuple(bases), tuple(files.values()))
+
+
+def find_levels(workspace: str) -> list[str]:
+    """As InstructionFiles.levels, on this machine."""
+    levels, level = [workspace], workspace
+    for _ in range(MAX_LEVELS):
+        if os.path.lexists(os.path.join(level, ".git")):
+            return levels[::-1]
+        level, below = os.path.dirname(level), level
+        if level == below:
+            break
+        levels.append(level)
+    return [workspace]
+
+
+def is_own_folder(level: str, folder: str) -> bool:
+    """As InstructionFiles.has_own_folder, on this machine."""
+    return os.path.realpath(os.path.join(level, folder)) == os.path.join(os.path.realpath(level), folder)
+
+
+def walk_files(base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the files below `base` whose names end with `suffix`, in the order of their names. Blocks.
+
+    A link is followed only if it leads to a place below `base`. `is_ignored` tells paths that the user's ignore file
+    names. Ends early when `budget` is used up.
+    """
+    real_base = os.path.realpath(base)
+    yield from _walk(base, real_base, suffix, budget, is_ignored, MAX_DEPTH)
+
+
+def _walk(
+    folder: str, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool], depth: int
+) -> Iterator[str]:
+    if budget.folders <= 0 or budget.files <= 0:
+        budget.is_spent = True
+        return
+    budget.folders -= 1
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError:
+        return
+    folders = []
+    for entry in entries:
+        if entry.is_symlink() and not _is_below(os.path.realpath(entry.path), base):
+            continue
+        if is_ignored(entry.path):
+            continue
+        if entry.is_dir():
+            if entry.name not in PASSED_OVER and depth > 1:
+                folders.append(entry.path)
+        elif entry.name.endswith(suffix):
+            if budget.files <= 0:
+                budget.is_spent = True
+                return
+            budget.files -= 1
+            yield entry.path
+    for inner in folders:
+        yield from _walk(inner, base, suffix, budget, is_ignored, depth - 1)
+
+
+def read_signature(path: str) -> Signature | None:
+    """Return a value that changes whenever a file does; None if it cannot be read. Blocks."""
+    try:
+        return _signature(os.stat(path))
+    except OSError:
+        return None
+
+
+def _signature(facts: os.stat_result) -> Signature:
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
+
+def read_text(path: str, base: str) -> tuple[str, Signature]:
+    """Return the text of a file below `base`, and its signature. Blocks.
+
+    Raises:
+        UnreadableFileError
+    """
+    try:
+        with open(path, "rb", opener=_open_at_once) as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise UnreadableFileError("it is not a regular file")
+            if not _is_below(os.path.realpath(path), os.path.realpath(base)):
+                raise UnreadableFileError("it is a link to a place outside its folder")
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UnreadableFileError(f"it cannot be read: {error.strerror or error}") from error
+    if len(data) > MAX_BYTES:
+        raise UnreadableFileError(f"it is longer than {MAX_BYTES // 1024} KiB")
+    try:
+        return data.decode("utf-8"), _signature(facts)
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(f"it is not UTF-8 (byte {error.start})") from error
+
+
+def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILES) -> list[str]:
+    """Return the files next to and below a skill's file, relative to its folder, at most `limit`. Blocks."""
+    folder = os.path.dirname(path)
+    budget = Budget(folders=200, files=limit + 1)
+    names = (os.path.relpath(name, folder) for name in files.walk(folder, "", budget, lambda path: False))
+    return [name.replace(os.sep, "/") for name in names if name != os.path.basename(path)][:limit]
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A named pipe must not make the reader wait for a writer.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,0 +1,93 @@
+"""What a batch costs each task: python -m benchmarks.batch. The floor is a shell loop of `agent-ls exec`.
+
+Each task is a work tree of a repository and one answer of a scripted model without latency. The loop makes the work
+tree and the patch by git, as `agent-ls batch` does. The ways run by turns; medians over the runs. Machines differ, so
+quote the ratio.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.processes import Model
+
+TASKS, RUNS, JOBS = 6, 3, 2
+EXEC = [sys.executable, "-m", "agent_ls", "exec", "--json", "--trust", "--approve", "edits"]
+BATCH = [sys.executable, "-m", "agent_ls", "batch", "tasks.jsonl", "--trust"]
+PROMPT = "Say that you are done."
+LOOP = f"""
+for id in {" ".join(f"t{number}" for number in range(TASKS))}; do
+  git -C repo worktree add -q --detach ../work/$id HEAD
+  mkdir -p out/$id
+  {shlex.join(EXEC)} --cd work/$id -- {shlex.quote(PROMPT)} > out/$id/events.jsonl < /dev/null
+  git -C work/$id add --all
+  git -C work/$id diff --cached --binary > out/$id/change.patch
+  git -C repo worktree remove --force ../work/$id
+done
+"""
+
+
+def prepare(folder: Path) -> None:
+    (folder / "repo").mkdir()
+    (folder / "work").mkdir()
+    (folder / "repo" / "a.py").write_text("x = 1\n")
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", "repo", *arguments], cwd=folder, check=True)
+    tasks = ({"id": f"t{n}", "prompt": PROMPT, "repo": "repo", "commit": "HEAD"} for n in range(TASKS))
+    (folder / "tasks.jsonl").write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
+
+
+def seconds(command: Sequence[str], folder: Path, base_url: str) -> float:
+    """Return how long the command takes. Every task must leave events and a patch."""
+    environ = {
+        **os.environ,
+        "HOME": str(folder),
+        "PYTHONPATH": os.getcwd(),
+        "AGENT_LS_STATE_DIR": str(folder / "state"),
+        "ANTHROPIC_API_KEY": "key-of-a-benchmark",
+        "ANTHROPIC_BASE_URL": base_url,
+    }
+    begun = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
+    took = time.perf_counter() - begun
+    ended = [path for path in folder.glob("out/**/events.jsonl") if '"Done."' in path.read_text()]
+    if done.returncode or len(ended) != TASKS or len([*folder.glob("out/**/change.patch")]) != TASKS:
+        raise SystemExit(f"{len(ended)} of {TASKS} tasks are done:\n{done.stdout}{done.stderr}")
+    return took
+
+
+def main() -> None:
+    ways: Mapping[str, Sequence[str]] = {
+        "shell loop": ["sh", "-c", LOOP],
+        "batch, 1 job": [*BATCH, "--out", "out"],
+        f"batch, {JOBS} jobs": [*BATCH, "--out", "out", "--jobs", str(JOBS)],
+    }
+    found: dict[str, list[float]] = {way: [] for way in ways}
+    with Model() as model:
+        for _ in range(RUNS):
+            for way, command in ways.items():
+                with tempfile.TemporaryDirectory() as name:
+                    prepare(Path(name))
+                    model.play({"text": "Done.", "times": TASKS})
+                    found[way].append(seconds(command, Path(name), model.base_url))
+    floor = statistics.median(found["shell loop"])
+    for way, times in found.items():
+        median = statistics.median(times)
+        # a benchmark
+        print(
+            f"{way:14} {median / TASKS:6.2f} s a task  {TASKS / median:5.2f} tasks/s  ratio {median / floor:.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
