@@ -150,8 +150,9 @@ def shows_no_content(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names, sizes, counts or checksums, no line of a file."""
     name = argv[0]
     if name in _GREPS:
+        words = before_operands(argv)[1:]
         flags = "lcq" if name == "rg" else "lLcq"
-        return any(_has_flag(name, word, flags) for word in before_operands(argv)[1:])
+        return "--json" not in words and any(_has_flag(name, word, flags) for word in words)
     return name in ("md5sum", "sha256sum", "sha1sum") or name in _NAMES_ONLY
 
 
