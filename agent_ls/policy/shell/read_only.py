@@ -24,7 +24,7 @@ class Look:
     long options, those with `=` may have a value. `numbers`: `-5` is an option. `is_text`: operands are
     not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`:
     pattern that each operand must match. `config`: project files that decide what the command runs.
-    `needs`: one of these options must be given.
+    `needs`: one of these options must be given. `has_response_files`: `@x` stands for the words in the file x.
     """
 
     flags: str = ""
@@ -39,6 +39,7 @@ class Look:
     words: str = ""
     config: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    has_response_files: bool = False
 
 
 def _looks(group: str) -> dict[str, Look]:
@@ -56,6 +57,7 @@ def _looks(group: str) -> dict[str, Look]:
             words=row.get("words", ""),
             config=tuple(row.get("config", "").split()),
             needs=tuple(row.get("needs", "").split()),
+            has_response_files=row.get("response_files", False),
         )
         for name, row in _table()[group].items()
     }
@@ -341,6 +343,8 @@ def _fits(look: Look, arguments: Sequence[str], patterns: Sequence[int] = ()) ->
     if look.is_text and not (look.flags or look.valued or look.long or look.words):
         return True
     if look.needs and not set(look.needs) & set(arguments):
+        return False
+    if look.has_response_files and any(word.startswith("@") for word in arguments):
         return False
     is_limited = look.max_operands < 1_000_000
     operands: list[int] = []
