@@ -191,7 +191,14 @@ def test_a_second_git_folder_needs_approval(work: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("cargo tree --locked", ".cargo"), ("cargo --version", "rust-toolchain.toml"), ("npm ls", ".npmrc")],
+    [
+        ("cargo tree --frozen", ".cargo"),
+        ("cargo --version", "rust-toolchain.toml"),
+        ("npm ls", ".npmrc"),
+        ("npm --version", ".npmrc"),
+        ("npm --help", ".npmrc"),
+        ("pip freeze", ".hg"),
+    ],
 )
 def test_a_program_named_by_a_project_file_needs_approval(command: str, name: str, work: Path) -> None:
     assert isinstance(judged(command, work), Allow)

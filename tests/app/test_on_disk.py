@@ -24,10 +24,13 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     git(work, "commit", "-qm", "two")
     (work / ".env").write_text("KEY=2, longer\n")
     (work / ".new.env").write_text("NEW=1\n")
-    for name in ("http:", "dirb", "sub/deep"):
+    for name in ("http:", "dirb", "sub/deep", "sub/.hg", "log", "nested"):
         (work / name).mkdir(parents=True)
     for name in ("KEY", "l.py", "dirb/l.py", "sub/rust-toolchain.toml", "sub/.npmrc"):
         (work / name).write_text("x\n")
+    for name in ("zl.gz", "zz.zip"):
+        (work / name).symlink_to("../outside/secret.txt")
+    git(work / "nested", "init", "-q")
     return scratch
 
 
@@ -73,6 +76,21 @@ def test_list_of_names_for_xargs_is_silent_if_each_name_is_one_word(
     assert scratch.is_silent(command)
     (scratch.work / name).write_text("x\n")
     assert not scratch.is_silent(command)
+
+
+def test_list_of_tracked_names_is_asked_about_if_one_that_is_missing_on_the_disk_becomes_several_words(
+    tmp_path: Path,
+) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.work.mkdir()
+    git(scratch.work, "init", "-q")
+    (scratch.work / "a --files0-from=").mkdir()
+    (scratch.work / "a --files0-from=" / "x").write_text("x\n")
+    git(scratch.work, "add", ".")
+    (scratch.work / "a --files0-from=" / "x").unlink()
+    (scratch.work / "a --files0-from=").rmdir()
+    assert not scratch.is_silent("git ls-files | xargs wc -l")
+    assert scratch.is_silent("git ls-files")
 
 
 def test_ignore_file_that_takes_hidden_files_back_is_obeyed_as_ripgrep_does(tmp_path: Path) -> None:

@@ -28,7 +28,12 @@ def written(path: str) -> WriteEffect:
         "conftest.py", "sitecustomize.py", "lefthook.yml", ".travis.yml", "azure-pipelines.yml",
         ".cargo/config.toml", ".tool-versions", "mise.toml", ".gitattributes", "pkg/deep/conftest.py", "sub/.NPMRC",
         "vendor/.cargo/config", "x.code-workspace", ".pylintrc", ".gdbinit", "opencode.json",
-        "bitbucket-pipelines.yml", "nested.pth",
+        "bitbucket-pipelines.yml", "nested.pth", ".flake8", "mypy.ini", "babel.config.js", "jest.config.ts",
+        "vitest.config.mts", "playwright.config.ts", "svelte.config.js", ".bsp/sbt.json", "hie.yaml", ".merlin",
+        "rust-project.json", ".golangci.yml", "src/.lintr", ".RData", ".formatter.exs", ".php-cs-fixer.dist.php",
+        "phpstan.neon.dist", ".ropeproject/config.py", "pyvenv.cfg", "python311._pth", "tools/bazel",
+        "Directory.Build.targets", ".lfsconfig", "commitlint.config.js", ".readthedocs.yaml", "lean-toolchain",
+        ".replit", ".openhands/setup.sh", ".factorypath", "analysis_options.yaml", "config.nims", ".sdkmanrc",
     ],
 )  # fmt: skip
 def test_file_that_other_programs_take_orders_from_is_asked_about_in_every_mode_but_full(name: str) -> None:
@@ -66,6 +71,17 @@ def test_file_of_git_ci_editors_shells_and_agents_is_asked_about_in_mode_full(na
         "config.toml",
         "docs/git.md",
         "src/miser.toml",
+        "pyproject.toml",
+        "setup.cfg",
+        "tox.ini",
+        "noxfile.py",
+        "Justfile",
+        "Dockerfile",
+        "vite.config.ts",
+        "webpack.config.js",
+        "tsconfig.json",
+        "tests/test_a.py",
+        "tools/bazel.py",
     ],
 )
 def test_file_that_the_user_runs_by_its_name_is_ordinary(name: str) -> None:

@@ -25,6 +25,7 @@ _RUNS = re.compile(
     r"filter\..*\.(clean|smudge|process)|gpg\.(.*\.)?program|include(if)?\.(.*\.)?path|log\.showsignature|"
     r"merge\..*\.driver|log\.diffmerges|hook\..*\.command"
 )
+_CHECKS_SIGNATURE = re.compile(r"%[-+ ]?G")
 _HARMLESS_VALUE = re.compile(r"(true|false|yes|no|on|off|0|1|cat|less)?|\"?git-lfs [\w -]+(%f)?\"?")
 _READS = frozenset(
     ("core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile")
@@ -97,7 +98,7 @@ class _Check:
                 place = os.path.join(work_tree, os.path.expanduser(value.strip('"')))
                 if _RUNS.fullmatch(name) and not _HARMLESS_VALUE.fullmatch(value):
                     return f"{path} sets {name}, which makes git run a program."
-                if "%G" in value:
+                if _CHECKS_SIGNATURE.search(value):
                     return f"{path} sets {name}, which makes git run a program to check signatures."
                 if name in _READS and not self._places.is_inside(os.path.realpath(place)):
                     return f"{path} sets {name}, which makes git read a file outside the workspace."

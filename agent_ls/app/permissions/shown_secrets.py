@@ -32,10 +32,13 @@ _GIT_CONTENT = frozenset(
     ("show", "diff", "grep", "archive", "whatchanged", "format-patch", "range-diff", "diff-tree")
 )
 _GIT_WITH_PATCH = frozenset(("log", "stash", "reflog", "diff-index", "diff-files"))
+_REVISION_PATH = re.compile(r"[\w./^~@-]+:.*")
+"""`HEAD:path`. In other forms a `:` may be part of a date, of a text to search for, or of a pathspec."""
 _NO_CONTENT = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
 )
-_PATCH = re.compile(r"-[pu]|--patch.*|-[GSL].*|--cc|-c|--unified.*|-U\d+")
+_PATCH = re.compile(r"-[a-zA-Z]*[pucUGSL].*|--patch.*|--cc|--unified.*|--check")
+"""Options that show content, also as one of several letters."""
 
 
 FileId: TypeAlias = tuple[int, int]
@@ -101,6 +104,12 @@ def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
     """Return why a list of names may be read as other words; "" for no reason."""
     if not found.needs_plain_names:
         return ""
+    for argv, folders in found.runs:
+        for folder in folders if argv[:2] == ("git", "ls-files") else ():
+            # The index may have names that are not on the disk.
+            names = (os.path.relpath(it.path, os.path.realpath(folder)) for it in tracked_files(folder))
+            if name := next((it for it in names if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
+                return f"xargs makes other words of the name {name!r}."
     seen = 0
     for folder in read_folders(command, found, working_dir):
         for place, folders, names in os.walk(folder):
@@ -161,9 +170,8 @@ class _Wanted:
             # ripgrep also searches hidden files that a pattern of the command names.
             hidden = every or any(map(_NAMES_HIDDEN.match, words))
             ignored = every or any(word.startswith("--no-ignore") for word in words)
-            return cls(hidden, ignored, tuple(_globs(words, "-g", "--glob")), inodes)
-        words = [word for argv in others for word in argv[1:]] if is_grep else []
-        return cls(True, True, tuple(_globs(words, "", "--include")), inodes)
+            return cls(hidden, ignored, _globs_of(searches, "-g", "--glob"), inodes)
+        return cls(True, True, _globs_of(others, "", "--include") if is_grep else (), inodes)
 
     def below(self, folder: str) -> Iterator[str]:
         self.hidden = self.hidden or any(_UNHIDES.search(self.text(it)) for it in _ignore_files(folder))
@@ -223,6 +231,14 @@ def _is_recursive_reader(argv: tuple[str, ...]) -> bool:
     return reads_folders("", (argv,))
 
 
+def _globs_of(commands: Sequence[tuple[str, ...]], short: str, long: str) -> tuple[str, ...]:
+    """Return the name patterns that commands include; () for all names, if one of them has no pattern."""
+    from agent_ls.policy.shell.read_only import before_operands
+
+    found = [_globs(before_operands(argv[1:]), short, long) for argv in commands]
+    return tuple(it for globs in found for it in globs) if all(found) else ()
+
+
 def _globs(words: Sequence[str], short: str, long: str) -> Sequence[str]:
     """Return the name patterns to include, () for all names. Exclusions do not restrict."""
     found: list[str] = []
@@ -253,7 +269,9 @@ def _named_in_revisions(words: Sequence[str], folders: Sequence[str]) -> Iterato
 
 def _shown_by_git(argv: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
     """Yield files with secrets that a git command in one of `folders` would output."""
-    words = argv[1:]
+    from agent_ls.policy.shell.read_only import start_of_git_command
+
+    words = argv[start_of_git_command(argv) :]
     secrets = [it for folder in folders for it in tracked_files(folder) if is_secret_name(it.name)]
     for it in secrets:
         if any(re.fullmatch(r"[0-9a-f]{4,64}", word) and it.object_id.startswith(word) for word in words):
@@ -302,17 +320,22 @@ def _pathspecs(argv: Sequence[str], folders: Sequence[str]) -> tuple[Sequence[st
 
 
 def _shows_content(words: Sequence[str]) -> bool:
+    from agent_ls.policy.shell.read_only import before_operands
+
     plain = [word for word in words if not word.startswith("-")]
     if "status" in plain and any(re.match(r"--verb|-[a-z]*v", word) for word in words):
         return True
     verb = next((word for word in plain if word in _GIT_CONTENT | _GIT_WITH_PATCH), "")
-    options = words[words.index(verb) + 1 :] if verb else []
-    operands = [word for word in options if not word.startswith("-")]
-    if not verb or (verb == "show" and operands and all(":" in word for word in operands)):
+    after = words[words.index(verb) + 1 :] if verb else []
+    options = before_operands(after)
+    operands = [word for word in after if not word.startswith("-")]
+    if not verb or (verb == "show" and operands and all(map(_REVISION_PATH.fullmatch, operands))):
         return False  # REV:path names the only file whose content is output
+    if verb == "stash" and "show" in operands and options != operands:
+        verb = "stash show"  # with any option it shows the patch, unless another format is given
     if verb in _GIT_WITH_PATCH:
-        return any(map(_PATCH.fullmatch, options))
-    if any(map(_NO_CONTENT.fullmatch, options)) and not any(map(_PATCH.fullmatch, options)):
+        return any(map(_PATCH.fullmatch, after))
+    if any(map(_NO_CONTENT.fullmatch, options)) and not any(map(_PATCH.fullmatch, after)):
         return False
     return verb != "grep" or not any(
         word in ("-l", "--files-with-matches", "-c", "--count", "-q") for word in options

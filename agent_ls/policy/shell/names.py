@@ -10,6 +10,7 @@ _HARMLESS = re.compile(
     r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLUMNS|LINES|CI|DEBUG|VERBOSE|RUST_BACKTRACE|"
     r"PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|NODE_ENV"
 )
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 _PLAIN_VALUE = re.compile(r"[\w.:@+-]*")
 _TREACHEROUS = re.compile(
     r"IFS|PATH|ENV|HOME|CDPATH|SHELL|BASH_\w+|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|GLOBIGNORE|OPTIND|histchars|"
@@ -32,6 +33,11 @@ def is_harmless(name: str, value: str = "") -> bool:
 def is_treacherous(name: str) -> bool:
     """Return whether the variable changes which program a command runs, or makes it run others."""
     return bool(_TREACHEROUS.fullmatch(name))
+
+
+def is_secret(name: str) -> bool:
+    """Return whether the name is that of an environment variable that holds a secret."""
+    return bool(_SECRET.search(name)) and not is_own(name)
 
 
 def is_own(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
@@ -149,6 +150,8 @@ class Programs:
                 if at in scripts and word.kind == "text":
                     continue
                 self._found.add_word(word, state.folders)
+                for ending in read_only.ENDINGS.get(name, ()):
+                    self._found.add_word(replace(word, text=word.text + ending), state.folders)
                 if "--" in argv[:at]:
                     self._found.add_literal(word.text, state.folders)
                 if name == "git" and ":" in word.text:  # `HEAD:path`
@@ -233,7 +236,7 @@ class Programs:
                 self._found.add_command(argv, only_looks=False)
             return
         if argv[0] == "xargs":
-            is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names(self._piped[0])
+            is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names_only(self._piped[0])
             if not is_listed and inner[0].text not in _ANY_WORDS:
                 self._found.doubt(f"Which files {inner[0].source} works on comes from its input.")
             if not is_null_separated(found.options) and inner[0].text not in _ANY_WORDS:
@@ -258,9 +261,10 @@ class Programs:
             return True
         if len(self._piped) != 1:
             return False
+        is_safe = read_only.tells_names_only(argv) or read_only.lists_files_only(self._piped[0])
         if self._found.needs_plain_names or not read_only.lists_null_separated(self._piped[0]):
-            return self._found.needs_plain_names and argv[0] in _COUNTING
-        return read_only.tells_names_only(argv) or read_only.lists_files_only(self._piped[0])
+            return is_safe and self._found.needs_plain_names and argv[0] in _COUNTING
+        return is_safe
 
     def _find(self, words: Sequence[Word], state: State, depth: int) -> None:
         """Judge the commands that find runs by `-exec` and similar actions."""
@@ -281,7 +285,8 @@ class Programs:
             self.run(tuple(by_text[text] for text in inner), state, "file", depth + 1)
 
     def _git_folders(self, argv: Sequence[str], state: State) -> list[str]:
-        given = [argv[at + 1] for at, word in enumerate(argv[:-1]) if word == "-C"]
+        own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` detects copies
+        given = [own[at + 1] for at, word in enumerate(own[:-1]) if word == "-C"]
         return [place for text in given or ["."] for place in self._found.places(text, state.folders)]
 
 

@@ -24,7 +24,7 @@ class Look:
     long options, those with `=` may have a value. `numbers`: `-5` is an option. `is_text`: operands are
     not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`:
     pattern that each operand must match. `config`: project files that decide what the command runs.
-    `needs`: one of these options must be given.
+    `needs`: one of these options must be given. `has_response_files`: `@x` stands for the words in the file x.
     """
 
     flags: str = ""
@@ -39,6 +39,7 @@ class Look:
     words: str = ""
     config: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    has_response_files: bool = False
 
 
 def _looks(group: str) -> dict[str, Look]:
@@ -56,6 +57,7 @@ def _looks(group: str) -> dict[str, Look]:
             words=row.get("words", ""),
             config=tuple(row.get("config", "").split()),
             needs=tuple(row.get("needs", "").split()),
+            has_response_files=row.get("response_files", False),
         )
         for name, row in _table()[group].items()
     }
@@ -73,6 +75,9 @@ _SUBCOMMANDS = _looks("subcommands")
 TEXT_ONLY = frozenset(name for name, look in LOOKS.items() if look.is_text)
 """Commands whose operands are not files."""
 
+ENDINGS = {name: tuple(endings.split()) for name, endings in _table()["endings"].items()}
+"""By program: what it appends to the name of a file that does not exist."""
+
 _VERSION_WORDS = {name: frozenset(words.split()) for name, words in _table()["versions"].items()}
 """By program: words that, as the only argument, make it print its version or help and nothing else."""
 
@@ -83,6 +88,8 @@ _FIND_TESTS = frozenset(
     "-newermt -cmin -amin ! ( ) ,".split()
 )
 _FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
+_PRINTS_MORE = frozenset("-printf -ls --json --stats --type-list --list-details".split())
+"""Options of programs that list names, with which they print other text as well."""
 _OPTIONAL = frozenset(
     "color colour stat decorate porcelain ignored untracked-files short column abbrev abbrev-ref word-diff pretty "
     "find-renames ignore-submodules dirty relative hyperlink branches tags remotes hash follow iso-8601 dirstat "
@@ -145,8 +152,10 @@ def shows_no_content(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names, sizes, counts or checksums, no line of a file."""
     name = argv[0]
     if name in _GREPS:
-        return any(_has_flag(name, word, "lcq" if name == "rg" else "lLcq") for word in argv[1:])
-    return name in ("md5sum", "sha256sum", "sha1sum") or tells_names_only(argv)
+        words = before_operands(argv)[1:]
+        flags = "lcq" if name == "rg" else "lLcq"
+        return "--json" not in words and any(_has_flag(name, word, flags) for word in words)
+    return name in ("md5sum", "sha256sum", "sha1sum") or name in _NAMES_ONLY
 
 
 def _has_flag(name: str, word: str, flags: str) -> bool:
@@ -155,31 +164,41 @@ def _has_flag(name: str, word: str, flags: str) -> bool:
     return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
 
 
+_NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo test".split())
+
+
 def tells_names_only(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names, sizes and times, and reveals nothing about the contents
     behind a link."""
-    return argv[0] in (
-        "wc",
-        "ls",
-        "stat",
-        "du",
-        "basename",
-        "dirname",
-        "realpath",
-        "readlink",
-        "echo",
-        "test",
-    )
+    if argv[0] == "ls":  # it lists the folder that a link leads to, unless it describes the link
+        return any(_has_flag("ls", word, "ld") for word in argv[1:])
+    return argv[0] in _NAMES_ONLY
+
+
+def before_operands(argv: Sequence[str]) -> Sequence[str]:
+    """Return the words before `--`. Those after it are operands, also if they look like options."""
+    return argv[: argv.index("--")] if "--" in argv else argv
 
 
 def lists_names(argv: Sequence[str]) -> bool:
-    """Return whether the output consists of names of files below the given folders."""
+    """Return whether the output may consist of names of files below the given folders."""
     name, arguments = argv[0], argv[1:]
     if name == "git":
         return list(arguments[:1]) == ["ls-files"]
     if name in _GREPS:
         return any(a in ("--files", "-l", "--files-with-matches", "-rl") for a in arguments)
     return name in ("find", "fd") and not split_actions(arguments)[1]
+
+
+def lists_names_only(argv: Sequence[str]) -> bool:
+    """Return whether the output certainly has nothing but names below the given folders: no text of a file or
+    a format, no target of a link."""
+    words = before_operands(argv)
+    return (
+        lists_names(words)
+        and not _PRINTS_MORE & set(words)
+        and not (words[0] == "fd" and any(_has_flag("fd", word, "l") for word in words))
+    )
 
 
 def lists_null_separated(argv: Sequence[str]) -> bool:
@@ -219,11 +238,17 @@ def words_of(argv: Sequence[str]) -> Words | None:
     return _roles(look, argv, 1) if look else None
 
 
-def words_of_git(argv: Sequence[str]) -> tuple[str, Words] | None:
-    """Return the subcommand of git and the roles of the words after it; None if one is not in the tables."""
+def start_of_git_command(argv: Sequence[str]) -> int:
+    """Return the index of git's subcommand, after the options of git itself."""
     at = 1
     while argv[at : at + 1] and argv[at] in _GIT_GLOBAL:
         at += 2 if argv[at] == "-C" else 1
+    return at
+
+
+def words_of_git(argv: Sequence[str]) -> tuple[str, Words] | None:
+    """Return the subcommand of git and the roles of the words after it; None if one is not in the tables."""
+    at = start_of_git_command(argv)
     for count in (2, 1):
         verb = " ".join(argv[at : at + count])
         if look := _GIT.get(verb):
@@ -279,10 +304,15 @@ def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]
             tests.append(arguments[at])
             at += 1
             continue
-        end = next((i for i in range(at, len(arguments)) if arguments[i] in (";", "+")), len(arguments))
+        end = next((i for i in range(at, len(arguments)) if _ends_action(arguments, i)), len(arguments))
         actions.append(list(arguments[at + 1 : end]))
         at = end + 1
     return tests, actions
+
+
+def _ends_action(arguments: Sequence[str], at: int) -> bool:
+    """Return whether find's command ends here. A `+` that does not follow `{}` is a word of the command."""
+    return arguments[at] == ";" or (arguments[at] == "+" and arguments[at - 1] == "{}")
 
 
 def _ends_options(name: str) -> bool:
@@ -313,6 +343,8 @@ def _fits(look: Look, arguments: Sequence[str], patterns: Sequence[int] = ()) ->
     if look.is_text and not (look.flags or look.valued or look.long or look.words):
         return True
     if look.needs and not set(look.needs) & set(arguments):
+        return False
+    if look.has_response_files and any(word.startswith("@") for word in arguments):
         return False
     is_limited = look.max_operands < 1_000_000
     operands: list[int] = []
@@ -384,17 +416,14 @@ def _valued_letter(look: Look, argument: str) -> str:
 
 
 def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
-    folders, at = 0, 0
-    while arguments[at : at + 1] and arguments[at] in _GIT_GLOBAL:
-        folders += arguments[at] == "-C"
-        at += 2 if arguments[at] == "-C" else 1
-    if folders > 1 or any(place < at for place in patterns):
+    at = start_of_git_command(("git", *arguments)) - 1
+    if arguments[:at].count("-C") > 1 or any(place < at for place in patterns):
         return False
     arguments = arguments[at:]
     if not arguments:
         return True
-    if any("%G" in word or "%(sig" in word or "%(describe" in word for word in arguments):
-        return False  # these run other programs to check a signature
+    if any(map(_GIT_FORMAT_RUNS.search, arguments)):
+        return False
     known = next((_GIT[verb] for verb in (" ".join(arguments[:2]), arguments[0]) if verb in _GIT), None)
     if known is None:
         return False
@@ -403,6 +432,10 @@ def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
     if arguments[0] in ("branch", "tag") and _lists_refs(rest):
         known = Look(**{name: getattr(known, name) for name in ("flags", "valued", "long")})
     return _fits(known, rest, places)
+
+
+_GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe))|--sort=?-?\*?sig")
+"""Formats for which git runs gpg, or itself again. `%+G?` is `%G?` after a line break."""
 
 
 def _lists_refs(arguments: Sequence[str]) -> bool:
@@ -439,7 +472,7 @@ def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 _JQ_READS = re.compile(
-    r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|\$ENV|\$__prog"
+    r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|(?<![\w.])(ENV\b|__prog)"
 )
 
 
@@ -454,7 +487,9 @@ def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
 def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether unzip only lists (`-l` and similar); otherwise it extracts."""
     lists = (
-        bool(arguments) and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt)", arguments[0]) is not None
+        bool(arguments)
+        and not set("*?[") & set("".join(arguments[1:2]))  # unzip itself looks for files that match
+        and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt)", arguments[0]) is not None
     )
     return lists and not patterns and not any(word.startswith("-") for word in arguments[1:])
 

@@ -17,7 +17,7 @@ from agent_ls.policy.shell import dangers
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
 from agent_ls.policy.shell.findings import Findings
 from agent_ls.policy.shell.grammar import parse, source_of
-from agent_ls.policy.shell.names import is_harmless, is_own, is_treacherous
+from agent_ls.policy.shell.names import is_harmless, is_own, is_secret, is_treacherous
 from agent_ls.policy.shell.programs import Programs
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word, word_of, words_of
@@ -79,6 +79,7 @@ class Reader:
         if self._shells >= MAX_SHELLS:
             self._found.doubt("It is nested too deep.")
         elif root is not None:
+            self._found.changes |= any(is_secret(source_of(it)) for it in _all(root, "variable_name"))
             # An inner shell does not have the variables of the outer one.
             outer = self._values, self._set, self._moves
             self._set, self._moves = Counter(_names_in(_QUOTING.sub("", source_of(root)))), {}

@@ -24,7 +24,11 @@ def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
     if "xargs" not in command or not any(read_only.lists_names(argv) for argv in commands):
         return False
     # In `find … | xargs head`, the second command reads the files that the first one lists.
-    return any(not (read_only.lists_names(argv) or read_only.shows_no_content(argv)) for argv in commands)
+    return any(not (_lists_names(argv) or read_only.shows_no_content(argv)) for argv in commands)
+
+
+def _lists_names(argv: Sequence[str]) -> bool:
+    return read_only.lists_names(read_only.before_operands(argv))
 
 
 def _reads_folders(argv: tuple[str, ...]) -> bool:
@@ -41,7 +45,7 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
     if name == "find":
         actions = read_only.split_actions(arguments)[1]
         return any(not action or not read_only.shows_no_content(action) for action in actions)
-    return name in _ALWAYS and "--files" not in arguments
+    return name in _ALWAYS and "--files" not in read_only.before_operands(arguments)
 
 
 def places_read(argv: tuple[str, ...]) -> tuple[str, ...] | None:
