@@ -39,6 +39,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/interrupt": protocol.Empty,
     "agent/abort": protocol.Empty,
     "agent/configure": protocol.ConfigureResult,
+    "agent/acceptPlan": protocol.AcceptPlanResult,
     "agent/approve": protocol.ApproveResult,
     "agent/answer": protocol.AnswerResult,
     "agent/rules": protocol.RulesResult,

@@ -50,7 +50,9 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Input, QueueChange, StartNow, Steer
 from agent_ls.loop.model.failures import failure_of, internal_error
+from agent_ls.loop.model.other_models import NO_OTHER_MODELS, OtherModels
 from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
+from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import (
@@ -65,10 +67,9 @@ from agent_ls.loop.seams import (
     Recorder,
     Reviews,
 )
-from agent_ls.loop.session_parts import Answers, assemble, last_look
+from agent_ls.loop.session_parts import Answers, assemble, last_look, suspended_profile
 from agent_ls.loop.settling import settle
 from agent_ls.loop.subagents import ProfileFor
-from agent_ls.loop.turn_loop import Ports
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 
@@ -107,6 +108,7 @@ class Session:
         pinned: Callable[[], Sequence[str]] = tuple,
         hooks: Hooks = NO_HOOKS,
         documents: NestedDocuments = NO_NESTED_DOCUMENTS,
+        models: OtherModels = NO_OTHER_MODELS,
     ) -> None:
         """Create a session that starts when `run` is called. `profile_for` returns the profile for a subagent that
         uses another model; by default only the model name changes. `before_end` is called before a turn or the session
@@ -133,15 +135,10 @@ class Session:
             pinned,
             hooks,
             documents,
+            models,
         )
-        parts = assemble(
-            session_id,
-            self._ports,
-            known,
-            profile,
-            lambda: self.config,
-            profile_for or (lambda provider, model: replace(self.profile, model=model)),
-        )
+        profile_for = profile_for or (lambda provider, model: replace(self.profile, model=model))
+        parts = assemble(session_id, self._ports, known, profile, lambda: self.config, profile_for)
         self._emitter = parts.emitter
         self._inbox = parts.inbox
         self._shared = parts.shared
@@ -153,7 +150,7 @@ class Session:
         self._suspended = known.suspended
         for question in known.suspended.questions if known.suspended else ():
             self.questions.restore(question)
-        self._suspended_profile = profile if known.suspended else None
+        self._suspended_profile = suspended_profile(known.suspended, profile, profile_for)
         self._answers = Answers(known.answers)
         self._state: State = "IDLE"
         self._has_started = False
@@ -391,6 +388,10 @@ class Session:
 
     def emit_delta(self, delta: Delta) -> None:
         self._emitter.emit_delta(delta)
+
+    def report_call(self, by: ProviderProfile, usage: Usage) -> None:
+        """Add a call that another model made for this session next to its turns, for example for its title."""
+        self._loop.report_call(by, usage)
 
     def subscribe(self) -> Subscription:
         """Subscribe to events from now on. Read the log up to `last_seq` first. If both happen without an `await` in

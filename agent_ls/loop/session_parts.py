@@ -18,11 +18,12 @@ from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call_ids import CallIds
-from agent_ls.loop.restored import Restored, Submitted
+from agent_ls.loop.ports import Ports, Shared
+from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
-from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
+from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
 LAST_LOOK_S = 2.0  # same bound as for each look for changes; only used while background processes run
@@ -67,6 +68,21 @@ def assemble(
     agents = Subagents(kit, inbox)
     loop = agents.parent = TurnLoop(session_id, ports, emitter, inbox, config, known, shared, agents, profile)
     return Parts(emitter, inbox, shared, tasks, agents, loop)
+
+
+def suspended_profile(
+    suspended: Suspended | None, profile: ProviderProfile, profile_for: ProfileFor
+) -> ProviderProfile | None:
+    """Return the profile of the model that made the calls of a suspended turn; None if there is no such turn.
+
+    It may be a fallback, whose tools have other names than those of the session's model.
+    """
+    if suspended is None or suspended.answer is None:
+        return profile if suspended else None
+    answer = suspended.answer
+    if (answer.provider, answer.model) == (profile.id, profile.model):
+        return profile
+    return profile_for(answer.provider, answer.model)
 
 
 async def last_look(notices: NoticeBoard) -> None:

@@ -27,8 +27,10 @@ from agent_ls.loop.emission import Emitter, EventEmitter
 from agent_ls.loop.events.types import SteeringQueued, SubagentChanged
 from agent_ls.loop.ids import SessionId, SteerId, new_id
 from agent_ls.loop.inbox import Inbox, Steer
+from agent_ls.loop.model.other_models import OtherModels, Purpose, UnusableModel, model_for
+from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, RestoredAgent
-from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
+from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError
@@ -113,6 +115,21 @@ class _Agent:
         return self.changed.status == "running"
 
 
+@dataclass(frozen=True, slots=True)
+class _AgentModels:
+    """Implements OtherModels for a subagent: another model gets no tool that this subagent lacks."""
+
+    inner: OtherModels
+    fitted: Callable[[ProviderProfile], ProviderProfile]
+
+    def for_purpose(self, purpose: Purpose) -> ProviderProfile | UnusableModel | None:
+        return self.inner.for_purpose(purpose)
+
+    def fallbacks(self) -> Iterable[ProviderProfile | UnusableModel]:
+        for model in self.inner.fallbacks():
+            yield model if isinstance(model, UnusableModel) else self.fitted(model)
+
+
 class Subagents:
     """The subagents of one parent.
 
@@ -149,16 +166,17 @@ class Subagents:
         environment = await self._environment(task.working_dir)
         self._demand_room()  # checked again: other subagents may have started during the await
         before = _finished_turns(self.parent.history.turns) if task.with_history else ()
+        profile = self._profile(task)
         changed = SubagentChanged(
             agent_id=self._kit.tasks.new_id(),
             status="running",
             call_id=call_id,
             task=task.task,
-            model=task.model or self.parent.profile.model,
+            model=profile.model,
             working_dir=environment.working_directory(),
             agent_kind=task.kind,
         )
-        agent = self._made(changed, environment, before, task)
+        agent = self._made(changed, environment, before, task, profile)
         scoped = environment is not self.parent.environment
         where = (SCOPE.format(folder=environment.working_directory()),) if scoped else ()
         described = (OF_KIND.format(kind=task.kind, text=task.instructions),) if task.instructions else ()
@@ -251,10 +269,31 @@ class Subagents:
             raise ToolError(f"{ended} Start another one.", kind="validation")
         folder, base = stored.changed.working_dir, self.parent.environment
         environment = base if folder == base.working_directory() else ScopedEnvironment(base, folder)
-        model = stored.changed.model if stored.changed.model != self.parent.profile.model else ""
-        agent = self._made(stored.changed, environment, stored.turns, AgentTask("", model=model))
+        agent = self._made(
+            stored.changed, environment, stored.turns, AgentTask(""), self._stored_profile(stored)
+        )
         agent.is_known = True
         return agent
+
+    def _profile(self, task: AgentTask) -> ProviderProfile:
+        """Return the model of a new subagent: the one that its task names, the one for subagents, or its parent's.
+
+        With the parent's history it is the parent's model, whose provider has that history in its cache.
+        """
+        parent = self.parent.profile
+        if task.model:
+            return self._kit.profile_for(parent.id, task.model)
+        if task.with_history:
+            return parent
+        return model_for(self._kit.ports.models, "subagents", parent, self._emitter)
+
+    def _stored_profile(self, stored: RestoredAgent) -> ProviderProfile:
+        parent, model = self.parent.profile, stored.changed.model
+        answers = [turn for turn in stored.turns if isinstance(turn, AssistantTurn) and turn.model == model]
+        provider = answers[-1].provider if answers else parent.id
+        if (provider, model) == (parent.id, parent.model):
+            return parent
+        return self._kit.profile_for(provider, model)
 
     async def _environment(self, folder: str) -> ExecutionEnvironment:
         base = self.parent.environment
@@ -273,19 +312,25 @@ class Subagents:
         environment: ExecutionEnvironment,
         turns: Sequence[Turn],
         task: AgentTask,
+        profile: ProviderProfile,
     ) -> _Agent:
         """Build a subagent with its own loop, inbox and tools, without starting it."""
         kit, agent_id, inbox = self._kit, changed.agent_id, Inbox()
         parent = self.parent.profile
-        profile = kit.profile_for(parent.id, task.model) if task.model else parent
-        registry = parent.registry.copy()
-        # With history, the tools must be the same, so that the provider's prompt cache stays valid.
-        if not task.with_history:
-            leaf = self._depth + 1 >= kit.config().max_subagent_depth
-            registry.remove_kinds((*LEFT_OUT, *(STARTS_AGENTS if leaf else ())))
-        if task.keeps_tool:
-            registry.restrict(task.keeps_tool)
-        profile = replace(profile, registry=registry)
+        leaf = self._depth + 1 >= kit.config().max_subagent_depth
+
+        def fitted(model: ProviderProfile) -> ProviderProfile:
+            """Return the profile with the tools of this subagent."""
+            registry = (parent if model.id == parent.id else model).registry.copy()
+            # With history, the tools must be the same, so that the provider's prompt cache stays valid.
+            if not task.with_history:
+                registry.remove_kinds((*LEFT_OUT, *(STARTS_AGENTS if leaf else ())))
+            if task.keeps_tool:
+                registry.restrict(task.keeps_tool)
+            return replace(model, registry=registry)
+
+        is_parents = profile is parent
+        profile = fitted(profile)
         calls_before = sum(isinstance(turn, AssistantTurn) for turn in turns) if task.with_history else 0
         max_turns = calls_before + task.max_turns if task.max_turns else 0
         agents = Subagents(kit, inbox, agent_id, self._depth + 1)
@@ -298,6 +343,7 @@ class Subagents:
             documents=AgentDocuments(kit.ports.documents, agent_id),
             notices=NoNotices(),
             questions=NoQuestions(),
+            models=_AgentModels(kit.ports.models, fitted),
         )
         loop = agents.parent = TurnLoop(
             kit.session_id,
@@ -307,7 +353,7 @@ class Subagents:
             lambda: replace(kit.config(), max_turns=max_turns),
             # Use the parent's prompt unchanged, although some of its tools are left out.
             Restored(
-                tuple(turns), 0, prefix=Prefix() if task.model else self.parent.context.prefix_for(profile)
+                tuple(turns), 0, prefix=self.parent.context.prefix_for(profile) if is_parents else Prefix()
             ),
             kit.shared,
             agents,

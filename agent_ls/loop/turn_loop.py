@@ -16,17 +16,13 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.llm.errors import ContextLengthError
+from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
-from agent_ls.loop.budget import GO_ON, STOP, Budget
-from agent_ls.loop.calls.approval import Approver
+from agent_ls.loop.budget import GO_ON, STOP
 from agent_ls.loop.calls.dispatch import Call, Dispatcher
 from agent_ls.loop.calls.early_calls import EarlyCalls
-from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
-from agent_ls.loop.calls.log_guard import LogGuard
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
-from agent_ls.loop.calls.redaction import Known, none_known
 from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.calls.tool_round import outcomes, run_round
 from agent_ls.loop.config import SessionConfig
@@ -45,57 +41,16 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call import ModelCalls, ModelReply
-from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.model.failures import ended_badly, failed_tools, visible
-from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
+from agent_ls.loop.model.other_models import Fallbacks
+from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, SuspendedCall
-from agent_ls.loop.seams import (
-    Clock,
-    EditorContext,
-    ModelClient,
-    NoticeBoard,
-    PromptSource,
-    Recorder,
-    Reviews,
-)
-from agent_ls.loop.spending import Spending
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Question, QuestionAsker, QuestionReply, SubagentSpawner, ToolError
+from agent_ls.tools.base import Question, QuestionReply, SubagentSpawner, ToolError
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The interfaces that a session uses to reach the world around it."""
-
-    client: ModelClient
-    environment: ExecutionEnvironment
-    approver: Approver
-    recorder: Recorder
-    clock: Clock
-    notices: NoticeBoard
-    prompts: PromptSource
-    editor_context: EditorContext
-    reviews: Reviews
-    questions: QuestionAsker
-    secrets: Known = none_known
-    pinned: Callable[[], Sequence[str]] = tuple
-    hooks: Hooks = NO_HOOKS
-    documents: NestedDocuments = NO_NESTED_DOCUMENTS
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """Objects that all agents of one session share."""
-
-    call_ids: CallIds
-    spending: Spending
-    budget: Budget
-    terminals: Terminals
-    log_guard: LogGuard
 
 
 class Agents(SubagentSpawner, Protocol):
@@ -196,6 +151,7 @@ class TurnLoop:
             plan=lambda: self.plan,
             pinned=ports.pinned,
             restored=restored,
+            models=ports.models,
         )
 
     @property
@@ -254,6 +210,7 @@ class TurnLoop:
                 self._suspended = None  # otherwise the next input would be asked about this input's limit
                 return Finish("limit", "budget", 0, asked.question)
         progress = self._begun(profile)
+        fallbacks = Fallbacks(self._ports.models, self._emitter)
         went_on = False
         prefix: Prefix | None = None
         while True:
@@ -272,7 +229,14 @@ class TurnLoop:
                     self.take_notices()
                     self._inject_steers()
                     await self._make_room(profile, config)
-                    called = await self._in_time(partial(self._call_model, profile, config, prefix, progress))
+                    call = partial(self._call_model, profile, config, prefix, progress)
+                    try:
+                        called = await self._in_time(call)
+                    except LlmError as error:
+                        # The other model keeps answering until the end of the turn.
+                        self.profile = profile = fallbacks.after(profile, error)
+                        prefix = await self.context.begin(profile, config)
+                        continue
                     if isinstance(called, Finish):
                         return called
                     progress = called
@@ -436,9 +400,8 @@ class TurnLoop:
     # --- the model
 
     async def _make_room(self, profile: ProviderProfile, config: SessionConfig) -> None:
-        usage = await self.context.make_room(profile, config)
-        if usage is not None:
-            self._report_usage(profile, config, usage)
+        if spent := await self.context.make_room(profile, config):
+            self._report_usage(profile, config, spent.usage, by=spent.profile)
 
     async def compact(self, profile: ProviderProfile) -> Finish:
         """Perform the compaction that the user requested while no turn was running."""
@@ -470,10 +433,10 @@ class TurnLoop:
         except ContextLengthError:
             if progress.has_overflowed:
                 raise
-            usage = await self.context.make_room_for_refused(profile, config)
-            if usage is None:
+            spent = await self.context.make_room_for_refused(profile, config)
+            if spent is None:
                 raise
-            self._report_usage(profile, config, usage)
+            self._report_usage(profile, config, spent.usage, by=spent.profile)
             return await self._call_model(profile, config, prefix, replace(progress, has_overflowed=True))
         finish = reply.finish
         self.context.observe(sent, finish.usage, config)
@@ -566,10 +529,20 @@ class TurnLoop:
             self.record(SteeringTurn(steer.text, self._ports.clock.now(), images=steer.images))
             self._emitter.emit(SteeringInjected(steer.id, steer.text))
 
+    def report_call(self, by: ProviderProfile, usage: Usage) -> None:
+        """Add a call that another model made for this session next to its turns."""
+        self._report_usage(self.profile, self._config(), usage, by=by)
+
     def _report_usage(
-        self, profile: ProviderProfile, config: SessionConfig, usage: Usage, reply: ModelReply | None = None
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        usage: Usage,
+        reply: ModelReply | None = None,
+        by: ProviderProfile | None = None,
     ) -> None:
-        cost_usd, spending = profile.cost_usd(usage), self._shared.spending
+        """Emit the usage of a call in a turn of `profile`. `by` is the model that answered, if it is another one."""
+        cost_usd, spending = (by or profile).cost_usd(usage), self._shared.spending
         spending.add(usage, cost_usd)
         parts = self.context.measure(config)
         self._emitter.emit(

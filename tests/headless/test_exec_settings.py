@@ -10,7 +10,16 @@ import pytest
 from agent_ls.cli.main import main
 from tests.headless.test_exec import play
 from tests.support.commands import environment, provider_variables, run
-from tests.support.loopback import AnthropicServer, Script, ToolCall
+from tests.support.loopback import (
+    Answer,
+    AnthropicServer,
+    ErrorReply,
+    OpenAIResponsesServer,
+    Reasoning,
+    Script,
+    ToolCall,
+)
+from tests.support.loopback_anthropic import signature
 
 pytestmark = pytest.mark.req("H13")
 
@@ -215,3 +224,26 @@ def test_environment_of_commands_is_set_for_a_run(project: Path) -> None:
             words = ("--set", f"commandEnvironment.{policy}", "--approve", "all", "go")
             done = run("exec", *words, cwd=project, environ=environ)
         assert done.code == 0 and seen in json.dumps(server.requests[1].body), done
+
+
+@pytest.mark.req("H25", "U8")
+def test_a_fallback_answers_when_the_provider_is_overloaded_and_one_without_a_key_is_skipped(
+    project: Path,
+) -> None:
+    looks: Answer = [Reasoning("A secret thought."), ToolCall("glob", {"pattern": "*"})]
+    failures: list[Answer] = [ErrorReply(529, headers={"retry-after": "0"})] * 3
+    words = ["--set", 'models.fallbacks=["gemini/gemini-4-argon", "openai/gpt-6.1-terra"]']
+    with (
+        AnthropicServer([looks, *failures]) as server,
+        OpenAIResponsesServer(["Done by the other."]) as other,
+    ):
+        variables = provider_variables(server) | provider_variables(other)
+        environ = environment(project.parent / "home", **variables)
+        done = run("exec", "--provider", "anthropic", *words, "go", cwd=project, environ=environ)
+    assert done.code == 0, done
+    assert "Done by the other." in done.out
+    assert "gemini/gemini-4-argon is skipped" in done.out and "GEMINI_API_KEY" in done.out
+    assert "openai/gpt-6.1-terra answers for the rest of this turn" in done.out
+    assert len(server.requests) == 4 and other.requests[0].body["model"] == "gpt-6.1-terra"
+    sent = json.dumps(other.requests[0].body)
+    assert "a.py" in sent and signature("A secret thought.") not in sent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,9 +134,10 @@ async def running(
     trusting: Trusting = "asked",
     pages: WebFetcher | None = None,
     record_to: Path | None = None,
+    others: Mapping[str, ProviderAdapter] | None = None,
 ) -> AsyncIterator[SessionRig]:
     """Run a session manager; leaving the block ends it as the end of the process does. `model` replaces the
-    scripted model.
+    scripted model; `others` are the models of other providers.
     """
     folder = tmp_path / "project"
     folder.mkdir(exist_ok=True)
@@ -147,7 +148,7 @@ async def running(
         credentials=credentials or Credentials(),
         state_dir=state,
         editor_host=host,
-        adapters={PROVIDER: model},
+        adapters={PROVIDER: model, **(others or {})},
         trusting=trusting,
         pages=pages,
         record_to=record_to,

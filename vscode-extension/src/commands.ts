@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { openMemory } from "./chat/memory";
 import { selectionOf } from "./chat/offers";
+import type { Plans } from "./chat/plan";
 import type { ApprovalPicker } from "./approvals/picker";
 import type { ChatPanel } from "./chat/panel";
 import type { AgentActions } from "./context/code_actions";
@@ -26,6 +27,7 @@ interface Parts {
   readonly picker: ApprovalPicker;
   readonly actions: AgentActions;
   readonly keys: Keys;
+  readonly plans: Plans;
 }
 
 type Run = (...args: unknown[]) => unknown;
@@ -78,7 +80,7 @@ async function otherSession({ ctx, panel }: Parts): Promise<void> {
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
-  const { ctx, panel, review, terminals, library, picker, actions, keys } = parts;
+  const { ctx, panel, review, terminals, library, picker, actions, keys, plans } = parts;
   const { sessions } = ctx;
   return {
     open: () => panel.focus(),
@@ -102,6 +104,7 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     ...review.commands,
     ...library.commands,
     ...actions.commands,
+    ...plans.commands,
     terminals: () => terminals.choose(),
     firstSteps: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${ctx.extension.extension.id}#firstSteps`, false),
     setApiKey: () => keys.set(),

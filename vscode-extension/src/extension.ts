@@ -9,6 +9,7 @@ import { HomePage } from "./chat/home";
 import { Inbox } from "./chat/inbox";
 import { Offers } from "./chat/offers";
 import { ChatPanel } from "./chat/panel";
+import { Plans } from "./chat/plan";
 import { Client } from "./client";
 import { type Faces, answerClientRequest } from "./client_requests";
 import { registerCommands } from "./commands";
@@ -119,6 +120,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers, home, (isShared) => { state.share(isShared); }), () => state.along);
   state.onChange = () => { panel.showAlong(); };
   const picker = new ApprovalPicker(sessions);
+  const plans = new Plans(ctx.sessions);
   const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
   running = { client, panel };
@@ -126,12 +128,12 @@ export function activate(extension: vscode.ExtensionContext): void {
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, actions, remembered,
+    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, plans, actions, remembered,
     new Contexts(sessions, store),
     status,
     new ChatBadge(sessions, store, panel),
     new Notifier(sessions, store, picker, terminals, () => panel.isVisible),
-    registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys }),
+    registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys, plans }),
   );
   extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));
   if (remembered.isUnfinished) remembered.reopen();

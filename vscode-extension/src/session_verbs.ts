@@ -45,6 +45,13 @@ export abstract class SessionVerbs {
     await this.ofCurrent("agent/abort", (change) => change);
   }
 
+  /** Sends the plan as the user has edited it; the agent carries it out in `mode`. Returns false after a failure was shown. */
+  async acceptPlan(text: string, mode: "ask" | "edits"): Promise<boolean> {
+    const answer = await this.ofCurrent("agent/acceptPlan", (change) => ({ ...change, text, mode }));
+    if (answer) this.snapshot.session = { ...this.snapshot.session, ...answer.session };
+    return answer !== undefined;
+  }
+
   /** Answers an approval. The first answer of all clients wins and arrives as an event. */
   async approve(item: ApprovalItem, answer: ApproveAnswer): Promise<void> {
     await this.ofCurrent("agent/approve", (change) => ({ ...change, requestId: item.id, scope: "once", ...answer }));

@@ -10,7 +10,7 @@ export const SECTION = "agentLs";
  * it asks.
  */
 export const SERVER_SETTINGS = [
-  "provider", "model", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",
+  "provider", "model", "models", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",
   "maxCommandTimeoutMs", "maxBackgroundProcesses", "maxReadMebibytes", "toolOutputLimits", "toolLineLimits", "loopDetection",
   "subagents", "retry", "skills", "hooks", "terminal", "approvalTimeoutMs", "save", "diagnosticsWaitMs", "edits", "limits", "sessions", "record", "logLevel",
   "nativeToolNames", "thinkTool", "submitTool", "webFetch", "webSearch", "toolPacks", "context", "commandEnvironment", "sandbox", "paths",

@@ -138,3 +138,13 @@ export function activity(s: Snapshot): Activity {
   if (s.state === "PROCESSING" && !isReadOnly(s) && [...s.hunks.values()].some(({ state }) => state === "proposed")) return "waiting";
   return s.state === "PROCESSING" ? "working" : "idle";
 }
+
+/** The plan that the user can accept: the last answer in mode plan; undefined while the agent works or before there is one. */
+export function planOf(s: Snapshot): string | undefined {
+  if (s.session.mode !== "plan" || activity(s) !== "idle" || isReadOnly(s)) return undefined;
+  for (const item of s.items.toReversed()) {
+    if (item.kind === "user") return undefined;
+    if (item.kind === "text" && item.agentId === undefined && item.isOut !== true) return item.part.text;
+  }
+  return undefined;
+}

@@ -243,6 +243,11 @@ class Models:
         """Return all providers that a session may use, including those without a key."""
         return tuple(map(self._provider, dict.fromkeys((*supported_providers(), *self._own))))
 
+    def problem_of(self, provider: str) -> str:
+        """Return why a provider cannot be used now; "" if it can, or if it is unknown."""
+        is_known = provider in self._own or provider in supported_providers()
+        return self._provider(provider).problem if is_known else ""
+
     def _provider(self, provider: str) -> ProviderChoice:
         name = _PROVIDER_NAMES.get(provider, provider)
         if provider in self._own:
@@ -261,9 +266,13 @@ class Models:
         return any((choice.provider, choice.id) == (provider, model) for choice in self.models())
 
     def models(self) -> tuple[ModelChoice, ...]:
-        """Return the models of the catalogue, newest first for each provider. A provider may have more."""
+        """Return the models of the catalogue, newest first for each provider. A provider may have more.
+
+        Providers that can be used now come first.
+        """
         choices = []
-        for provider in (choice.id for choice in self.providers() if choice.id != WALKTHROUGH):
+        usable_first = sorted(self.providers(), key=lambda choice: bool(choice.problem))
+        for provider in (choice.id for choice in usable_first if choice.id != WALKTHROUGH):
             default = self._default(provider)
             known = [info.id for info in known_models(provider)]
             unlisted = [default] if default and default not in known else []

@@ -18,6 +18,7 @@ from agent_ls.app.clock import SystemClock
 from agent_ls.app.context.editor import EditorStatus, SessionEditorContext
 from agent_ls.app.context.nested_documents import SessionDocuments
 from agent_ls.app.context.prompts import SessionPrompts, facts_from_json, facts_to_json, no_skills
+from agent_ls.app.models.other_models import ConfiguredModels
 from agent_ls.app.models.service import Models
 from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.permissions.ignore_file import IgnoreFile
@@ -419,10 +420,16 @@ class SessionBuilder:
             remember=lambda: stored.remember({REVIEW_MARK: True}),
         )
 
+        other_models = ConfiguredModels(lambda: self.now().models, self.models, profiles)
+
         def on_input(text: str) -> None:
             memory.on_input(text)
             reviewing.on_input(text)
-            live.name_after(text)
+            # A recording must contain the calls of the model in the order of the conversation.
+            if live.name_after(text) and self.now().models.titles and not tape:
+                from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
+
+                self.start(partial(write_title, live, other_models, client, text))
 
         session = Session(
             session_id=SessionId(header.session_id),
@@ -446,6 +453,7 @@ class SessionBuilder:
             ],
             editor_context=SessionEditorContext(editor_status, folder) if editor_status else None,
             hooks=hooks or NO_HOOKS,
+            models=other_models,
             documents=self._nested_documents(own_prompts, gate, opened, stored),
             reviews=ResumedReviews(self.review.proposals, approver, lambda: self.audience(header.session_id)),
         )

@@ -220,10 +220,12 @@ class LiveSession:
         self.title = title
         self.emit(Title(title))
 
-    def name_after(self, text: str) -> None:
-        """Name a session without a title after its first input that contains words."""
-        if not self.title and (title := title_of(text)):
-            self.rename(title)
+    def name_after(self, text: str) -> bool:
+        """Name a session without a title after its first input that contains words. Returns whether it was named."""
+        if self.title or not (title := title_of(text)):
+            return False
+        self.rename(title)
+        return True
 
     @property
     def folder(self) -> Path:

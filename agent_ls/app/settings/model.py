@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.far.place import Place, check_place
@@ -156,6 +156,28 @@ class SubagentSettings(_Section):
     max_running: int = Field(default=8, ge=1, le=64)
 
 
+def _check_model_name(name: str) -> str:
+    provider, _, model = name.partition("/")
+    if name and not (provider.strip() and model.strip()):
+        raise ValueError('write PROVIDER/MODEL, for example "openai/gpt-6.1-sol"')
+    return name
+
+
+ModelName: TypeAlias = Annotated[str, AfterValidator(_check_model_name)]
+
+
+class ModelSettings(_Section):
+    """Models other than the session's, each as "PROVIDER/MODEL". "": the session's model; for titles, no model.
+
+    `fallbacks` are tried in order when the session's model is unavailable.
+    """
+
+    compaction: ModelName = ""
+    titles: ModelName = ""
+    subagents: ModelName = ""
+    fallbacks: list[ModelName] = Field(default_factory=list)
+
+
 class SkillSettings(_Section):
     """Skills and slash commands in files: whether they are read, additional skill folders (absolute, or below
     `~`), and whether folders of other agents (`.claude`, `.github`, `.codex` and similar) are included.
@@ -275,6 +297,7 @@ class Settings(_Section):
 
     provider: str = ""
     model: str = ""
+    models: ModelSettings = ModelSettings()
     effort: str | None = None
     mode: Literal["plan", "ask", "edits", "full"] = "ask"
     review: Literal["after", "before"] = "after"

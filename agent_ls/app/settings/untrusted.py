@@ -71,6 +71,7 @@ LOOSER: Mapping[str, Looser] = {
     # Where prompts and keys are sent, and instructions in the user's name.
     "provider": _other,
     "model": _other,
+    "models": _other,
     "providers": _other,
     "mcp": _other,
     "user_instructions": _other,

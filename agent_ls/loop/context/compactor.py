@@ -18,8 +18,17 @@ from agent_ls.loop.context.history import History
 from agent_ls.loop.context.summary_call import summary_request, summed_up
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.errors import CompactionOffError, NothingToCompactError
-from agent_ls.loop.events.types import CacheLost, Compaction, PlanChanged
+from agent_ls.loop.events.types import CacheLost, Compaction, PlanChanged, Warning
 from agent_ls.loop.ids import new_id
+from agent_ls.loop.model.other_models import (
+    CODE,
+    Fallbacks,
+    ModelUsage,
+    OtherModels,
+    model_for,
+    reason,
+    title,
+)
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import CompactionTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
@@ -72,6 +81,7 @@ class Compactor:
         plan: Callable[[], PlanChanged | None],
         pinned: Callable[[], Sequence[str]],
         cache_key: str,
+        models: OtherModels,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -81,6 +91,7 @@ class Compactor:
         self._plan = plan
         self._pinned = pinned
         self._cache_key = cache_key
+        self._models = models
         self._wish: Wish | None = None
         self._last_tokens = 0
 
@@ -124,7 +135,7 @@ class Compactor:
         config: SessionConfig,
         measure: Callable[[], Fill],
         trigger: Trigger,
-    ) -> Usage | None:
+    ) -> ModelUsage | None:
         """Compact the conversation. Returns the usage of the summary call.
 
         Returns None if nothing was done; except when there was nothing to remove, an event has reported
@@ -149,7 +160,7 @@ class Compactor:
         )
         self._emitter.emit(told)
         try:
-            turn = await self._turn(profile, config, before, found, wish)
+            turn, by = await self._turn(profile, config, before, found, wish)
         except LlmError as error:
             self._emitter.emit(
                 replace(told, status="failed", message=f"The conversation could not be compacted. {error}")
@@ -166,22 +177,51 @@ class Compactor:
         )
         lost = "The conversation was made shorter."
         self._emitter.emit(CacheLost("compaction", lost, after))
-        return turn.usage
+        return ModelUsage(turn.usage, by)
 
     async def _turn(
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
-    ) -> CompactionTurn:
+    ) -> tuple[CompactionTurn, ProviderProfile]:
+        """Return the turn, and the model that wrote its summary."""
         before = self._history().compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
-            try:
-                summary, usage = await self._summary(profile, config, fill, found, wish, TRANSCRIPT_SHARE)
-            except ContextLengthError:
-                summary, usage = await self._summary(profile, config, fill, found, wish, TIGHT_SHARE)
+            summary, usage, profile = await self._summarized(profile, config, fill, found, wish)
         words = content(
             self._history(), found.removed, summary=summary, plan=self._plan(), pinned=self._pinned()
         )
-        return CompactionTurn(words, found.kept, self._clock.now(), summary, usage, wish.compaction_id)
+        turn = CompactionTurn(words, found.kept, self._clock.now(), summary, usage, wish.compaction_id)
+        return turn, profile
+
+    async def _summarized(
+        self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
+    ) -> tuple[str, Usage, ProviderProfile]:
+        """Ask the model for summaries, then the session's model, then its fallbacks.
+
+        Returns the summary, its usage, and the model that wrote it.
+        """
+        fallbacks = Fallbacks(self._models, self._emitter)
+        by = model_for(self._models, "compaction", profile, self._emitter)
+        is_chosen = title(by) != title(profile)
+        while True:
+            try:
+                return *await self._fitted(by, config, fill, found, wish), by
+            except LlmError as error:
+                if not is_chosen:
+                    by = fallbacks.after(by, error)
+                    continue
+                words = f"{title(by)} wrote no summary: {reason(error)}. {title(profile)} writes it."
+                self._emitter.emit(Warning(words, CODE))
+                by, is_chosen = profile, False
+
+    async def _fitted(
+        self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
+    ) -> tuple[str, Usage]:
+        fill = replace(fill, window_tokens=profile.context_window_tokens or fill.window_tokens)
+        try:
+            return await self._summary(profile, config, fill, found, wish, TRANSCRIPT_SHARE)
+        except ContextLengthError:
+            return await self._summary(profile, config, fill, found, wish, TIGHT_SHARE)
 
     async def _summary(
         self,

@@ -20,6 +20,7 @@ from agent_ls.loop.context.size import ContextMeter
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.events.types import CacheLost, ContextParts, PlanChanged, Warning
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.model.other_models import ModelUsage, OtherModels
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
 from agent_ls.loop.turns import Turn
@@ -55,6 +56,7 @@ class ContextKeeper:
         plan: Callable[[], PlanChanged | None],
         pinned: Callable[[], Sequence[str]],
         restored: Restored,
+        models: OtherModels,
     ) -> None:
         self.compactor = Compactor(
             client=client,
@@ -65,6 +67,7 @@ class ContextKeeper:
             plan=plan,
             pinned=pinned,
             cache_key=session_id,
+            models=models,
         )
         self._emitter = emitter
         self._recorder = recorder
@@ -142,14 +145,16 @@ class ContextKeeper:
 
     # --- compaction
 
-    async def make_room(self, profile: ProviderProfile, config: SessionConfig) -> Usage | None:
+    async def make_room(self, profile: ProviderProfile, config: SessionConfig) -> ModelUsage | None:
         """Compact if that is due. Returns the usage of the compaction, None if nothing was done."""
         trigger = self.compactor.trigger(config, self._fill(profile, config))
         if trigger is None:
             return None
         return await self._compacted(profile, config, trigger)
 
-    async def make_room_for_refused(self, profile: ProviderProfile, config: SessionConfig) -> Usage | None:
+    async def make_room_for_refused(
+        self, profile: ProviderProfile, config: SessionConfig
+    ) -> ModelUsage | None:
         """Compact after the provider refused the conversation as too long.
 
         Returns the usage, None if nothing was done.
@@ -160,11 +165,11 @@ class ContextKeeper:
 
     async def _compacted(
         self, profile: ProviderProfile, config: SessionConfig, trigger: Trigger
-    ) -> Usage | None:
-        usage = await self.compactor.compact(profile, config, lambda: self._fill(profile, config), trigger)
-        if usage is not None:
+    ) -> ModelUsage | None:
+        spent = await self.compactor.compact(profile, config, lambda: self._fill(profile, config), trigger)
+        if spent:
             self._cached_tokens = 0
-        return usage
+        return spent
 
     def _fill(self, profile: ProviderProfile, config: SessionConfig) -> Fill:
         chars_per_token = config.context.chars_per_token / self._meter.calibration

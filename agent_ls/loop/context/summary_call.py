@@ -50,7 +50,7 @@ async def summed_up(
     """
     for attempt in itertools.count():
         try:
-            text, usage = await (_streamed if streaming else _completed)(client, request)
+            text, usage = await complete_text(client, request, streaming=streaming)
         except LlmError as error:
             delay_s = retry_delay_s(error, attempt, policy, clock.random())
             if delay_s is None:
@@ -63,6 +63,15 @@ async def summed_up(
             empty = "The model gave no summary."
             raise StreamError(empty, provider=request.provider, model=request.model)
     raise AssertionError("unreachable: count() does not end")
+
+
+async def complete_text(client: ModelClient, request: Request, *, streaming: bool) -> tuple[str, Usage]:
+    """Call the model once. Returns its text and the usage.
+
+    Raises:
+        LlmError
+    """
+    return await (_streamed if streaming else _completed)(client, request)
 
 
 async def _streamed(client: ModelClient, request: Request) -> tuple[str, Usage]:

@@ -61,6 +61,17 @@ def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool 
     return offers
 
 
+def plan_offers(uri: str) -> list[Offer]:
+    """Return the actions that accept the plan: the last answer in the chat, as the user has edited it there."""
+    return [
+        Offer(QUICKFIX, f"Accept the plan: {words}", "agentLs.acceptPlan", ({"uri": uri, "mode": mode},))
+        for mode, words in (
+            ("ask", "ask before commands, and once before edits"),
+            ("edits", "ask before commands only"),
+        )
+    ]
+
+
 def answer_offers(uri: str, asked: QuestionAsked) -> list[Offer]:
     def given(choice: str) -> dict[str, str]:
         return {"uri": uri, "questionId": asked.question_id, "answer": choice}

@@ -16,15 +16,16 @@ import anyio.to_thread
 
 from agent_ls.app.errors import OwnerSilentError, SessionBusyError
 from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
+from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
 from agent_ls.server import protocol as wire
 from agent_ls.server.chat.catching_up import last_turn
-from agent_ls.server.chat.chat_text import ChatText, appended, mentions, read_chat
+from agent_ls.server.chat.chat_text import ChatText, appended, found_below, heading, mentions, read_chat
 from agent_ls.server.chat.dependencies import Means
 from agent_ls.server.chat.follower import Following
-from agent_ls.server.chat.transcript import ChatTranscript
+from agent_ls.server.chat.transcript import ChatTranscript, said_in
 from agent_ls.server.chat.words import chosen
 from agent_ls.server.chat.writer import ATTRIBUTION, ChatWriter
 from agent_ls.server.lsp import to_lsp
@@ -99,6 +100,11 @@ class ChatRoom:
     def holds_back(self) -> bool:
         """Whether part of the answer waits until the user runs a command, because the editor takes edits only then."""
         return self._writer is not None and self._writer.is_held
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether the last answer is a plan that the user can accept."""
+        return self._live is not None and bool(plan_of(self._live))
 
     # -- actions of the user
 
@@ -212,6 +218,23 @@ class ChatRoom:
         """Whether events of the session are not written into the document yet."""
         waits = self._subscription is not None and self._subscription.waiting_size > 0
         return waits or (self._writer is not None and self._writer.is_behind)
+
+    async def accept_plan(self, mode: ModeAfterPlan) -> str:
+        """Send the last answer, as it is in the document now, and what is typed below it as the plan to carry out."""
+        async with self._sending:
+            document, live = self._means.context.host.open_document(self.path), self._live
+            if document is None or live is None or not self.has_plan:
+                return "There is no plan to accept: in mode plan, ask for one and wait for the answer."
+            if self._is_behind:
+                return "The plan is not in the chat yet: wait, or run the code action 'Show the answer'."
+            chat = read_chat(document.text)
+            plan = said_in(found_below(document.text, heading(chat.session_id, chat.count)) or "")
+            await accept_plan(live, f"{plan}\n\n{chat.message}", mode, new_id("k"))
+            self._sent = (chat.message, chat.message_line)
+            if self._writer:
+                self._writer.heard(chat.message)
+                self._writer.begin_anew()
+            return ""
 
     def answer(self, question_id: str, words: str) -> None:
         """Answer the pending question.

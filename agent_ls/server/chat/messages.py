@@ -76,6 +76,13 @@ class Reply(_Sent):
     uri: str | None = None
 
 
+class PlanAcceptance(_Sent):
+    """Accepts the plan in the chat `uri`; the agent carries it out in `mode`."""
+
+    mode: Literal["ask", "edits"]
+    uri: str | None = None
+
+
 class Approval(_Sent):
     session_id: str | None = None
     request_id: str

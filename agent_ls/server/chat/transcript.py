@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -38,6 +40,14 @@ ANSWER = "Write the answer below and save."
 ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
 INTERRUPTED = " … (interrupted)"
 _PLAN = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+
+
+_CALL = re.compile(r"> [✓✗] .*\n?", re.MULTILINE)
+
+
+def said_in(answer: str) -> str:
+    """Return the text of an answer in a chat document without the lines that list its tool calls."""
+    return _CALL.sub("", answer).strip()
 
 
 class ChatTranscript:

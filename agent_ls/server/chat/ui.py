@@ -101,6 +101,7 @@ class StockFace:
             "agentLs.undo": partial(self._review, "undo"),
             "agentLs.ask": self._ask,
             "agentLs.takeOver": self._take_over,
+            "agentLs.acceptPlan": self._accept_plan,
             **{name: partial(self._act_on_finding, name) for name in FINDING_COMMANDS},
         }
         assert self._commands.keys() == {*STOCK_COMMANDS, *FINDING_COMMANDS}
@@ -257,6 +258,8 @@ class StockFace:
         found = offers.chat_offers(
             uri, can_send=can_send, is_running=room.is_running, holds_back=room.holds_back
         )
+        if room.has_plan:
+            found += offers.plan_offers(uri)
         return [*offers.answer_offers(uri, room.asked), *found] if room.asked else found
 
     async def _completion(self, raw: Any) -> dict[str, Any]:
@@ -303,6 +306,10 @@ class StockFace:
 
     async def _take_over(self, raw: Any) -> None:
         self._begin(self._room(raw, "agentLs.takeOver").take_over)
+
+    async def _accept_plan(self, raw: Any) -> None:
+        given = _read(messages.PlanAcceptance, "agentLs.acceptPlan", raw)
+        self._begin(partial(self._room({"uri": given.uri}, "agentLs.acceptPlan").accept_plan, given.mode))
 
     async def _answer_question(self, raw: Any) -> None:
         given = _read(messages.Reply, "agentLs.answer", raw)

@@ -12,6 +12,7 @@ import anyio.to_thread
 from pydantic import ValidationError
 
 from agent_ls.app.errors import SessionBusyError
+from agent_ls.app.sessions.plan import accept_plan
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire
@@ -226,6 +227,12 @@ async def configure(context: Context, params: wire.Configure) -> wire.ConfigureR
     return wire.ConfigureResult(session=session, applies_from=applies_from)
 
 
+async def accept(context: Context, params: wire.AcceptPlan) -> wire.AcceptPlanResult:
+    live = await context.opened(params.session_id)
+    turn_id = await accept_plan(live, params.text, params.mode, params.client_key)
+    return wire.AcceptPlanResult(session=context.session_info(live), turn_id=turn_id)
+
+
 async def abort(context: Context, params: wire.Abort) -> wire.Empty:
     if live := context.manager.live(params.session_id):
         live.session.abort()
@@ -240,6 +247,7 @@ ROUTES = (
     route(wire.Draft, draft),
     route(wire.Unsubscribe, unsubscribe),
     route(wire.Configure, configure),
+    route(wire.AcceptPlan, accept),
     route(wire.Abort, abort),
     route(wire.Answer, answer),
 )

@@ -40,6 +40,7 @@ STOCK_COMMANDS = (
     "agentLs.undo",
     "agentLs.ask",
     "agentLs.takeOver",
+    "agentLs.acceptPlan",
 )
 """Commands for editors without a plugin (chat/ui.py). A plugin uses `agent/*` requests instead."""
 

@@ -130,6 +130,8 @@ from agent_ls.server.protocol.terminals import (
 )
 from agent_ls.server.protocol.turns import (
     Abort as Abort,
+    AcceptPlan as AcceptPlan,
+    AcceptPlanResult as AcceptPlanResult,
     Answer as Answer,
     AnswerResult as AnswerResult,
     Approve as Approve,

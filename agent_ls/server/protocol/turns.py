@@ -162,6 +162,21 @@ class ConfigureResult(Wire):
     applies_from: Literal["now", "nextCall", "nextTurn"]
 
 
+class AcceptPlan(Params):
+    """Sends a plan to the model as the user's message, and changes the session from mode `plan` to `mode`."""
+
+    method: ClassVar[str] = "agent/acceptPlan"
+    session_id: str
+    client_key: str
+    text: str
+    mode: Literal["ask", "edits"]
+
+
+class AcceptPlanResult(Wire):
+    session: SessionInfo
+    turn_id: str
+
+
 class CommandReplacement(Wire):
     """A command to run instead of the requested one."""
 

@@ -33,6 +33,7 @@ const COMMANDS: Record<HostCommand, string> = {
   undoAll: "agentLs.undoAll",
   compact: "agentLs.compact",
   takeOver: "agentLs.takeOver",
+  plan: "agentLs.plan",
 };
 
 const ACTS: Readonly<Record<Exclude<Action, "retry" | "continue" | "chooseModel" | "sendAgain">, readonly [string, ...unknown[]]>> = {

@@ -6,7 +6,7 @@ import { withMoves } from "../moves";
 import { ownerWords } from "../owners";
 import { type HunkState, effectOf } from "../protocol";
 import { isOpen } from "../review/model";
-import { activity } from "../snapshot";
+import { activity, planOf } from "../snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { fileOf, lookOf } from "../tool_words";
@@ -223,6 +223,7 @@ export function sessionView(s: Snapshot, context: ViewContext): SessionView {
     queue: s.queue.map(({ queuedId, text: words, images }) => ({ queuedId, text: words, images })),
     usage: s.usage ?? null,
     plan: s.plan ?? null,
+    canAcceptPlan: planOf(s) !== undefined,
     hunks: { files: new Set(open.map((hunk) => hunk.uri)).size, count: open.length, proposed: open.filter(({ state }) => state === "proposed").length },
   };
 }

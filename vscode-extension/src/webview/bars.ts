@@ -49,6 +49,17 @@ export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | nul
   );
 }
 
+/** Offers to edit and accept the plan that the last answer is. */
+export function acceptBar({ canAcceptPlan }: SessionView, send: Send): HTMLElement | null {
+  if (!canAcceptPlan) return null;
+  return h(
+    "section",
+    { id: "accept-plan", "aria-label": "Plan to accept" },
+    h("span", { class: "what" }, "The plan is ready."),
+    h("button", { type: "button", class: "link", "data-action": "plan", onClick: command(send, "plan") }, "Edit and Accept…"),
+  );
+}
+
 const STEP_ICONS = { pending: "circle-large-outline", active: "arrow-circle-right", done: "pass-filled" } as const;
 const STEP_WORDS = { pending: "to do", active: "now", done: "done" } as const;
 

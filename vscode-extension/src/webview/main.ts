@@ -1,6 +1,6 @@
 // The chat's page: shows what the extension sends, sends what the user does, keeps draft and scroll over reloads.
 import { Announcer } from "./announce";
-import { header, planBar, reviewBar } from "./bars";
+import { acceptBar, header, planBar, reviewBar } from "./bars";
 import { Composer } from "./composer";
 import { h } from "./dom";
 import { homeElement } from "./home";
@@ -86,7 +86,7 @@ function showBars(now: SessionView): void {
   shownBars = encoded;
   const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;
   top.replaceChildren(...present(header(now, () => { transcript.toQuestion(); }, send)));
-  bars.replaceChildren(...present(planBar(now, context), reviewBar(now, send)));
+  bars.replaceChildren(...present(planBar(now, context), acceptBar(now, send), reviewBar(now, send)));
   if (focused !== undefined) bars.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
 }
 

@@ -34,6 +34,8 @@ export interface SessionView {
   readonly queue: readonly QueuedView[];
   readonly usage: Usage | null;
   readonly plan: PlanChanged | null;
+  /** Whether the last answer is a plan that the user can accept. */
+  readonly canAcceptPlan: boolean;
   /** Open hunks. `proposed`: those among them for whose decision the turn waits. */
   readonly hunks: { readonly files: number; readonly count: number; readonly proposed: number };
 }
@@ -231,7 +233,7 @@ export interface Home {
   readonly provider: string;
 }
 
-export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "previousHunk" | "reviewAll" | "keepAll" | "undoAll" | "compact" | "takeOver";
+export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "previousHunk" | "reviewAll" | "keepAll" | "undoAll" | "compact" | "takeOver" | "plan";
 
 /**
  * A message of the page. `of`: the displayed session, "" if there is none, or if the message is meant for one

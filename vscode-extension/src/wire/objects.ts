@@ -4,6 +4,15 @@ import type { Event } from "./events";
 
 export interface Abort { readonly sessionId: string; readonly clientKey?: string; }
 
+export interface AcceptPlan {
+  readonly sessionId: string;
+  readonly clientKey: string;
+  readonly text: string;
+  readonly mode: "ask" | "edits";
+}
+
+export interface AcceptPlanResult { readonly session: SessionInfo; readonly turnId: string; }
+
 export interface Answer {
   readonly sessionId: string;
   readonly questionId: string;

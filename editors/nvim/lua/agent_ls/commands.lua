@@ -265,6 +265,10 @@ M.commands = {
     help = "leave what the agent asks unanswered",
   },
   fork = { run = function() archive().fork() end, help = "go on in a new session with this one's history" },
+  plan = {
+    run = function() require("agent_ls.plan").open() end,
+    help = "edit and accept the plan, in mode plan",
+  },
   memory = {
     run = function() require("agent_ls.memory").open() end,
     help = "open the notes for later sessions of this project",

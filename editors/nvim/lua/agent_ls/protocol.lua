@@ -17,6 +17,7 @@ M.method = {
   interrupt = "agent/interrupt",
   abort = "agent/abort",
   configure = "agent/configure",
+  accept_plan = "agent/acceptPlan",
   approve = "agent/approve",
   hunks = "agent/hunks",
   review = "agent/review",

@@ -448,14 +448,20 @@ function M.abort() M.ask(method.abort, {}) end
 
 local FROM = { now = "now", nextCall = "the next model call", nextTurn = "the next message" }
 
+---Takes over what the server reports of the current session.
+---@param info agent_ls.wire.SessionInfo
+function M.update(info)
+  local s = M.snapshot()
+  s.session = vim.tbl_extend("force", s.session or {}, info)
+  tell({ session_id = current_id })
+end
+
 ---@param wanted table the new settings
 ---@param words string description for the user
 local function configure(wanted, words)
   M.ask(method.configure, wanted, function(result)
-    local s = M.snapshot()
-    s.session = vim.tbl_extend("force", s.session or {}, result.session)
     log.notify(("%s, from %s on"):format(words, FROM[result.appliesFrom] or "now"))
-    tell({ session_id = current_id })
+    M.update(result.session)
   end)
 end
 

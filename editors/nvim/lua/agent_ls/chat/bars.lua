@@ -154,6 +154,8 @@ function M.keys()
     add("prompt_deny", "deny")
   elseif snapshot.activity(s) == "waiting" and snapshot.has_proposals(s) then
     parts[#parts + 1] = "%#AgentLsKey#:AgentLs next%#AgentLsDim# to the change"
+  elseif require("agent_ls.plan").lines() then
+    parts[#parts + 1] = "%#AgentLsKey#:AgentLs plan%#AgentLsDim# edit and accept the plan"
   else
     local is_typing = vim.api.nvim_get_mode().mode:match("^i")
     add(is_typing and "send_insert" or "send", activity == "working" and "steer" or "send")

@@ -10,6 +10,7 @@
 ---@field ["agent/draft"] agent_ls.wire.Draft
 ---@field ["agent/unsubscribe"] agent_ls.wire.Unsubscribe
 ---@field ["agent/configure"] agent_ls.wire.Configure
+---@field ["agent/acceptPlan"] agent_ls.wire.AcceptPlan
 ---@field ["agent/abort"] agent_ls.wire.Abort
 ---@field ["agent/answer"] agent_ls.wire.Answer
 ---@field ["agent/rename"] agent_ls.wire.Rename
@@ -52,6 +53,12 @@
 ---@class agent_ls.wire.Abort
 ---@field sessionId string
 ---@field clientKey? string
+
+---@class agent_ls.wire.AcceptPlan
+---@field sessionId string
+---@field clientKey string
+---@field text string
+---@field mode "ask"|"edits"
 
 ---@class agent_ls.wire.Answer
 ---@field sessionId string

@@ -10,6 +10,7 @@
 ---@field ["agent/draft"] agent_ls.wire.Empty
 ---@field ["agent/unsubscribe"] agent_ls.wire.Empty
 ---@field ["agent/configure"] agent_ls.wire.ConfigureResult
+---@field ["agent/acceptPlan"] agent_ls.wire.AcceptPlanResult
 ---@field ["agent/abort"] agent_ls.wire.Empty
 ---@field ["agent/answer"] agent_ls.wire.AnswerResult
 ---@field ["agent/rename"] agent_ls.wire.SessionResult
@@ -48,6 +49,10 @@
 ---@field ["agent/mcpSwitch"] agent_ls.wire.Empty
 ---@field ["agent/commands"] agent_ls.wire.CommandsResult
 ---@field ["agent/complete"] agent_ls.wire.CompleteResult
+
+---@class agent_ls.wire.AcceptPlanResult
+---@field session agent_ls.wire.SessionInfo
+---@field turnId string
 
 ---@class agent_ls.wire.AnswerResult
 ---@field answers string[]

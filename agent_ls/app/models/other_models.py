@@ -1,0 +1,42 @@
+"""ADAPTER OtherModels: the models of the setting `models`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.models.service import Models
+from agent_ls.app.settings.model import ModelSettings
+from agent_ls.loop.model.other_models import Purpose, UnusableModel
+from agent_ls.profiles.base import ProviderProfile
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredModels:
+    """`settings` returns the current settings, `profiles` the profile of a model with the session's tools."""
+
+    settings: Callable[[], ModelSettings]
+    models: Models
+    profiles: Callable[[str, str], ProviderProfile]
+
+    def for_purpose(self, purpose: Purpose) -> ProviderProfile | UnusableModel | None:
+        settings = self.settings()
+        name = {
+            "compaction": settings.compaction,
+            "titles": settings.titles,
+            "subagents": settings.subagents,
+        }[purpose]
+        return self._profile(name) if name else None
+
+    def fallbacks(self) -> Iterator[ProviderProfile | UnusableModel]:
+        return (self._profile(name) for name in self.settings().fallbacks if name)
+
+    def _profile(self, name: str) -> ProviderProfile | UnusableModel:
+        provider, _, model = name.partition("/")
+        if problem := self.models.problem_of(provider):
+            return UnusableModel(name, problem)
+        try:
+            return self.profiles(provider, model)
+        except BadChoiceError as error:
+            return UnusableModel(name, str(error))

@@ -1,0 +1,134 @@
+"""The models that may answer in place of the session's model: one for a purpose, or a fallback after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from agent_ls.llm.errors import (
+    LlmError,
+    NetworkError,
+    NotFoundError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+)
+from agent_ls.llm.requests import Usage
+from agent_ls.loop.emission import Emitter
+from agent_ls.loop.events.types import Warning
+from agent_ls.loop.model.failures import visible
+from agent_ls.profiles.base import ProviderProfile
+
+Purpose: TypeAlias = Literal["compaction", "titles", "subagents"]
+
+CODE = "model_fallback"
+"""The code of warnings that name the model that answers."""
+
+UNAVAILABLE = (
+    RateLimitError,
+    QuotaExceededError,
+    ServerError,
+    NotFoundError,
+    NetworkError,
+    RequestTimeoutError,
+)
+"""Failures that another model may not have. Others, such as a wrong key, are for the user to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusableModel:
+    """A configured model that cannot be called, such as one without a key. `reason` is a clause."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """The tokens of a call, and the profile of the model that answered it."""
+
+    usage: Usage
+    profile: ProviderProfile
+
+
+class OtherModels(Protocol):
+    """Interface to the configured models. Each call returns what the settings say now. Must not raise."""
+
+    def for_purpose(self, purpose: Purpose) -> ProviderProfile | UnusableModel | None:
+        """Return the model for a purpose; None: the session's model."""
+        ...
+
+    def fallbacks(self) -> Iterable[ProviderProfile | UnusableModel]:
+        """Return the models to try if the session's model is unavailable, in order."""
+        ...
+
+
+class _NoOtherModels:
+    def for_purpose(self, purpose: Purpose) -> None:
+        return None
+
+    def fallbacks(self) -> Iterable[ProviderProfile | UnusableModel]:
+        return ()
+
+
+NO_OTHER_MODELS: OtherModels = _NoOtherModels()
+
+
+class Fallbacks:
+    """The fallbacks of one turn or one summary. Each is tried once. A warning names the model that answers."""
+
+    def __init__(self, models: OtherModels, emitter: Emitter) -> None:
+        self._models = models
+        self._emitter = emitter
+        self._failed: set[tuple[str, str]] = set()
+        self._skipped: set[str] = set()
+
+    def after(self, failed: ProviderProfile, error: LlmError) -> ProviderProfile:
+        """Return the model to call after `failed` has failed with `error`, its retries included.
+
+        Raises:
+            LlmError: `error` itself, if it is of another kind, a part of the answer arrived, or no model is left.
+        """
+        if error.is_cut or not isinstance(error, UNAVAILABLE):
+            raise error
+        self._failed.add((failed.id, failed.model))
+        for other in self._models.fallbacks():
+            if isinstance(other, UnusableModel):
+                self._skip(other)
+            elif (other.id, other.model) not in self._failed:
+                now = f"{title(other)} answers for the rest of this turn."
+                self._warn(f"{title(failed)} failed: {reason(error)}. {now}")
+                return other
+        raise error
+
+    def _skip(self, model: UnusableModel) -> None:
+        if model.name not in self._skipped:
+            self._skipped.add(model.name)
+            self._warn(f"The fallback {model.name} is skipped: {model.reason}.")
+
+    def _warn(self, message: str) -> None:
+        self._emitter.emit(Warning(message, CODE))
+
+
+def model_for(
+    models: OtherModels, purpose: Purpose, profile: ProviderProfile, emitter: Emitter
+) -> ProviderProfile:
+    """Return the model for a purpose, and `profile` if there is none. A warning names one that is unusable."""
+    chosen = models.for_purpose(purpose)
+    if isinstance(chosen, UnusableModel):
+        message = f"The model {chosen.name} for {purpose} is not used: {chosen.reason}."
+        emitter.emit(Warning(message, CODE))
+        return profile
+    return chosen or profile
+
+
+def reason(error: LlmError) -> str:
+    """Return the provider's message without its full stop, as a part of a longer message."""
+    return visible(str(error)).rstrip(".") or error.kind
+
+
+def title(profile: ProviderProfile) -> str:
+    """Return a model's name for messages, as it is written in settings."""
+    return f"{profile.id}/{profile.model}"

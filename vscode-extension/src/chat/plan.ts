@@ -1,0 +1,59 @@
+// The plan of a session in mode plan, as a document that the user edits and accepts.
+import * as vscode from "vscode";
+import type { Requests } from "../protocol";
+import type { Sessions } from "../session";
+import { planOf } from "../snapshot";
+
+type NextMode = Requests["agent/acceptPlan"]["params"]["mode"];
+
+const MODES: readonly (vscode.QuickPickItem & { readonly mode: NextMode })[] = [
+  { label: "Ask", description: "asks before commands, and once before edits", mode: "ask" },
+  { label: "Edits", description: "asks before commands only", mode: "edits" },
+];
+
+/** Context key with the documents that hold a plan, for the button and the key that accept it. */
+const CONTEXT = "agentLs.plans";
+
+export class Plans implements vscode.Disposable {
+  readonly commands = { plan: () => this.open(), acceptPlan: () => this.accept() };
+  private document: vscode.TextDocument | undefined;
+  private readonly closing: vscode.Disposable;
+
+  constructor(private readonly sessions: Sessions) {
+    this.closing = vscode.workspace.onDidCloseTextDocument((closed) => {
+      if (closed === this.document) void this.set(undefined);
+    });
+  }
+
+  dispose(): void {
+    this.closing.dispose();
+  }
+
+  private async open(): Promise<void> {
+    const content = planOf(this.sessions.snapshot);
+    if (content === undefined) {
+      await vscode.window.showInformationMessage("There is no plan to accept: in mode plan, ask for one and wait for the answer.");
+      return;
+    }
+    await this.set(await vscode.workspace.openTextDocument({ language: "markdown", content }));
+    if (this.document) await vscode.window.showTextDocument(this.document, { preview: false });
+  }
+
+  private async accept(): Promise<void> {
+    if (!this.document) {
+      await this.open();
+      return;
+    }
+    const { document } = this;
+    const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "What may the agent do without asking while it carries out the plan?" });
+    if (!chosen || !(await this.sessions.acceptPlan(document.getText(), chosen.mode))) return;
+    await vscode.window.showTextDocument(document);
+    await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    await vscode.commands.executeCommand("agentLs.open");
+  }
+
+  private async set(document: vscode.TextDocument | undefined): Promise<void> {
+    this.document = document;
+    await vscode.commands.executeCommand("setContext", CONTEXT, document ? [document.uri.toString()] : []);
+  }
+}
