@@ -104,11 +104,11 @@ def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
     """Return why a list of names may be read as other words; "" for no reason."""
     if not found.needs_plain_names:
         return ""
-    for argv, folders in found.runs:
-        for folder in folders if argv[:2] == ("git", "ls-files") else ():
+    for argv, places in found.runs:
+        for folder in places if argv[:2] == ("git", "ls-files") else ():
             # The index may have names that are not on the disk.
-            names = (os.path.relpath(it.path, os.path.realpath(folder)) for it in tracked_files(folder))
-            if name := next((it for it in names if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
+            tracked = (os.path.relpath(it.path, os.path.realpath(folder)) for it in tracked_files(folder))
+            if name := next((it for it in tracked if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
                 return f"xargs makes other words of the name {name!r}."
     seen = 0
     for folder in read_folders(command, found, working_dir):
