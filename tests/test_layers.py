@@ -186,7 +186,7 @@ ALLOWED: dict[str, set[str]] = {
         "batch", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks", "system", "text",
     },
     "cli": {
-        "cli", "acp", "server", "headless", "batch", "environments.far.place",
+        "cli", "acp", "server", "headless", "batch", "environments.far.place", "lean_imports",
         "environments.local.environ", "replay", "app", "mcp", "store",
         "patch", "llm.credentials", "system", "_version",
     },

@@ -6,6 +6,7 @@ The runner holds the other end of standard input open. If the runner is killed, 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -13,6 +14,8 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
+
+from agent_ls.lean_imports import make_lean
 
 GRACE_SECONDS = 10.0
 
@@ -31,8 +34,12 @@ def main() -> int:
         if not data:
             return 130  # the runner was killed before it had sent all
         line += data
+    make_lean(speaks_lsp=False)
     threading.Thread(target=_end_with, args=(descriptor,), name="runner", daemon=True).start()
-    return _run(json.loads(line))
+    try:
+        return _run(json.loads(line))
+    finally:
+        gc.freeze()  # the interpreter would look for garbage in all modules before it ends
 
 
 def _run(request: dict[str, Any]) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from agent_ls._version import __version__
+from agent_ls.lean_imports import make_lean
 from agent_ls.system import INTERRUPTED, configure_output_encoding, exit_on_termination, raise_files_limit
 
 
@@ -79,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"agent-ls {wanted}: standard {name} is closed; start it from an editor", file=sys.stderr)
             return 1
         return _run(parser, arguments)
+    if argv is None:
+        make_lean(speaks_lsp=False)
     from agent_ls.cli.output import run_checked
 
     exit_on_termination()
@@ -86,6 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_checked(lambda: _run(parser, arguments), _output_cleaner(wanted, arguments))
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        if argv is None:
+            gc.freeze()  # the interpreter would look for garbage in all modules before it ends
 
 
 def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
