@@ -199,7 +199,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             return seen
         if seen.content != write.base:
             raise StaleFileError(
-                write.path, "it has unsaved changes in the editor that this change does not know of"
+                write.path, "the editor has unsaved changes that were made after the file was read"
             )
         if write.content is None:
             reason = "it has unsaved changes in the editor; it can be deleted once they are saved or discarded there"

@@ -121,7 +121,7 @@ LOOKING = MappingProxyType(
         "LESSHISTFILE": "-",
     }
 )
-"""Variables of a read-only command: they keep common programs from trying what is not possible."""
+"""Variables of a read-only command: they keep common programs from trying to write or to connect."""
 
 
 def within(

@@ -25,7 +25,7 @@ class LookingSandbox:
         self._is_known = False
         self._sandbox: Sandbox | None = None
         self.why = ""
-        """Reason why there is no sandbox, once known."""
+        """Why there is no sandbox, as half a sentence. Empty until `find` has run, and if a sandbox was found."""
 
     async def find(self) -> Sandbox | None:
         """Return the sandbox, or None. Never raises."""
@@ -34,7 +34,7 @@ class LookingSandbox:
                 from agent_ls.environments.local.sandbox import (
                     TOO_SLOW,
                     find_sandbox,
-                )  # with the first command
+                )  # imported when the first command runs
                 from agent_ls.environments.walls import Walls
 
                 self._sandbox, self.why = await find_sandbox(

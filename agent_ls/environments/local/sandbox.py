@@ -42,7 +42,7 @@ attempt("modes", lambda: os.utime(os.path.dirname(outside)))
 attempt("signals", lambda: os.kill(int(parent), 0))
 attempt("sockets", lambda: socket.socket().connect(("127.0.0.1", 9)) if sys.platform == "darwin" else socket.socket())
 """
-"""Prints what it could do. It writes to its temporary folder, and where writing is not allowed."""
+"""A trial command: tries to write to its temporary folder and to a forbidden place, and prints what succeeded."""
 
 _WORDS = {
     "outside": "it lets commands write outside",
