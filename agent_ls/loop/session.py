@@ -51,6 +51,7 @@ from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Input, QueueChange, StartNow, Steer
 from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
+from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
 from agent_ls.loop.restored import Restored, Submitted, Suspended
 from agent_ls.loop.seams import (
@@ -68,7 +69,6 @@ from agent_ls.loop.seams import (
 from agent_ls.loop.session_parts import Answers, assemble, last_look
 from agent_ls.loop.settling import settle
 from agent_ls.loop.subagents import ProfileFor
-from agent_ls.loop.turn_loop import Ports
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 

@@ -18,11 +18,12 @@ from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call_ids import CallIds
+from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, Submitted
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
-from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
+from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
 LAST_LOOK_S = 2.0  # same bound as for each look for changes; only used while background processes run

@@ -27,8 +27,9 @@ from agent_ls.loop.emission import Emitter, EventEmitter
 from agent_ls.loop.events.types import SteeringQueued, SubagentChanged
 from agent_ls.loop.ids import SessionId, SteerId, new_id
 from agent_ls.loop.inbox import Inbox, Steer
+from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, RestoredAgent
-from agent_ls.loop.turn_loop import Ports, Shared, TurnLoop
+from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError

@@ -19,14 +19,10 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import ContextLengthError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
-from agent_ls.loop.budget import GO_ON, STOP, Budget
-from agent_ls.loop.calls.approval import Approver
+from agent_ls.loop.budget import GO_ON, STOP
 from agent_ls.loop.calls.dispatch import Call, Dispatcher
 from agent_ls.loop.calls.early_calls import EarlyCalls
-from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
-from agent_ls.loop.calls.log_guard import LogGuard
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
-from agent_ls.loop.calls.redaction import Known, none_known
 from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.calls.tool_round import outcomes, run_round
 from agent_ls.loop.config import SessionConfig
@@ -45,57 +41,15 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import SessionId, ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call import ModelCalls, ModelReply
-from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.model.failures import ended_badly, failed_tools, visible
-from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
+from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, SuspendedCall
-from agent_ls.loop.seams import (
-    Clock,
-    EditorContext,
-    ModelClient,
-    NoticeBoard,
-    PromptSource,
-    Recorder,
-    Reviews,
-)
-from agent_ls.loop.spending import Spending
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Question, QuestionAsker, QuestionReply, SubagentSpawner, ToolError
+from agent_ls.tools.base import Question, QuestionReply, SubagentSpawner, ToolError
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The interfaces that a session uses to reach the world around it."""
-
-    client: ModelClient
-    environment: ExecutionEnvironment
-    approver: Approver
-    recorder: Recorder
-    clock: Clock
-    notices: NoticeBoard
-    prompts: PromptSource
-    editor_context: EditorContext
-    reviews: Reviews
-    questions: QuestionAsker
-    secrets: Known = none_known
-    pinned: Callable[[], Sequence[str]] = tuple
-    hooks: Hooks = NO_HOOKS
-    documents: NestedDocuments = NO_NESTED_DOCUMENTS
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """Objects that all agents of one session share."""
-
-    call_ids: CallIds
-    spending: Spending
-    budget: Budget
-    terminals: Terminals
-    log_guard: LogGuard
 
 
 class Agents(SubagentSpawner, Protocol):
@@ -164,37 +118,15 @@ class TurnLoop:
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
-            session_id=session_id,
-            environment=ports.environment,
-            approver=ports.approver,
-            recorder=ports.recorder,
-            clock=ports.clock,
-            emitter=emitter,
-            plan=restored.plan,
-            shown=restored.shown,
-            editor_context=ports.editor_context,
-            secrets=ports.secrets,
-            reviews=ports.reviews,
-            terminals=shared.terminals,
-            subagents=agents,
-            questions=ports.questions,
-            time_left_ms=shared.budget.time_left_ms,
-            log_guard=shared.log_guard,
-            hooks=ports.hooks,
-            documents=ports.documents,
+            session_id, ports, shared, emitter, agents, plan=restored.plan, shown=restored.shown
         )
         self.context = ContextKeeper(
-            session_id=session_id,
-            client=ports.client,
-            clock=ports.clock,
-            emitter=emitter,
-            recorder=ports.recorder,
-            prompts=ports.prompts,
-            environment=ports.environment,
+            session_id,
+            ports,
+            emitter,
             history=lambda: self.history,
             record=self.record,
             plan=lambda: self.plan,
-            pinned=ports.pinned,
             restored=restored,
         )
 

@@ -1,0 +1,58 @@
+"""The objects that the agents of one session share: interfaces to the world around it, and common state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.budget import Budget
+from agent_ls.loop.calls.approval import Approver
+from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
+from agent_ls.loop.calls.log_guard import LogGuard
+from agent_ls.loop.calls.redaction import Known, none_known
+from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.model.call_ids import CallIds
+from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
+from agent_ls.loop.seams import (
+    Clock,
+    EditorContext,
+    ModelClient,
+    NoticeBoard,
+    PromptSource,
+    Recorder,
+    Reviews,
+)
+from agent_ls.loop.spending import Spending
+from agent_ls.tools.base import QuestionAsker
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The interfaces that a session uses to reach the world around it."""
+
+    client: ModelClient
+    environment: ExecutionEnvironment
+    approver: Approver
+    recorder: Recorder
+    clock: Clock
+    notices: NoticeBoard
+    prompts: PromptSource
+    editor_context: EditorContext
+    reviews: Reviews
+    questions: QuestionAsker
+    secrets: Known = none_known
+    pinned: Callable[[], Sequence[str]] = tuple
+    hooks: Hooks = NO_HOOKS
+    documents: NestedDocuments = NO_NESTED_DOCUMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Objects that all agents of one session share."""
+
+    call_ids: CallIds
+    spending: Spending
+    budget: Budget
+    terminals: Terminals
+    log_guard: LogGuard
