@@ -6,7 +6,7 @@ ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "dec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -58,13 +58,6 @@ class ApprovalStore:
             return [*kept, asdict(server)]
 
         self._list.change(change)
-
-    def keep_tools(self, server: ApprovedServer, tools: Mapping[str, Mapping[str, Any]]) -> None:
-        """
-        Raises:
-            OSError: it cannot be written.
-        """
-        self.decide(replace(self.known(server.digest, server.folder) or server, tools=tools))
 
     def forget(self, name: str) -> bool:
         """Remove all decisions about servers of this name. Returns whether there were any.

@@ -137,18 +137,6 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def tool_to_json(tool: ServerTool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "schema": tool.schema,
-        "title": tool.title,
-        "read_only": tool.read_only,
-        "destructive": tool.destructive,
-        "open_world": tool.open_world,
-    }
-
-
 def tool_from_json(raw: Any) -> ServerTool | None:
     """Parse a tool; None if it is invalid."""
     if not isinstance(raw, dict):

@@ -358,10 +358,3 @@ def login_needed(error: BaseException) -> LoginNeededError | None:
                     return deeper
         found = found.__cause__ or found.__context__
     return None
-
-
-def with_state(server: ManagedServer, state: State, error: str = "") -> ManagedServer:
-    """Set the state of a server that was not started, and return it. `error` is the reason."""
-    server.state, server.error = state, error
-    server.settled.set()
-    return server

@@ -17,10 +17,6 @@ def visible(text: str) -> str:
     return "".join(_sign(char) if _is_hidden(char) else char for char in text)
 
 
-def has_hidden(text: str) -> bool:
-    return any(map(_is_hidden, text))
-
-
 def without_hidden(text: str) -> str:
     """Remove invisible characters, for the model."""
     return "".join(char for char in text if not _is_hidden(char))

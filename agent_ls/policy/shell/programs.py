@@ -54,7 +54,6 @@ class Programs:
     def __init__(self, found: Findings, read: Callable[[str, State], After]) -> None:
         self._found = found
         self._read = read
-        self._lister: tuple[str, ...] = ()
         self._piped: list[tuple[str, ...]] = []
 
     def begin_pipeline(self) -> None:
