@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 if TYPE_CHECKING:
-    from agent_ls.environments.walls import Sandbox
+    from agent_ls.environments.sandbox import Sandbox
 
 
 class LookingSandbox:
@@ -35,10 +35,10 @@ class LookingSandbox:
                     TOO_SLOW,
                     find_sandbox,
                 )  # imported when the first command runs
-                from agent_ls.environments.walls import Walls
+                from agent_ls.environments.sandbox import SandboxLimits
 
                 self._sandbox, self.why = await find_sandbox(
-                    Walls((), only_looks=True), self._filters, self._use
+                    SandboxLimits((), only_looks=True), self._filters, self._use
                 )
                 self._is_known = TOO_SLOW not in self.why
         return self._sandbox

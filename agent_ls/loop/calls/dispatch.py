@@ -17,7 +17,7 @@ from anyio import get_cancelled_exc_class, move_on_after
 from agent_ls.environments.base import Attribution, OutputSink
 from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
-from agent_ls.environments.walls import requiring_confinement
+from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
 from agent_ls.loop.calls.arguments import (
