@@ -194,7 +194,7 @@ class SessionSkills:
         return ["\n".join(("# Skills in use", *rows, "Call use_skill to read one again."))]
 
     def _load(self) -> tuple[UserCommands, bool]:
-        """What is found, and whether the folder was trusted. Blocks."""
+        """Return all skills and commands, and whether the folder was trusted. Blocks."""
         if self._files is None:
             return NO_COMMANDS, False
         trusted = self._is_trusted()
