@@ -20,7 +20,7 @@ from agent_ls.app.permissions.sandbox import SessionSandbox
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.walls import requiring_confinement
+from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
 COMMANDS = ("true", "ls -la", "grep -rn import agent_ls/policy", "git status --short")
@@ -51,9 +51,9 @@ async def measured(kind: str, state: Path) -> float:
         print(f"{kind}: {machine.why}")
         return 0.0
     places = places_of(str(Path.cwd()), state=str(state))
-    walls = SessionSandbox(SandboxSettings(), lambda: places, str(state), lambda event: None, machine)
+    limits = SessionSandbox(SandboxSettings(), lambda: places, str(state), lambda event: None, machine)
     plain = LocalEnvironment(str(Path.cwd()))
-    confined = SandboxedEnvironment(plain, walls, never)
+    confined = SandboxedEnvironment(plain, limits, never)
     await confined.initialize()
     added = []
     for command in COMMANDS:

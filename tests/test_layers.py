@@ -36,11 +36,11 @@ ALLOWED: dict[str, set[str]] = {
     "environments.search": ENV_TYPES | {"text"},
     "environments.timed_search": ENV_TYPES | {"environments.search"},
     "environments.terminal_host": set(),
-    "environments.walls": {"confinement", "environments.base"},
+    "environments.sandbox": {"confinement", "environments.base"},
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
-       "environments.timed_search", "environments.walls", "confinement", "relay.frames", "system", "text"},
+       "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.far.place": set(),
     "environments.instruction_files": set(),
     "environments.far": ENV_TYPES
@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "relay": {"relay", "confinement"},
     "environments.memory": ENV_TYPES | {"environments.search", "environments.timed_search", "text"},
     "environments.wrappers": ENV_TYPES
-    | {"environments.opened", "environments.walls", "environments.wrappers", "text"},
+    | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
     "environments.editor_host": ENV_TYPES | {"notebook"},
@@ -63,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES
     | LLM_TYPES
-    | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.walls",
+    | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",
        "environments.wrappers.scoped"},
     "policy": ENV_TYPES | {"policy", "environments.search"},
     "store": ENV_TYPES

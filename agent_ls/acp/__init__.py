@@ -1,1 +1,1 @@
-"""The face for clients of the Agent Client Protocol (ACP): `agent-ls acp`."""
+"""The front end for clients of the Agent Client Protocol (ACP): `agent-ls acp`."""

@@ -33,7 +33,6 @@ class ClientFacts:
     writes_files: bool = False
     shows_terminals: bool = False
     asks_forms: bool = False
-    takes_booleans: bool = False
     opens_terminals: bool = False
     shows_every_option: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -51,14 +50,12 @@ def client_facts(params: Mapping[str, Any]) -> ClientFacts:
     name = _table(params, "clientInfo").get("name")
     name = name if isinstance(name, str) else ""
     has_buffers = not _is_among(name, READS_DISK)
-    options = _table(capabilities, "session", "configOptions")
     return ClientFacts(
         name=name,
         reads_files=has_buffers and files.get("readTextFile") is True,
         writes_files=has_buffers and files.get("writeTextFile") is True,
         shows_terminals=meta.get("terminal_output") is True,
         asks_forms=isinstance(_table(capabilities, "elicitation").get("form"), Mapping),
-        takes_booleans=isinstance(options.get("boolean"), Mapping),
         opens_terminals=_table(capabilities, "auth").get("terminal") is True,
         shows_every_option=_is_among(name, SHOWS_EVERY_OPTION),
         settings=_table(params, "_meta", META),

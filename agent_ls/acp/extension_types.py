@@ -146,7 +146,7 @@ class AcpRules(Params):
 
 class AcpTakeOver(Params):
     """Make a session of another process this process's own; load it afterwards. `force`: also of an owner that does
-    not answer. The user is to be asked before."""
+    not answer. Ask the user first."""
 
     method: ClassVar[str] = "_agent-ls/takeOver"
     result: ClassVar[type[Wire]] = Nothing

@@ -7,7 +7,7 @@ only where it differs from them in more than line ends, and a write is believed 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -199,7 +199,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             return seen
         if seen.content != write.base:
             raise StaleFileError(
-                write.path, "it has unsaved changes in the editor that this change does not know of"
+                write.path, "the editor has unsaved changes that were made after the file was read"
             )
         if write.content is None:
             reason = "it has unsaved changes in the editor; it can be deleted once they are saved or discarded there"
@@ -336,7 +336,3 @@ def _is_text(data: bytes) -> bool:
         return False
     form = decode(data)
     return form.encoding == "utf-8" and form.is_valid
-
-
-FilesOf = Callable[[str], ClientTexts]
-"""The texts that the client serves for the session with this id."""

@@ -35,7 +35,9 @@ def read_client_servers(given: object) -> ClientServers:
 
 
 def _entry(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entry with lists of `name` and `value` as objects; what is malformed stays, and is refused later."""
+    """Return the entry with its lists of `name` and `value` converted to objects. Malformed parts stay and are
+    refused later.
+    """
     entry = {key: value for key, value in raw.items() if key not in ("name", "_meta")}
     for key in ("env", "headers"):
         if isinstance(pairs := entry.get(key), list):

@@ -136,7 +136,6 @@ class UpdateMapper:
         self._calls: dict[str, _Call] = {}
         self._sent: dict[str, int] = {}
         self._agents: dict[str, str] = {}
-        self._parts_of_agents: dict[str, str] = {}
 
     # --- facts
 

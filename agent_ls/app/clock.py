@@ -1,4 +1,4 @@
-"""ADAPTER: the machine's clock, sleep and chance."""
+"""ADAPTER: the machine's clock, sleep and random numbers."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def _test(options: argparse.Namespace) -> int:
 
 
 def _is_approved(config: ServerConfig) -> bool:
-    """Asks the user where that is due, and keeps the answer."""
+    """Return whether a server may start. Asks the user if necessary, and stores the answer."""
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.servers.of_session import FETCHED, REASON, effect_of
     from agent_ls.app.settings.state_folder import state_folder

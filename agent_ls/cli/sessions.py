@@ -83,7 +83,9 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
         return 0
     for it in found[:limit]:
         owner = f"  [open in {it.owner}]" if it.owner else ""
-        print(to_single_row(f"{it.id}  {it.updated}  {it.provider}/{it.model}  {it.title}{owner}"))
+        header, updated, title = it.stored.header, it.stored.updated, it.stored.title
+        model = f"{header.provider}/{header.model}"
+        print(to_single_row(f"{header.session_id}  {updated}  {model}  {title}{owner}"))
     if not found:
         print("no stored sessions" + ("" if is_all else " for this folder (--all lists every folder's)"))
         for path in () if is_all else kept.moved_to(Path().resolve()):

@@ -18,7 +18,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _READ_ANYTHING = 1 << 2
 _KEPT_OF_ROOT = 0b1101_1111
-"""For a root user who may write: change owner, override modes, act as owner, keep setid bits, change user and group."""
+"""Capabilities that root keeps if it may write: chown, override modes, act as owner, keep setid bits, setuid and
+setgid.
+"""
 
 
 def unavailable() -> str:

@@ -1,4 +1,4 @@
-"""Leave out null for optional arguments: models that call by strict schemas send null for what is absent."""
+"""Leave out null for optional arguments: models with strict schemas send null for arguments that are absent."""
 
 from __future__ import annotations
 

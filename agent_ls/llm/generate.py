@@ -166,7 +166,7 @@ def build_request(
         ConfigurationError: both are given, or neither.
     """
     if bool(prompt) == bool(messages):
-        raise ConfigurationError("give a prompt or messages", hint="One of them, not both.")
+        raise ConfigurationError("give a prompt or messages", hint="Give one of them, not both.")
     said = (user(prompt),) if prompt else tuple(messages)
     return Request(model, (*((system(system_text),) if system_text else ()), *said), provider=provider)
 

@@ -46,7 +46,7 @@ class _Row:
 
 _NET = "Check the network, the proxy settings and the base URL."
 _AGAIN = "Send again."
-_SLOW = "Try again; the limit is the setting for silence."
+_SLOW = "Try again, or raise the setting that limits silence."
 _SETTING = "Check the provider's settings: base URL, headers and key."
 
 ROWS: Mapping[type[Exception], _Row] = {

@@ -29,7 +29,7 @@ class SessionBusyError(SessionError):
 
 
 class UnknownTerminalError(SessionError):
-    hint = "it may have ended: then its output is in the conversation"
+    hint = "if it has ended, its output is in the conversation"
 
     def __init__(self, terminal_id: str) -> None:
         super().__init__(f"No command {terminal_id!r} runs in this session.")

@@ -8,10 +8,8 @@ from typing import NewType
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
 ToolCallId = NewType("ToolCallId", str)
-PartId = NewType("PartId", str)
 SteerId = NewType("SteerId", str)
 QueuedId = NewType("QueuedId", str)
-RequestId = NewType("RequestId", str)
 
 
 def new_id(prefix: str) -> str:

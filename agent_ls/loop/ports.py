@@ -1,4 +1,4 @@
-"""The interfaces that a session's loops use, and the objects that they share."""
+"""The objects that the agents of one session share: interfaces to the world around it, and common state."""
 
 from __future__ import annotations
 

@@ -119,37 +119,15 @@ class TurnLoop:
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
-            session_id=session_id,
-            environment=ports.environment,
-            approver=ports.approver,
-            recorder=ports.recorder,
-            clock=ports.clock,
-            emitter=emitter,
-            plan=restored.plan,
-            shown=restored.shown,
-            editor_context=ports.editor_context,
-            secrets=ports.secrets,
-            reviews=ports.reviews,
-            terminals=shared.terminals,
-            subagents=agents,
-            questions=ports.questions,
-            time_left_ms=shared.budget.time_left_ms,
-            log_guard=shared.log_guard,
-            hooks=ports.hooks,
-            documents=ports.documents,
+            session_id, ports, shared, emitter, agents, plan=restored.plan, shown=restored.shown
         )
         self.context = ContextKeeper(
-            session_id=session_id,
-            client=ports.client,
-            clock=ports.clock,
-            emitter=emitter,
-            recorder=ports.recorder,
-            prompts=ports.prompts,
-            environment=ports.environment,
+            session_id,
+            ports,
+            emitter,
             history=lambda: self.history,
             record=self.record,
             plan=lambda: self.plan,
-            pinned=ports.pinned,
             restored=restored,
             models=ports.models,
         )

@@ -1,4 +1,4 @@
-"""Which MCP servers the user has approved, and the tools that each had then: one readable file in the user's folder.
+"""Store the user's decisions about MCP servers, and the tools that each server had then, in one readable file.
 
 ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided", "tools"}]}
 """
@@ -6,7 +6,7 @@ ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "dec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -18,9 +18,10 @@ Decision: TypeAlias = Literal["allowed", "denied", ""]
 
 @dataclass(frozen=True, slots=True)
 class ApprovedServer:
-    """`decision` "": nobody was asked, because the server is the user's own. `tools` are definitions by tool name.
+    """A stored decision. `decision` "": the server is the user's own, so the user was not asked. `tools` are
+    definitions by tool name.
 
-    `folder` is where a server of a project was decided about, "" for one that holds everywhere. `is_off`: the user
+    `folder` is the only folder for which the decision is valid, "" for all. `is_off`: the user
     switched it off.
     """
 
@@ -34,7 +35,7 @@ class ApprovedServer:
 
 
 class ApprovalStore:
-    """What cannot be read was never decided. All of it blocks."""
+    """Reads and writes the file. An unreadable entry counts as undecided. All methods block."""
 
     def __init__(self, root: Path | None = None) -> None:
         self._list = KeptList(Layout(root).root, "mcp-servers")
@@ -46,7 +47,7 @@ class ApprovalStore:
         return [server for entry in self._list.read() if (server := _server(entry))]
 
     def decide(self, server: ApprovedServer) -> None:
-        """Keep the decision, in place of an older one about the same server.
+        """Store a decision, replacing an older one about the same server.
 
         Raises:
             OSError: it cannot be written.
@@ -58,15 +59,8 @@ class ApprovalStore:
 
         self._list.change(change)
 
-    def keep_tools(self, server: ApprovedServer, tools: Mapping[str, Mapping[str, Any]]) -> None:
-        """
-        Raises:
-            OSError: it cannot be written.
-        """
-        self.decide(replace(self.known(server.digest, server.folder) or server, tools=tools))
-
     def forget(self, name: str) -> bool:
-        """Forget all that was decided about servers of this name; whether there was anything.
+        """Remove all decisions about servers of this name. Returns whether there were any.
 
         Raises:
             OSError: it cannot be written.
@@ -87,7 +81,7 @@ def _is_same(entry: Any, server: ApprovedServer) -> bool:
 
 
 def _server(entry: Any) -> ApprovedServer | None:
-    """None for an invalid entry: it approves nothing."""
+    """Parse an entry; None if it is invalid."""
     if not isinstance(entry, dict):
         return None
     texts = {name: entry.get(name, "") for name in ("digest", "name", "folder", "decided")}

@@ -1,4 +1,4 @@
-"""A server's question to the user, asked as a question of the session, field by field."""
+"""Ask the user what an MCP server wants to know (elicitation): one question of the session for each field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WARNING = "It seems to ask for a password or a key, which servers must not do he
 
 
 async def ask_user(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
-    """What the user answers; `decline` where nobody can be asked."""
+    """Ask the user and return the reply; `decline` if no user can be asked."""
     try:
         if asked.url:
             return await _by_address(server, context, asked)
@@ -61,7 +61,7 @@ async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> Eli
 
 
 async def _field(context: ToolContext, intro: str, field: FormField) -> QuestionReply | None:
-    """An answer that fits; None when none of some tries did."""
+    """Ask for one field until the answer is valid; None if all tries failed."""
     label = visible(field.title or field.name)
     about = f" ({visible(field.description)})" if field.description else ""
     default = f" Default: {field.default}." if field.default is not None else ""

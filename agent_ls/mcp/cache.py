@@ -1,4 +1,4 @@
-"""What servers offered when they were last connected with: the next session's first request need not wait for them.
+"""Cache the tools, prompts and resources of servers, so that the first request of a session need not wait for them.
 
 ROOT/mcp-cache/DIGEST.json, one file for each server configuration.
 """
@@ -19,13 +19,13 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 class FactsCache:
-    """All of it blocks."""
+    """Reads and writes the cache. Both methods block."""
 
     def __init__(self, root: Path) -> None:
         self._folder = root / "mcp-cache"
 
     def read(self, digest: str) -> ServerFacts | None:
-        """None for what is not there or cannot be read."""
+        """Return the cached facts; None if there are none or they cannot be read."""
         try:
             path = self._folder / f"{digest}.json"
             if path.stat().st_size > MAX_BYTES:
@@ -35,7 +35,7 @@ class FactsCache:
             return None
 
     def write(self, digest: str, facts: ServerFacts) -> None:
-        """A cache that cannot be written is none."""
+        """Store the facts. Ignores errors, because the cache only saves time."""
         with suppress(OSError, TypeError, ValueError):
             make_private_folder(self._folder)
             path = self._folder / f"{digest}.json"

@@ -1,4 +1,4 @@
-"""ENGINE: the configuration of an MCP server, the digest that its approval is bound to, and its variables."""
+"""ENGINE: the configuration of an MCP server, the digest that identifies it in approvals, and its variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agent_ls.mcp.entry import ServerEntry
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
 """`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.
-The last two may hold a workspace's words. `project`: a file of the project."""
+The last two may be set by the workspace, which is not trusted. `project`: a file of the project."""
 
 NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
 
@@ -25,18 +25,18 @@ VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 INPUT = re.compile(r"\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
 FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
-"""Programs that run code which they download first."""
+"""Programs that download code and run it."""
 
 SECRET_NAMES = ("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*CREDENTIAL*", "*AUTH*", "COOKIE*")
 
 
 class ConfigError(Exception):
-    """A server whose configuration cannot be used; `str()` says what is wrong, for people."""
+    """The configuration of a server is invalid; `str()` is the reason for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """A server runs in a sandbox; `writable` are folders besides the session's."""
+    """The sandbox of a server. `writable` are folders in addition to the session's."""
 
     network: bool = False
     writable: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Confined:
 
 @dataclass(frozen=True, slots=True)
 class StdioTarget:
-    """A program that speaks over its input and output. `cwd` "" is the session's folder; `sandbox` None: no sandbox."""
+    """A server over stdin and stdout. `cwd` "" is the session's folder; `sandbox` None: no sandbox."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -64,7 +64,9 @@ Target: TypeAlias = StdioTarget | HttpTarget
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """`file` is where it was found, "" for settings and ACP. `target` has its variables unfilled."""
+    """The configuration of one server. `file` contains it, "" for settings and ACP. In `target`, variables are not
+    yet replaced by their values.
+    """
 
     name: str
     target: Target
@@ -79,9 +81,11 @@ class ServerConfig:
 
     @property
     def digest(self) -> str:
-        """Names all that an approval displays; another command, variable or address is another server.
+        """Return a hash of everything that an approval displays: if the command, a variable or the URL changes, the
+        user is asked again.
 
-        A client gives secrets as they are, where files name variables: they are left out, because they change.
+        A client sends secrets literally, where files name variables. They are left out of the hash, because they
+        change.
         """
         target = self.target
         parts: list[Any] = [self.name, type(target).__name__, self.trusts_annotations]
@@ -100,12 +104,12 @@ class ServerConfig:
 
     @property
     def is_literal(self) -> bool:
-        """Whether its texts stand for themselves: no variable is filled in."""
+        """Return whether its texts are literal, so that no variables are replaced."""
         return self.source == "client"
 
     @property
     def texts(self) -> Sequence[str]:
-        """All texts that variables may stand in."""
+        """Return all texts that may contain variables."""
         if self.is_literal:
             return ()
         target = self.target
@@ -115,33 +119,33 @@ class ServerConfig:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the environment variables that are filled in from the user's environment."""
+        """Return the names of the variables that are read from the user's environment."""
         return tuple(dict.fromkeys(found[1] for text in self.texts for found in VARIABLE.finditer(text)))
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Ids of the values that the user is to enter (`${input:ID}`)."""
+        """Return the ids of the values that the user must enter (`${input:ID}`)."""
         return tuple(dict.fromkeys(found[1] for text in self.texts for found in INPUT.finditer(text)))
 
     @property
     def is_fetched(self) -> bool:
-        """Whether the command downloads the code that it runs."""
+        """Return whether the command downloads the code that it runs."""
         if not isinstance(self.target, StdioTarget):
             return False
         name = re.split(r"[\\/]", self.target.command)[-1].lower()
         return name.removesuffix(".cmd").removesuffix(".exe") in FETCHERS
 
     def offers(self, tool: str) -> bool:
-        """Whether the tool with this name of the server's is offered to the model."""
+        """Return whether the tool is offered to the model. `tool` is the server's name for it."""
         allowed = not self.allow or any(fnmatchcase(tool, pattern) for pattern in self.allow)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
 
 
 def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerConfig:
-    """The configuration of one entry.
+    """Parse the configuration of one server.
 
     Raises:
-        ConfigError: it names neither a command nor an address, both, or something that is not known.
+        ConfigError: it has neither a command nor a URL, or both, or an unknown key.
     """
     if not isinstance(raw, Mapping):
         raise ConfigError("is not an object")
@@ -169,7 +173,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         allow=tuple(entry.tools.allow),
         deny=tuple(entry.tools.deny),
         timeout_ms=entry.timeout_ms,
-        # A project cannot lower what is asked about its own servers.
+        # A project cannot reduce the approvals of its own servers.
         trusts_annotations=entry.trust == "annotations" and source != "project",
         oauth_client_id=entry.oauth_client_id,
     )
@@ -179,7 +183,7 @@ _FOREIGN = frozenset(
     ("disabled", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description",
      "autoApprove", "alwaysAllow", "disabledTools", "timeout")
 )  # fmt: skip
-"""Entries of other agents' files that are read in our own way or not at all."""
+"""Keys in files of other agents that are ignored, or converted by this module."""
 
 
 _OUR_SANDBOX = frozenset(("enabled", "network", "writable"))
@@ -217,8 +221,8 @@ Lookup: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What variables are filled in from. `environ` never holds a provider's key; `inputs` gives, by the server's name
-    and the id, what the user has entered.
+    """The values of variables. `environ` never contains a provider's key. `inputs` returns the value that the user
+    entered, by the server's name and the input's id.
     """
 
     environ: Lookup
@@ -227,7 +231,7 @@ class Values:
 
 
 def filled(config: ServerConfig, values: Values) -> ServerConfig:
-    """The configuration with its variables filled in.
+    """Return the configuration with its variables replaced by their values.
 
     Raises:
         ConfigError: a variable or an input has no value.
@@ -278,7 +282,7 @@ def _input(name: str, server: str, values: Values) -> str:
 
 
 def secret_values(template: ServerConfig, ready: ServerConfig) -> Iterator[str]:
-    """Values of a filled configuration that nobody may see: those of secret names, headers and inputs."""
+    """Yield the secrets in a configuration with values: of headers, of inputs, and of variables with secret names."""
     match template.target, ready.target:
         case (HttpTarget(), HttpTarget(headers=headers)):
             for _, value in headers:
@@ -295,9 +299,9 @@ def is_secret_name(name: str) -> bool:
 
 
 def shown_variables(config: ServerConfig) -> tuple[str, ...]:
-    """The variables or headers that a server gets, as an approval displays them: secret values are left out.
+    """Return the variables or headers that a server gets, for an approval. Secret values are left out.
 
-    What is filled in from the user's environment is displayed by its variable's name, also in headers.
+    A value from the user's environment is displayed as the name of its variable, also in headers.
     """
     found = []
     if isinstance(config.target, HttpTarget):
@@ -312,6 +316,6 @@ def shown_variables(config: ServerConfig) -> tuple[str, ...]:
 
 
 def _places_in(text: str) -> Iterator[str]:
-    """The places of a text that the user's variables and values are filled in at."""
+    """Yield the placeholders in a text (`${NAME}`, `${input:ID}`)."""
     for pattern in (VARIABLE, INPUT):
         yield from (found[0] for found in pattern.finditer(text))

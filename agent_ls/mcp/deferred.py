@@ -1,4 +1,4 @@
-"""Tools of servers that the model looks up instead of being sent all of them: `find_tools` and `call_tool`.
+"""The tools `find_tools` and `call_tool`: with many server tools, the model searches them and is not sent all of them.
 
 Both definitions are fixed, so that the beginning of all requests of a session stays the same.
 """
@@ -28,7 +28,7 @@ FIND_TOOLS = "find_tools"
 CALL_TOOL = "call_tool"
 MAX_FOUND = 10
 MAX_LISTED = 40
-"""More tools than this are looked up, however short their definitions are."""
+"""With more tools than this, the model searches them, even if their definitions are short."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 _K1, _B = 1.2, 0.75
@@ -36,7 +36,7 @@ _K1, _B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A tool of a server with the model's name for it."""
+    """A tool of a server, and the name by which the model calls it."""
 
     server: str
     described: ServerTool
@@ -63,7 +63,7 @@ class CallArguments(Arguments):
 
 
 def deferred_tools(offered: Callable[[], Sequence[Offered]]) -> tuple[Tool[Any], Tool[Any]]:
-    """The two tools. `offered` gives all that can be found now."""
+    """Return the two tools. `offered` returns the server tools that can be found now."""
 
     async def find(arguments: FindArguments, context: ToolContext) -> Prepared:
         async def run() -> ToolOutput:
@@ -120,7 +120,7 @@ def _check(chosen: Offered, values: Mapping[str, Any]) -> None:
 
 
 def best_tools(offered: Sequence[Offered], query: str, server: str) -> Sequence[Offered]:
-    """Up to ten tools by overlap of words (BM25); a tool whose name is the query comes first."""
+    """Return up to ten tools, best first, ranked by BM25; a tool whose name equals the query is first."""
     known = [it for it in offered if not server or it.server == server]
     asked = set(_words(query))
     texts = [Counter(it.words) for it in known]
@@ -166,5 +166,5 @@ def first_sentence(text: str) -> str:
 
 
 def definition_chars(tools: Sequence[Tool[Any]]) -> int:
-    """About how many characters a request takes for these tools."""
+    """Estimate the characters that these tools add to a request."""
     return sum(len(it.name) + len(it.description) + len(json.dumps(it.schema or {})) for it in tools)

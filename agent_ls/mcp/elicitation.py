@@ -1,4 +1,4 @@
-"""ENGINE: the questions that a server asks the user by a form, and the reading of the user's words."""
+"""ENGINE: the forms that a server asks the user to fill in, and the parsing of the answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIMITS = ("minLength", "maxLength", "minimum", "maximum", "pattern", "minItems"
 
 
 def fields_of(schema: Any) -> tuple[FormField, ...]:
-    """The fields of a flat form; what has another shape is left out."""
+    """Return the fields of a form. Nested fields are left out."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     required = schema.get("required") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping):
@@ -66,16 +66,16 @@ def _choices(raw: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def asks_for_secret(message: str, fields: tuple[FormField, ...]) -> bool:
-    """Whether a form seems to ask for a password or a key, which the protocol forbids."""
+    """Return whether a form seems to ask for a password or a key, which the protocol forbids."""
     texts = (message, *(f"{it.name} {it.title} {it.description}" for it in fields))
     return any(SECRET_WORDS.search(text.replace("_", " ")) for text in texts)
 
 
 def value_of(field: FormField, answers: tuple[str, ...]) -> Any:
-    """The value of a field by the user's words.
+    """Convert the user's answers to the value of a field.
 
     Raises:
-        ValueError: they do not fit; `str()` says what is expected.
+        ValueError: an answer is invalid; `str()` says what is expected.
     """
     if field.is_multiple:
         return [_chosen(field, answer) for answer in answers]

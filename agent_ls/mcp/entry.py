@@ -1,4 +1,4 @@
-"""One MCP server as settings and files describe it, before variables are filled in."""
+"""One MCP server as it is written in settings and files, before variables are replaced by their values."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ class ToolFilter(_Part):
 
 
 class ServerSandbox(_Part):
-    """Whether the system confines a server: it writes below the session's folder and `writable` only.
-
-    `network`: it may use the network. The state folder of agent-ls and credentials are hidden from it.
+    """Runs a server in a sandbox: it can write only below the session's folder and `writable`, and cannot read
+    credentials or the state folder of agent-ls. `network`: it may use the network.
     """
 
     enabled: bool = False
@@ -31,10 +30,11 @@ class ServerSandbox(_Part):
 
 
 class ServerEntry(_Part):
-    """A server that is started (`command`, `args`, `env`, `cwd`) or reached (`url`, `headers`); one of the two.
+    """A server that is either a program (`command`, `args`, `env`, `cwd`) or reached by HTTP (`url`, `headers`).
 
-    `trust` annotations: what the server says of its own tools decides which of them are asked about. `oauthClientId`
-    is a client that was registered with the authorization server beforehand. `timeoutMs` 0 is the general one.
+    `trust` annotations: tools that the server itself declares as read-only need no approval. `oauthClientId`
+    is a client that was registered with the authorization server beforehand. `timeoutMs` 0: the limit of the settings
+    for all servers.
     """
 
     type: Literal["", "stdio", "http", "streamable-http", "streamableHttp"] = ""

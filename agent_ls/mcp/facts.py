@@ -1,4 +1,4 @@
-"""ENGINE: what an MCP server says of itself: its tools, prompts and resources, as values of our own."""
+"""ENGINE: the tools, prompts and resources that an MCP server describes, as values of our own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ Era: TypeAlias = Literal["modern", "legacy"]
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool as its server describes it. The hints are the server's own words: True, False, or None for not given."""
+    """A tool as its server describes it. The hints are the server's own claims: True, False, or None if it makes
+    none.
+    """
 
     name: str
     description: str
@@ -26,7 +28,7 @@ class ServerTool:
 
     @property
     def definition(self) -> JsonObject:
-        """What an approval is bound to: another definition under the same name is another tool."""
+        """Return the definition that an approval covers: a changed definition needs a new approval."""
         return {
             "name": self.name,
             "description": self.description,
@@ -68,7 +70,7 @@ class ServerResource:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """All that is known of a connected server. `invalid` has a sentence for each part that was left out."""
+    """The description of a connected server. `invalid` has a sentence for each invalid part that was left out."""
 
     title: str = ""
     version: str = ""
@@ -117,7 +119,7 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """A server asks the user: by a form, or by an address that the user opens themselves."""
+    """A server's request to the user: to fill in a form, or to open a URL."""
 
     message: str
     fields: tuple[FormField, ...] = ()
@@ -135,20 +137,8 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def tool_to_json(tool: ServerTool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "schema": tool.schema,
-        "title": tool.title,
-        "read_only": tool.read_only,
-        "destructive": tool.destructive,
-        "open_world": tool.open_world,
-    }
-
-
 def tool_from_json(raw: Any) -> ServerTool | None:
-    """None for an invalid record."""
+    """Parse a tool; None if it is invalid."""
     if not isinstance(raw, dict):
         return None
     try:

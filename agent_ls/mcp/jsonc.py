@@ -12,8 +12,10 @@ _COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
 
 def parse_jsonc(text: str) -> Any:
     """
+    Parse JSON with comments and trailing commas.
+
     Raises:
-        ValueError: it is not JSON even so.
+        ValueError: it is not JSON even then.
     """
     plain = _SKIP.sub(
         lambda found: found[0] if found[0].startswith('"') else " ", text.removeprefix("\ufeff")

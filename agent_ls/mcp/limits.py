@@ -1,4 +1,4 @@
-"""What HTTP to an MCP server may do: how large an answer is, and which other hosts a login may lead to."""
+"""Limit HTTP to an MCP server: the size of responses, and the hosts that a login may contact."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx2
 
 JudgeAddress = Callable[[str], Awaitable[str]]
-"""Why a host must not be asked, "" when it may: one in a private network is the user's own affair."""
+"""Returns why requests to a host are not allowed (it is in a private network), "" if they are."""
 
 
 class Limits:
-    """Hooks of an HTTP client. `url` is the server's own, which is asked whatever its network."""
+    """Hooks of an HTTP client. Requests to `url`, the server's own, are always allowed."""
 
     def __init__(self, url: str, limit: int, judge: JudgeAddress) -> None:
         self._own = httpx2.URL(url)
@@ -24,7 +24,7 @@ class Limits:
     async def check(self, request: httpx2.Request) -> None:
         """
         Raises:
-            httpx2.RequestError: the address of a login is not one that a server of this place may name.
+            httpx2.RequestError: the URL of a login is in a private network, and the server is not.
         """
         url = request.url
         if url.host == self._own.host:
@@ -35,11 +35,11 @@ class Limits:
             raise httpx2.RequestError(f"{url.host} is not asked: {why}", request=request)
 
     async def _is_near(self) -> bool:
-        """Whether the server itself is in a private network."""
+        """Return whether the server itself is in a private network."""
         return bool(await self._judge(self._own.host))
 
     async def limit(self, response: httpx2.Response) -> None:
-        """A stream of events is limited event by event instead."""
+        """Limit the size of a response. An event stream is not limited here: each of its events is."""
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Limited(response.stream, self._limit)

@@ -1,4 +1,4 @@
-"""ENGINE: names of server tools that every model provider takes: a letter, then letters, digits, `_`, 64 at most."""
+"""ENGINE: names of server tools that every model provider accepts: a letter, then letters, digits, `_`; 64 at most."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
 
 
 def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
-    """The model's name for a tool of a server: `server__tool`.
+    """Return the name by which the model calls a tool of a server: `server__tool`.
 
     A name that is too long, or in `taken` already, ends with a digest of the full name instead.
     """

@@ -1,4 +1,4 @@
-"""Logging in to an MCP server that is reached by HTTP: OAuth with PKCE by the SDK, tokens kept for one server only."""
+"""Log in to an MCP server over HTTP: OAuth with PKCE by the SDK. Tokens are stored for each server separately."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent_ls.mcp.server import LoginNeededError
 NO_REDIRECT = "http://127.0.0.1/callback"
 LOGIN_S = 300
 EARLY_S = 30
-"""How long before its end a token is renewed."""
+"""Seconds before its expiry at which a token is renewed."""
 _PAGE = (
     "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
     "Content-Length: {length}\r\n\r\n{page}"
@@ -32,7 +32,7 @@ FAILED = "<!doctype html><title>agent-ls</title><p>The login failed. You can clo
 
 
 class Secrets(Protocol):
-    """SEAM: where tokens are kept, by name. Blocks."""
+    """SEAM: stores tokens by name. Its methods block."""
 
     def secret(self, name: str) -> str: ...
 
@@ -57,7 +57,9 @@ class KeptTokens:
         if tokens:
             self._hide(list(filter(None, (tokens.access_token, tokens.refresh_token))))
         if tokens and tokens.refresh_token and kept.get("expires", math.inf) < time.time() + EARLY_S:
-            return tokens.model_copy(update={"access_token": ""})  # which makes the SDK renew it first
+            return tokens.model_copy(
+                update={"access_token": ""}
+            )  # an empty access token makes the SDK renew it first
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -78,7 +80,7 @@ class KeptTokens:
         await anyio.to_thread.run_sync(self._secrets.remove, self._name)
 
     async def _read(self) -> Mapping[str, Any]:
-        """{} for what is not there, is damaged, or is of another address."""
+        """Return the stored values; {} if there are none, or they are damaged or of another URL."""
         text = await anyio.to_thread.run_sync(self._secrets.secret, self._name)
         with suppress(ValueError):
             found = json.loads(text) if text else {}
@@ -92,12 +94,12 @@ class KeptTokens:
 
 
 def name_of(url: str) -> str:
-    """The name that the tokens of an address are kept by."""
+    """Return the name under which the tokens of a URL are stored."""
     return f"mcp {url}"
 
 
 def quiet_login(url: str, client_id: str, tokens: KeptTokens) -> OAuthClientProvider:
-    """Uses tokens that are kept and renews them. It asks nobody: a login that is needed is an error.
+    """Return an OAuth object that uses and renews stored tokens. It never opens a login: if one is needed, it fails.
 
     Raises (later, when a request is made):
         LoginNeededError
@@ -113,7 +115,7 @@ def quiet_login(url: str, client_id: str, tokens: KeptTokens) -> OAuthClientProv
 
 
 async def refuse_login(response: httpx2.Response) -> None:
-    """A hook of a client that asks nobody.
+    """A response hook for a client that never opens a login.
 
     Raises:
         LoginNeededError: the server wants a login, or another one.
@@ -144,7 +146,7 @@ def _provider(
 
 
 class Login:
-    """A login that a person goes through in their browser; `show` displays the address that they open. `client_id` is
+    """A login in the user's browser. `show` displays the URL that the user opens. `client_id` is
     a client registered beforehand, or the https address of a client's metadata document; "" registers one.
     """
 
@@ -166,7 +168,7 @@ class Login:
         self._result = AuthorizationCodeResult(code="", state=None)
 
     async def provider(self, port: int) -> OAuthClientProvider:
-        """What authenticates requests, with the answer coming to this port of the loopback."""
+        """Return the OAuth object, whose redirect URL is this port of the loopback interface."""
         redirect = f"http://127.0.0.1:{port}/callback"
         if self._client_id and not self._client_id.startswith("https://"):
             method = "client_secret_basic" if self._client_secret else "none"
@@ -187,7 +189,7 @@ class Login:
         return self._result
 
     async def serve(self, listener: Any) -> None:
-        """Take the browser's answer, until cancelled."""
+        """Serve the redirect of the browser, until cancelled."""
         await listener.serve(self._take)
 
     async def _take(self, stream: ByteStream) -> None:
@@ -211,6 +213,6 @@ def _page(status: str, page: str) -> bytes:
 
 
 async def open_listener() -> tuple[Any, int]:
-    """A listener on a free port of the loopback."""
+    """Return a listener on a free port of the loopback interface, and the port."""
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     return listener, int(listener.extra(SocketAttribute.local_port))

@@ -1,4 +1,4 @@
-"""The process of an MCP server that speaks over its input and output: started without keys, ended with its tree."""
+"""The process of an MCP server over stdin and stdout: started without API keys, ended with all its descendants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agent_ls.mcp.config import Confined, StdioTarget
 MAX_LINE_BYTES = 16 * 1024 * 1024
 STDERR_CHARS = 64 * 1024
 CLOSE_SECONDS = 2.0
-"""How long a server may take to end by itself once its input is closed."""
+"""Seconds that a server may take to exit after its input was closed."""
 
 GIVEN = EnvRules(
     "none", kept=("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR")
@@ -36,16 +36,17 @@ if os.name == "nt":
 
 
 Confine: TypeAlias = Callable[[Confined, str, CommandOptions, str], Awaitable[tuple[str, CommandOptions]]]
-"""Returns command and options for running a command of a folder confined. Raises EnvError where that is impossible."""
+"""Returns the command and options that run a command of a folder in a sandbox. Raises EnvError if that is impossible.
+"""
 
 
 class EndedError(Exception):
-    """The server's process has ended, or closed its output; `str()` is for people."""
+    """The server's process has ended, or closed its output; `str()` is for the user."""
 
 
 @dataclass(slots=True)
 class _Stderr:
-    """The last lines, which a thread adds."""
+    """The last lines of standard error; a thread appends them."""
 
     text: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -56,7 +57,7 @@ class _Stderr:
 
 
 class ServerProcess:
-    """A running server. `noise` counts lines of its output that are no messages."""
+    """A running server. `noise` counts the lines of its output that are not messages."""
 
     def __init__(self, child: Child, reading: int, writing: int, stderr: _Stderr) -> None:
         self._child = child
@@ -71,14 +72,16 @@ class ServerProcess:
 
     @property
     def stderr(self) -> str:
-        """The last that it wrote there."""
+        """The last lines that it wrote to standard error."""
         with self._stderr.lock:
             return self._stderr.text
 
     async def send(self, message: str) -> None:
         """
+        Send a message.
+
         Raises:
-            EndedError: nobody reads it any more.
+            EndedError: the process no longer reads its input.
         """
         try:
             await self._input.write(message.encode("utf-8", "replace") + b"\n", close=False)
@@ -86,7 +89,7 @@ class ServerProcess:
             raise EndedError("it no longer reads its input") from None
 
     async def messages(self) -> AsyncIterator[Mapping[str, Any]]:
-        """The JSON objects that it writes, until it closes its output.
+        """Yield the JSON objects that it writes, until it closes its output.
 
         Raises:
             EndedError: a line is too long.
@@ -128,7 +131,7 @@ class ServerProcess:
 
 
 class ServerProcesses:
-    """All server processes of one session. `environ` holds no key of a provider. `confine` None: no sandbox."""
+    """All server processes of one session. `environ` contains no API key of a provider. `confine` None: no sandbox."""
 
     def __init__(self, environ: Mapping[str, str], folder: str, confine: Confine | None = None) -> None:
         self._confine = confine
@@ -138,10 +141,11 @@ class ServerProcesses:
 
     @asynccontextmanager
     async def running(self, target: StdioTarget) -> AsyncIterator[ServerProcess]:
-        """Leaving the block ends the process and all that it has started: closed input, 2 s, TERM, 2 s, KILL.
+        """Start a server. Leaving the block ends it and its descendants: close its input, after 2 s SIGTERM, after 2
+        s SIGKILL.
 
         Raises:
-            EnvError: there is no such program or folder, or it cannot be started.
+            EnvError: the program or folder does not exist, or the program cannot be started.
         """
         if not self._is_ready:
             self._is_ready = True
@@ -174,7 +178,7 @@ class ServerProcesses:
                     self._children.forget(child)
 
     async def end_all(self) -> None:
-        """Ends what servers have left behind."""
+        """End the processes that servers left running."""
         if self._is_ready:
             with anyio.CancelScope(shield=True):
                 await self._children.end_all()
@@ -186,7 +190,7 @@ def _unblock(pipe: Pipe) -> None:
 
 
 def _object(line: bytes) -> Mapping[str, Any] | None:
-    """{} for an empty line, None for what is no JSON object."""
+    """Parse a line: {} if it is empty, None if it is not a JSON object."""
     if not line.strip():
         return {}
     with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Resources of MCP servers for the model: listed and read by one tool."""
+"""The tool by which the model lists and reads resources of MCP servers."""
 
 from __future__ import annotations
 

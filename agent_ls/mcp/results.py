@@ -19,7 +19,7 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def output_of(result: CallResult) -> ToolOutput:
-    """The result for the model, limited to 1 MiB of text. Structured content is used where there is no text."""
+    """Return the result for the model, limited to 1 MiB of text. Structured content is used if there is no text."""
     images, texts = [], []
     for block in result.blocks:
         if block.kind == "image" and (image := _image(block)):
@@ -57,7 +57,7 @@ def block_text(block: Block) -> str:
 
 
 def fenced(text: str) -> str:
-    """`text` between fences that it does not contain itself."""
+    """Return `text` in a Markdown fence that is longer than any fence in the text."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -72,7 +72,7 @@ def limited(text: str) -> str:
 
 
 def _image(block: Block) -> ImagePart | None:
-    """None for what no model takes as an image."""
+    """Return an image for the model; None if the type or the data is unsupported."""
     if block.mime_type not in IMAGE_TYPES or len(block.data) * 3 // 4 > MAX_IMAGE_BYTES:
         return None
     try:
@@ -82,7 +82,7 @@ def _image(block: Block) -> ImagePart | None:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """All strings in a JSON value, names of entries included."""
+    """Yield all strings in a JSON value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""ENGINE: a tool's JSON Schema as every provider takes it: references written out, annotations left out."""
+"""ENGINE: convert a tool's JSON Schema to the subset that all providers accept: no references, no annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _DATA = ("enum", "const", "default", "required")
 
 
 def provider_schema(schema: JsonObject) -> dict[str, Any]:
-    """The schema for a model. Whatever is nested too deeply, or refers to nothing, allows anything there."""
+    """Return the schema for a model. A part that is nested too deeply, or whose reference is invalid, becomes {} (any
+    value).
+    """
     plain = _Plain(schema).of(schema, 0)
     found = plain if isinstance(plain, dict) else {}
     found["type"] = "object"
@@ -25,7 +27,7 @@ def provider_schema(schema: JsonObject) -> dict[str, Any]:
 
 
 def is_object_schema(schema: Any) -> bool:
-    """Whether arguments can be an object by this schema."""
+    """Return whether the schema allows an object, as arguments must be."""
     return isinstance(schema, Mapping) and schema.get("type", "object") == "object"
 
 
@@ -60,7 +62,7 @@ class _Plain:
         return self.of(value, references)
 
     def _referred(self, name: str) -> JsonObject | None:
-        """A part of the same schema; nothing is fetched."""
+        """Resolve a reference within the same schema; None for other references, because nothing is fetched."""
         found: Any = self._root
         if not name.startswith("#"):
             return None

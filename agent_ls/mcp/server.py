@@ -1,4 +1,6 @@
-"""One MCP server of a session: started, listed, restarted when it ends, and called. One task owns its connection."""
+"""One MCP server of a session: starts it, lists its tools, restarts it when it ends, and calls it. One task owns its
+connection.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 RESTART_S = (1, 4, 16)
-"""How long is waited before each start after the server has ended by itself."""
+"""Seconds to wait before each restart after the server ended by itself."""
 STEADY_S = 60
-"""A server that ran so long has its restarts back."""
+"""After this many seconds of running, restarts are counted from 0 again."""
 SHOWN_STDERR_CHARS = 600
 
 State: TypeAlias = Literal[
@@ -39,14 +41,14 @@ NOT_INSTALLED = "agent-ls is installed without MCP: install it with `pip install
 
 
 class LoginNeededError(Exception):
-    """The server wants the user to log in first."""
+    """The user must log in to the server first."""
 
     def __init__(self) -> None:
         super().__init__("the server asks for a login")
 
 
 class UnavailableError(Exception):
-    """The server cannot be called now; `str()` says why and what to do."""
+    """The server cannot be called now; `str()` says why and what to do next."""
 
 
 Elicit: TypeAlias = Callable[[Elicitation], Awaitable[ElicitationReply]]
@@ -55,9 +57,10 @@ Authenticate: TypeAlias = Callable[[ServerConfig], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a server is connected to. `protect` hides values from now on; `changed` is called after each change of state
-    or lists; `roots` are folders that the user trusts. `judge` says why a host must not be asked, "" when it may.
+class ServerContext:
+    """The context of a server. `protect` registers values that must be redacted from now on. `changed` is called
+    after each change of state or lists. `roots` are folders that the user trusts. `judge` returns why requests to a
+    host are not allowed, "" if they are.
     """
 
     processes: ServerProcesses
@@ -73,7 +76,7 @@ class Surroundings:
 
 @dataclass(slots=True)
 class _Wanted:
-    """What the owner's task is to do next."""
+    """Requests to the task that owns the connection."""
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
@@ -84,18 +87,20 @@ class _Wanted:
 
 
 class ManagedServer:
-    """`facts` are the last that are known, from the cache until the server has answered."""
+    """A server and its state. `facts` come from the cache until the server has answered."""
 
-    def __init__(self, config: ServerConfig, around: Surroundings, cached: ServerFacts | None = None) -> None:
+    def __init__(
+        self, config: ServerConfig, around: ServerContext, cached: ServerFacts | None = None
+    ) -> None:
         self.config = config
         self.facts = cached or ServerFacts()
         self.is_cached = cached is not None
         self.state: State = "starting"
         self.error = ""
         self.settled = anyio.Event()
-        """Set once it runs, or cannot be started."""
+        """Set once it runs or has failed to start."""
         self.noise = 0
-        self._around = around
+        self._context = around
         self._connection: Connection | None = None
         self._available = anyio.Event()
         self._wanted = _Wanted()
@@ -107,14 +112,14 @@ class ManagedServer:
 
     @property
     def tools(self) -> Sequence[ServerTool]:
-        """Those that the configuration lets through, by name."""
+        """Return the tools that the configuration offers, sorted by name."""
         offered = (tool for tool in self.facts.tools if self.config.offers(tool.name))
         return sorted(offered, key=lambda tool: tool.name)
 
-    # --- the owner's task
+    # --- the task that owns the connection
 
     async def run(self) -> None:
-        """Until it is stopped, or cannot be started any more. Never raises but cancellation."""
+        """Run the server until it is stopped or has failed too often. Raises nothing except cancellation."""
         try:
             await self._run()
         finally:
@@ -126,7 +131,7 @@ class ManagedServer:
         if importlib.util.find_spec("mcp") is None:
             self._become("failed", NOT_INSTALLED)
             return
-        # It takes a second or more, which the event loop must not wait for.
+        # In a thread: the import takes a second or more, and would block the event loop.
         await anyio.to_thread.run_sync(importlib.import_module, "agent_ls.mcp.session")
         waits = list(RESTART_S)
         while True:
@@ -144,7 +149,7 @@ class ManagedServer:
                 return
             except UnavailableError as error:
                 self.error = str(error)
-            except Exception as error:  # the supervisor's edge: one server must not end the session
+            except Exception as error:  # catches everything, so that a failing server cannot end the session
                 log.exception("the MCP server %s failed", self.name)
                 self.error = f"{type(error).__name__}: {error}"
             if anyio.current_time() - begun > STEADY_S:
@@ -154,10 +159,10 @@ class ManagedServer:
                 return
             self._become("restarting", self.error)
             self.settled.set()
-            await self._around.sleep(waits.pop(0))
+            await self._context.sleep(waits.pop(0))
 
     async def _once(self) -> None:
-        """One connection, from its start to its end.
+        """Connect, and serve the connection until it ends.
 
         Raises:
             ConfigError, EnvError: it cannot be started. LoginNeededError.
@@ -165,12 +170,12 @@ class ManagedServer:
         """
         from agent_ls.mcp.session import ServerError, problem_of
 
-        ready = filled(self.config, self._around.values)
-        self._around.protect(list(secret_values(self.config, ready)))
+        ready = filled(self.config, self._context.values)
+        self._context.protect(list(secret_values(self.config, ready)))
         process: ServerProcess | None = None
         try:
             async with self._opened(ready) as (connection, process):
-                self.facts = await connection.facts(self._around.start_timeout_s)
+                self.facts = await connection.facts(self._context.start_timeout_s)
                 self.is_cached = False
                 self._connection = connection
                 self._become("running", "")
@@ -193,17 +198,17 @@ class ManagedServer:
     async def _opened(self, ready: ServerConfig) -> AsyncIterator[tuple[Connection, ServerProcess | None]]:
         from agent_ls.mcp import session
 
-        callbacks = session.Callbacks(self._list_changed, self._asked, self._around.roots)
-        limit = self._around.start_timeout_s
+        callbacks = session.Callbacks(self._list_changed, self._asked, self._context.roots)
+        limit = self._context.start_timeout_s
         opened: AbstractAsyncContextManager[Connection]
         if isinstance(ready.target, HttpTarget):
-            auth = self._around.authenticate(ready)
+            auth = self._context.authenticate(ready)
             opened = session.by_http(
                 ready.target.url,
                 dict(ready.target.headers),
                 callbacks,
                 auth=auth,
-                judge=self._around.judge,
+                judge=self._context.judge,
                 asks_nobody=True,
                 is_legacy=False,
                 timeout_s=limit,
@@ -211,20 +216,22 @@ class ManagedServer:
             async with opened as connection:
                 yield connection, None
             return
-        async with self._around.processes.running(ready.target) as process:
+        async with self._context.processes.running(ready.target) as process:
             try:
                 async with session.by_process(
                     process, callbacks, is_legacy=False, timeout_s=limit
                 ) as connection:
                     yield connection, process
             except session.ServerError as error:
-                # What it has printed says more than that the connection is closed.
+                # Report its standard error, which says more than that the connection is closed.
                 with anyio.move_on_after(0.2):
                     await process.ended()
                 raise session.ServerError(f"{error}{_last_words(process)}") from error
 
     async def _attend(self, connection: Connection, process: ServerProcess | None) -> None:
-        """Until it ends or is stopped. Lists are read again here, never where a notification is handled."""
+        """Serve the connection until it ends or is stopped. Changed lists are read here: a notification handler must
+        not wait for a response.
+        """
         async with anyio.create_task_group() as group:
             group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))
             if process:
@@ -234,8 +241,8 @@ class ManagedServer:
                 self._wanted.wake = anyio.Event()
                 if self._wanted.reload:
                     self._wanted.reload = False
-                    self.facts = await connection.facts(self._around.start_timeout_s)
-                    self._around.changed()
+                    self.facts = await connection.facts(self._context.start_timeout_s)
+                    self._context.changed()
             group.cancel_scope.cancel()
 
     async def _watch_end(self, process: ServerProcess) -> None:
@@ -245,14 +252,14 @@ class ManagedServer:
             raise EndedError(how)
 
     def _lose(self) -> None:
-        """Whoever waits for a connection waits for the next one."""
+        """Mark the connection as lost. Callers that wait for a connection wait for the next one."""
         self._connection = None
         if self._available.is_set():
             self._available = anyio.Event()
 
     def _become(self, state: State, error: str) -> None:
         self.state, self.error = state, error
-        self._around.changed()
+        self._context.changed()
 
     def _list_changed(self, kind: str) -> None:
         self._wanted.reload = True
@@ -262,7 +269,7 @@ class ManagedServer:
         self._wanted.stop = True
         self._wanted.tell()
 
-    # --- what others ask of it
+    # --- called by other tasks
 
     async def call(
         self,
@@ -308,12 +315,13 @@ class ManagedServer:
             if found := login_needed(error):
                 raise UnavailableError(f"{self.name} needs a login: {found}") from error
             if str(error) == CLOSED and self._connection is connection:
-                # The owner's task notices it a moment later: until then nobody else is to use this connection.
+                # The owner's task notices the loss a moment later. Mark it now, so that no other call uses this
+                # connection.
                 self._lose()
             raise UnavailableError(f"The server {self.name}: {error}.") from error
 
     async def connected(self) -> None:
-        """Return once the server is connected, and `facts` are what it offers now.
+        """Wait until the server is connected and `facts` are current.
 
         Raises:
             UnavailableError: it is not running.
@@ -321,7 +329,7 @@ class ManagedServer:
         await self._connected()
 
     async def _connected(self) -> Connection:
-        with anyio.move_on_after(self._around.start_timeout_s):
+        with anyio.move_on_after(self._context.start_timeout_s):
             if self.state in ("starting", "restarting", "running"):
                 await self._available.wait()
         if self._connection is None:
@@ -330,7 +338,7 @@ class ManagedServer:
         return self._connection
 
     async def _asked(self, elicitation: Elicitation) -> ElicitationReply:
-        """Asks through the call that runs; a server that asks without one is declined."""
+        """Ask the user on behalf of the running call. Declines if no call is running."""
         return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("decline")
 
 
@@ -350,10 +358,3 @@ def login_needed(error: BaseException) -> LoginNeededError | None:
                     return deeper
         found = found.__cause__ or found.__context__
     return None
-
-
-def with_state(server: ManagedServer, state: State, error: str = "") -> ManagedServer:
-    """A server that is not started, with the reason."""
-    server.state, server.error = state, error
-    server.settled.set()
-    return server

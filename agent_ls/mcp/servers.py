@@ -25,7 +25,7 @@ from agent_ls.mcp.deferred import (
 from agent_ls.mcp.facts import ServerTool
 from agent_ls.mcp.names import tool_name
 from agent_ls.mcp.resources import resource_tool
-from agent_ls.mcp.server import ManagedServer, State, Surroundings
+from agent_ls.mcp.server import ManagedServer, ServerContext, State
 from agent_ls.mcp.sources import Found
 from agent_ls.mcp.tools import ToolKit, server_tool
 from agent_ls.mcp.visible import without_hidden
@@ -49,7 +49,9 @@ DEFERRED = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`first_wait_ms` is how long an input waits for servers whose tools are not known from an earlier session."""
+    """Limits from the settings. `first_wait_ms`: how long an input waits for servers whose tools are not in the
+    cache.
+    """
 
     defer_at_percent: int
     call_timeout_ms: int
@@ -58,11 +60,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What the servers of a session ask of it. `find` blocks; it gives nothing of a project that is not trusted.
+    """The session, as its servers use it. `find` reads the configuration (it blocks; no project that is not trusted).
 
-    `approve` asks the user about a server, None: nobody decided. `start` runs a task beside the session. `warn` tells
-    the user, once for each sentence. `now` is the time for what is kept. `keep_folder` is the folder that approvals are
-    kept for. `changed` is called when what `SessionServers.servers` gives has changed.
+    `approve` asks the user about a server; None if they did not decide. `start` runs a task of the session. `warn`
+    displays a warning to the user. `now` is the time to store with decisions, `keep_folder` the folder for which they
+    are stored. `changed` is called after each change of `SessionServers.servers`.
     """
 
     find: Callable[[], Found]
@@ -86,12 +88,12 @@ class _Running:
 
 
 class SessionServers:
-    """`make_around` is called when the first server is started, so that a session without servers makes nothing."""
+    """Runs the servers and offers their tools. `make_context` is called when the first server is started."""
 
-    def __init__(self, host: Host, make_around: Callable[[Callable[[], None]], Surroundings]) -> None:
+    def __init__(self, host: Host, make_context: Callable[[Callable[[], None]], ServerContext]) -> None:
         self._host = host
-        self._make_around = make_around
-        self._around: Surroundings | None = None
+        self._make_context = make_context
+        self._context: ServerContext | None = None
         self._running: dict[str, _Running] = {}
         self._idle: dict[str, ManagedServer] = {}
         self._baselines: dict[str, Mapping[str, Mapping[str, Any]]] = {}
@@ -109,7 +111,7 @@ class SessionServers:
 
     @property
     def servers(self) -> Sequence[ManagedServer]:
-        """All that are configured, by name, whatever their state."""
+        """Return all configured servers, in any state, sorted by name."""
         every = [*(it.server for it in self._running.values()), *self._idle.values()]
         return sorted(every, key=lambda server: server.name)
 
@@ -117,9 +119,9 @@ class SessionServers:
         return next((it for it in self.servers if it.name == name), None)
 
     async def offer(self, registry: ToolRegistry, window_tokens: int) -> str:
-        """Put the tools of all servers into `registry`; the layer of the system prompt about them, "" without servers.
+        """Register the tools of all servers. Returns their layer of the system prompt, "" without servers.
 
-        To be called at the start of each input, once the user has decided about the folder. Must not raise.
+        Call it at the start of each input, after the user's decision about the folder. Must not raise.
         """
         async with self._turn:
             try:
@@ -133,7 +135,7 @@ class SessionServers:
     # --- which servers run
 
     async def _take(self, found: Found) -> None:
-        """Start, stop and ask as the configuration now wants."""
+        """Start and stop servers so that they match the configuration, with the user's approval."""
         self.problems = found.problems
         for problem in found.problems:
             self._warn(problem)
@@ -154,7 +156,7 @@ class SessionServers:
             self._tell()
 
     async def _state_of(self, config: ServerConfig) -> State:
-        """Whether it is to be started; the user is asked where that is due."""
+        """Return the state that a server should have. Asks the user if they have not decided."""
         known = await anyio.to_thread.run_sync(
             self._host.approvals.known, config.digest, self._folder_of(config)
         )
@@ -175,7 +177,7 @@ class SessionServers:
         return self._host.keep_folder if config.source == "project" else ""
 
     async def _keep(self, config: ServerConfig, **changes: Any) -> None:
-        """Keep what was decided about a server."""
+        """Store a decision about a server."""
         folder = self._folder_of(config)
 
         def change() -> None:
@@ -191,9 +193,9 @@ class SessionServers:
     async def _start(self, config: ServerConfig) -> None:
         if self._is_closed:
             return
-        self._around = self._around or self._make_around(self._changed)
+        self._context = self._context or self._make_context(self._changed)
         cached = await anyio.to_thread.run_sync(self._host.cache.read, config.digest)
-        server = ManagedServer(config, self._around, cached)
+        server = ManagedServer(config, self._context, cached)
         running = _Running(server, anyio.CancelScope(), anyio.Event())
         self._running[config.digest] = running
 
@@ -207,8 +209,8 @@ class SessionServers:
         self._host.start(live)
 
     def _not_started(self, config: ServerConfig, state: State) -> ManagedServer:
-        self._around = self._around or self._make_around(self._changed)
-        server = ManagedServer(config, self._around)
+        self._context = self._context or self._make_context(self._changed)
+        server = ManagedServer(config, self._context)
         server.state = state
         server.settled.set()
         return server
@@ -225,7 +227,7 @@ class SessionServers:
         self._host.changed()
 
     def _changed(self) -> None:
-        """A server has another state or other lists: what is new is kept for the next session."""
+        """Handle a change of a server's state or lists: store them for the next session."""
         for digest, running in self._running.items():
             server = running.server
             if server.state == "running" and not server.is_cached:
@@ -237,7 +239,9 @@ class SessionServers:
         self._tell()
 
     async def _wait(self) -> None:
-        """For servers that nothing is known of yet, for a while; those that come later are offered later."""
+        """Wait for servers that are not in the cache, for a limited time. The tools of slower servers are offered
+        later.
+        """
         with anyio.move_on_after(self._host.limits().first_wait_ms / 1000):
             for running in list(self._running.values()):
                 if not running.server.is_cached:
@@ -251,12 +255,12 @@ class SessionServers:
                 self._warn(f"the MCP server {server.name}: {problem}")
 
     async def switch(self, name: str, *, is_on: bool) -> bool:
-        """Switch a server on or off, for this session and the next ones; False where none has this name."""
+        """Switch a server on or off, for this session and later ones. Returns False if no server has this name."""
         server = self.server(name)
         if server is None:
             return False
         async with self._turn:
-            # Who switches on what they once denied is asked about it again.
+            # Ask again about a server that the user denied before.
             changes = {"decision": ""} if is_on and server.state == "denied" else {}
             await self._keep(server.config, is_off=not is_on, **changes)
             self._drop(server.config.digest)
@@ -269,7 +273,7 @@ class SessionServers:
         return True
 
     async def restart(self, name: str) -> bool:
-        """Start a server again; False where none has this name, or it is not to run."""
+        """Restart a server. Returns False if no server has this name, or it is not running."""
         server = self.server(name)
         if server is None or server.config.digest not in self._running:
             return False
@@ -279,17 +283,17 @@ class SessionServers:
         return True
 
     async def close(self) -> None:
-        """End all servers with all that they have started."""
+        """End all servers and the processes that they started."""
         self._is_closed = True
         ending = list(self._running.values())
         for digest in list(self._running):
             self._drop(digest)
         for running in ending:
             await running.ended.wait()
-        if self._around:
-            await self._around.processes.end_all()
+        if self._context:
+            await self._context.processes.end_all()
 
-    # --- what the model gets
+    # --- tools for the model
 
     def _warn(self, problem: str) -> None:
         if problem not in self._warned:
@@ -297,7 +301,7 @@ class SessionServers:
             self._host.warn(problem)
 
     def _tool(self, server: ManagedServer, tool: ServerTool, name: str) -> Tool[Any]:
-        """The tool as it was made before, unless the server describes it in another way now."""
+        """Return the tool; the same object as before if its description is unchanged."""
         made = self._made.get(name)
         if made is None or made[0] is not server or made[1] != tool:
             made = self._made[name] = (server, tool, server_tool(server, tool, name, self._kit))
@@ -314,7 +318,7 @@ class SessionServers:
             self._host.start(partial(self._keep, server.config, tools=dict(self._baselines[digest])))
 
     def offered(self) -> Sequence[Offered]:
-        """The tools of all servers that can be called, by server and name."""
+        """Return all tools that can be called, sorted by server and name."""
         taken = dict.fromkeys(self._foreign)
         found: list[Offered] = []
         for server in self._callable():
@@ -341,7 +345,7 @@ class SessionServers:
         tools = [it.tool for it in offered]
         limits = self._host.limits()
         budget = window_tokens * CHARS_PER_TOKEN * limits.defer_at_percent // 100
-        # Once deferred, always: a list that comes and goes would change the beginning of each request.
+        # Once deferred, always deferred: a changed list of tools would change the beginning of each request.
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
             tools = [*deferred_tools(self.offered)]
@@ -361,7 +365,7 @@ class SessionServers:
         return "\n".join(lines)
 
     def _register(self, registry: ToolRegistry, tools: Sequence[Tool[Any]]) -> None:
-        """Put these tools behind all others; those that were there keep their places."""
+        """Register these tools after all others. Tools that were registered before keep their positions."""
         names = {tool.name for tool in tools}
         for name in self._given - names:
             registry.unregister(name)

@@ -1,7 +1,7 @@
-"""One connection with an MCP server, by the official SDK, which only this module and those that it imports load.
+"""One connection to an MCP server, through the official SDK. Only this module and its imports load the SDK.
 
-The SDK validates strictly. What comes from a server is mended before: an invalid tool, prompt or resource is left out
-of its list and named, where the SDK would refuse the whole list.
+The SDK rejects a whole list if one entry is invalid. So messages are repaired before it sees them: invalid tools,
+prompts and resources are removed, and reported.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.schemas import is_object_schema
 
-logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs what a server sends, with tracebacks
+logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log messages of the server, with tracebacks
 
 T = TypeVar("T")
 
@@ -59,12 +59,12 @@ _LISTS: Mapping[str, type[Any]] = {
 
 
 class ServerError(Exception):
-    """A request that the server refused, or could not be sent; `str()` is for the model and for people."""
+    """A request failed: it could not be sent, or the server refused it. `str()` is for the model and the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """What a connection asks of its owner. `changed` is called with the list that has changed, and returns at once."""
+    """Calls to the owner of a connection. `changed` gets the name of the list that changed, and returns at once."""
 
     changed: Callable[[str], None]
     elicit: Callable[[Elicitation], Awaitable[ElicitationReply]]
@@ -73,7 +73,7 @@ class Callbacks:
 
 @dataclass(slots=True)
 class _Mended:
-    """What was taken out of lists, a sentence each."""
+    """A sentence for each invalid entry that was removed from a list."""
 
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -112,16 +112,16 @@ class Connection:
         return "modern" if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS else "legacy"
 
     async def facts(self, timeout_s: float) -> ServerFacts:
-        """All that the server offers now.
+        """Ask the server for its tools, prompts and resources.
 
         Raises:
-            ServerError: it does not answer, or not in time.
+            ServerError: it did not answer in time.
         """
         client = self._client
         can = client.server_capabilities
         info = client.server_info
         self._mended.problems.clear()
-        with _told(timeout_s):
+        with _SdkErrors(timeout_s):
             tools = await self._listed("tools", client.list_tools) if can.tools else []
             prompts = await self._listed("prompts", client.list_prompts) if can.prompts else []
             resources = await self._listed("resources", client.list_resources) if can.resources else []
@@ -151,17 +151,17 @@ class Connection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], timeout_s: float, on_progress: Callable[[str], None]
     ) -> CallResult:
-        """The result of one call; cancelling it tells the server.
+        """Call a tool. If this is cancelled, the server is informed.
 
         Raises:
-            ServerError: the server refused it, answered wrongly, has ended, or took too long.
+            ServerError: the server refused the call, sent an invalid answer, ended, or took too long.
         """
 
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             on_progress(f"{share} {message}" if message else share)
 
-        with _told(timeout_s):
+        with _SdkErrors(timeout_s):
             result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
         blocks = tuple(block for part in result.content if (block := _block(part)))
         return CallResult(blocks, result.structured_content, bool(result.is_error))
@@ -171,7 +171,7 @@ class Connection:
         Raises:
             ServerError: as `call`.
         """
-        with _told(timeout_s):
+        with _SdkErrors(timeout_s):
             result = await self._client.get_prompt(name, dict(arguments))
         return [block for message in result.messages if (block := _block(message.content))]
 
@@ -180,12 +180,14 @@ class Connection:
         Raises:
             ServerError: as `call`.
         """
-        with _told(timeout_s):
+        with _SdkErrors(timeout_s):
             result = await self._client.read_resource(uri)
         return [_content(part) for part in result.contents]
 
     async def follow_changes(self, changed: Callable[[str], None]) -> None:
-        """Report changed lists of a modern server, which tells of them only when asked. Returns when it does not."""
+        """Subscribe to changes of lists, as newer protocol versions require. Returns if the server does not support
+        it.
+        """
         if self.era == "legacy":
             return
         can = self._client.server_capabilities
@@ -205,10 +207,10 @@ class Connection:
 async def by_process(
     process: ServerProcess, callbacks: Callbacks, *, is_legacy: bool, timeout_s: float
 ) -> AsyncIterator[Connection]:
-    """Speak with a running process.
+    """Connect to a running process.
 
     Raises:
-        ServerError, EndedError: no connection could be made.
+        ServerError, EndedError: the connection failed.
     """
     mended = _Mended()
     async with _connected(_stdio(process, mended), mended, callbacks, is_legacy, timeout_s) as connection:
@@ -227,11 +229,10 @@ async def by_http(
     timeout_s: float,
     asks_nobody: bool = False,
 ) -> AsyncIterator[Connection]:
-    """Speak with a server at an address. No redirect leads to another origin. `asks_nobody`: a login that is needed is
-    an error.
+    """Connect to a server by HTTP. Redirects to other origins are refused. `asks_nobody`: fail if a login is needed.
 
     Raises:
-        ServerError: no connection could be made.
+        ServerError: the connection failed.
     """
     mended = _Mended()
     timeout = httpx2.Timeout(timeout_s, read=None)
@@ -305,7 +306,7 @@ async def _connected(
 
 @asynccontextmanager
 async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple[Any, Any]]:
-    """The pair of streams that the SDK's client speaks through."""
+    """Return the pair of streams that the SDK's client reads and writes."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -342,7 +343,7 @@ async def _stdio(process: ServerProcess, mended: _Mended) -> AsyncIterator[tuple
 
 
 class _MendedStream:
-    """A receiving stream whose messages are mended on the way."""
+    """A receiving stream that repairs messages."""
 
     def __init__(self, stream: Any, mended: _Mended) -> None:
         self._stream = stream
@@ -392,8 +393,8 @@ async def _mending(
 # --- errors
 
 
-class _told:
-    """Turns what the SDK raises into a ServerError, within a time limit."""
+class _SdkErrors:
+    """Set a time limit, and convert exceptions of the SDK to ServerError."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -412,7 +413,7 @@ class _told:
 
 
 def problem_of(error: BaseException) -> str:
-    """What went wrong in words, "" for what is no failure of a server: cancellation, an error of ours."""
+    """Describe the failure of a server; "" for other exceptions: cancellation, or an error in agent-ls."""
     for leaf in _leaves(error):
         match leaf:
             case MCPError():

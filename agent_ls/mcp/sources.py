@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The servers by precedence, one for each name, and a sentence for each thing that is wrong or left out."""
+    """The servers in order of precedence, names unique, and a sentence for each error or ignored entry."""
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Servers that no file holds: entries of the settings, and those of an ACP client for one session."""
+    """Servers that are in no file: from the settings, and from an ACP client for one session."""
 
     settings: Mapping[str, Mapping[str, Any]]
     client: Mapping[str, Mapping[str, Any]]
@@ -37,9 +37,10 @@ NOTHING_GIVEN = Given({}, {})
 
 
 def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN) -> Found:
-    """All servers of a session in `folder`; None reads no project files, because they are off or not trusted.
+    """Return all servers of a session in `folder`. None: read no project files (switched off or not trusted).
 
-    Of two servers with one name the first of this order is used: ACP client, user's file, settings, project. Blocks.
+    If two servers have the same name, the first in this order is used: ACP client, user's file, settings, project.
+    Blocks.
     """
     found: list[tuple[ServerConfig, str]] = []
     problems: list[str] = []
@@ -74,7 +75,7 @@ def _read(path: Path, source: Source, problems: list[str]) -> Iterable[tuple[Ser
 
 
 def read_file(path: Path) -> Any:
-    """The parsed content of a JSON or TOML file.
+    """Read and parse a JSON or TOML file.
 
     Raises:
         OSError, ValueError: it cannot be read, is too large, or is not in that format.
@@ -88,10 +89,9 @@ def read_file(path: Path) -> Any:
 
 
 def servers_of(raw: Any) -> Mapping[str, Any]:
-    """The table of servers in a file of ours or of another agent.
+    """Return the table of servers in a file of agent-ls or of another agent.
 
-    Raises:
-        ValueError: it holds none.
+    Raises: ValueError: it has none.
     """
     for name in ("mcpServers", "servers", "mcp_servers"):
         if isinstance(raw, Mapping) and isinstance(table := raw.get(name), Mapping):

@@ -1,4 +1,4 @@
-"""Tools of MCP servers as tools of ours: looked at, asked about, run and cut like any other."""
+"""Tools of MCP servers as tools of a session: prepared, approved, run and truncated like all others."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class ToolKit:
-    """The parts that the tools of all servers share. `call_timeout_ms` is asked for at each call.
+    """The parts that the tools of all servers share. `call_timeout_ms` is read for each call.
 
-    `redact` removes known keys from a text. `approved` returns the definition that a tool had when the user approved
-    it, None for a new one; `accept` stores the present one.
+    `redact` removes known keys from a text. `approved` returns the definition that the user approved, None for a new
+    tool; `accept` stores the current definition as approved.
     """
 
     call_timeout_ms: Callable[[], int]
@@ -47,11 +47,11 @@ class ToolKit:
 
 
 def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit) -> Tool[Any]:
-    """`name` is the model's name for it."""
+    """Create a tool that calls `tool` of `server`. The model calls it by `name`."""
     annotated = _annotated(server, tool)
     return Tool(
         name=name,
-        description=told_description(server.name, tool),
+        description=describe_for_model(server.name, tool),
         category=_category(annotated),
         arguments=ServerArguments,
         schema=plain_schema(provider_schema(tool.schema), {}),
@@ -60,8 +60,8 @@ def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit
     )
 
 
-def told_description(server: str, tool: ServerTool) -> str:
-    """The description for the model, which is told whose words they are."""
+def describe_for_model(server: str, tool: ServerTool) -> str:
+    """Return the description for the model, which says that the text comes from the server."""
     text = without_hidden(tool.description or tool.title)[:MAX_DESCRIPTION]
     return f"(Tool of the MCP server {server}; the words are the server's, not the user's.) {text}".strip()
 
@@ -79,7 +79,7 @@ def _category(annotated: str) -> Category:
 
 
 class ServerArguments(Arguments):
-    """Any object: whether it fits is decided by the server's own schema when the call is prepared."""
+    """Any JSON object. The call's preparation validates it by the server's schema."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=False)
 
@@ -101,7 +101,7 @@ async def _prepare(
     context: ToolContext,
 ) -> Prepared:
     values = _redacted(given(arguments), kit.redact)
-    # The tool may be known from an earlier session only: what is judged is what the server has now.
+    # The tool may come from the cache: judge the definition that the server has now.
     tool = await _present(server, tool.name)
     values = without_absent(values, tool.schema)
     check_arguments(tool, values)
@@ -127,7 +127,7 @@ async def _prepare(
 
 
 async def _present(server: ManagedServer, name: str) -> ServerTool:
-    """The tool as the connected server describes it.
+    """Return the tool as the connected server describes it now.
 
     Raises:
         ToolError: the server is not running, or has no such tool any more.
@@ -145,7 +145,7 @@ async def _present(server: ManagedServer, name: str) -> ServerTool:
 def effect_of(
     server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit, values: Mapping[str, Any]
 ) -> CallEffect:
-    """What is judged, and what an approval displays."""
+    """Return the effect of a call, for policy and for the approval."""
     approved = kit.approved(server, tool.name)
     change = definition_diff(approved or {}, tool.definition) if approved != tool.definition else ""
     annotated = _annotated(server, tool)
@@ -165,26 +165,28 @@ def effect_of(
 
 
 def reads_rule(server: ManagedServer) -> str:
-    """The rule for all tools of a server that only read. Another tool among them, or another definition, voids it."""
+    """Return the rule id for all read-only tools of a server. It changes if one of their definitions changes."""
     reading = [tool.definition for tool in server.tools if tool.read_only]
     return f"reads:{server.name}@{digest_of([server.config.digest, reading])[:16]}"
 
 
 def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
     """
+    Validate arguments by the server's schema.
+
     Raises:
-        ToolError: the arguments do not fit the server's schema.
+        ToolError: they are invalid.
     """
     try:
         problem = find_schema_error(values, tool.schema)
     except ConfigurationError:
-        return  # the server has to check them by itself
+        return  # the schema itself is invalid: the server checks the arguments
     if problem:
         raise ToolError(f"Invalid arguments for {tool.name}: {problem}.", kind="validation")
 
 
 def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Hosts that arguments name: those of addresses, and values of entries such as `host`."""
+    """Return the hosts in the arguments: of URLs, and of keys such as `host`."""
     found: dict[str, None] = {}
     for text in strings_in(values):
         for address in _URL.findall(text):

@@ -1,4 +1,4 @@
-"""ENGINE: texts of servers for people: control and invisible characters are displayed as their code points."""
+"""ENGINE: make control and invisible characters in texts of servers visible to the user."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ _SELECTORS = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 
 
 def visible(text: str) -> str:
-    """`text` with each invisible character, but line ends and tabs, as `<U+XXXX>`."""
+    """Replace each invisible character, except line ends and tabs, by `<U+XXXX>`."""
     return "".join(_sign(char) if _is_hidden(char) else char for char in text)
 
 
-def has_hidden(text: str) -> bool:
-    return any(map(_is_hidden, text))
-
-
 def without_hidden(text: str) -> str:
-    """`text` for the model, without characters that people do not see."""
+    """Remove invisible characters, for the model."""
     return "".join(char for char in text if not _is_hidden(char))
 
 
@@ -37,7 +33,7 @@ def _sign(char: str) -> str:
 
 
 def definition_diff(before: Any, after: Any) -> str:
-    """How a tool's definition has changed, line by line."""
+    """Return the changes of a tool's definition as a line diff."""
     lines = difflib.unified_diff(_lines(before), _lines(after), "approved", "now", lineterm="", n=1)
     return visible("\n".join(lines))
 

@@ -34,7 +34,7 @@ from agent_ls.patch.v4a_parser import Chunk, PatchLine
 _REASONS = {
     "R3": "stacked anchors looked for from the top of the file",
     "R7": "blank context lines at an end of the chunk dropped",
-    "R10": "the anchor was not found as it is; the place is the only one that fits",
+    "R10": "the anchor was not found exactly; the chunk was placed at the only matching position",
     "R11": "the anchor is the chunk's own first line",
     "R12": "the context overlaps that of the chunk before",
     "R13": "found outside the order of the chunks (or not at the end of the file)",

@@ -83,7 +83,7 @@ def _judged(effect: Effect, situation: Situation) -> Judgement:
 
             return judge_fetch(effect, situation)
         case CallEffect(server=server) if server:
-            from agent_ls.policy.servers import judge_server_call  # seldom wanted
+            from agent_ls.policy.servers import judge_server_call  # most sessions have none
 
             return judge_server_call(effect, situation)
         case CallEffect():

@@ -31,7 +31,7 @@ _SEQ = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSummary:
+class StoredSummary:
     """A stored session in lists. `updated` is ISO 8601. `title` may be the start of its first input."""
 
     header: Header
@@ -86,7 +86,7 @@ class Layout:
         """Return the recordings of sessions that are not stored any more."""
         return [it for it in self.root.glob("recordings/*.jsonl") if self.find(it.stem) is None]
 
-    def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
+    def sessions(self, workspace: str | None = None) -> list[StoredSummary]:
         """List sessions, newest first, of one workspace or (None) of all. Unreadable ones are left out."""
         key = "*" if workspace is None else workspace_key(workspace)
         found = [
@@ -97,7 +97,7 @@ class Layout:
         return sorted(found, key=lambda summary: (summary.updated, summary.header.session_id), reverse=True)
 
 
-def summary(folder: Path) -> SessionSummary | None:
+def summary(folder: Path) -> StoredSummary | None:
     """Return the summary of the session in a folder; None if there is none."""
     return next(_peek(log_path(folder)), None)
 
@@ -143,7 +143,7 @@ def _checked(session_id: str) -> str:
     return session_id
 
 
-def _peek(log: Path) -> Iterator[SessionSummary]:
+def _peek(log: Path) -> Iterator[StoredSummary]:
     """Yield the summary, read from head and tail of the log only; nothing if the file is not a log."""
     try:
         with log.open("rb") as file:
@@ -156,7 +156,7 @@ def _peek(log: Path) -> Iterator[SessionSummary]:
         return
     seqs = _SEQ.findall(tail) or _SEQ.findall(head)
     updated = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
-    yield SessionSummary(
+    yield StoredSummary(
         header=header,
         folder=log.parent,
         title=_title(log.parent, header, head, tail),

@@ -97,7 +97,7 @@ def parse_header(line: bytes, path: str) -> Header:
             title=str(raw.get("title", "")),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadSessionError(path, "the first line is no header") from error
+        raise BadSessionError(path, "the first line is not a header") from error
 
 
 def record(kind: RecordKind, value: Any) -> bytes:

@@ -16,7 +16,7 @@ from agent_ls.store.forks import forked
 from agent_ls.store.handover import forget
 from agent_ls.store.layout import (
     Layout,
-    SessionSummary,
+    StoredSummary,
     blobs_path,
     lock_path,
     log_path,
@@ -166,7 +166,7 @@ class SessionStore:
         recorder = StoreRecorder(log, outputs_path(folder), report, stored.latest, title_path(folder))
         return OpenSession(folder, recorder, lock, stored)
 
-    def rename(self, session_id: str, title: str, now: str) -> SessionSummary:
+    def rename(self, session_id: str, title: str, now: str) -> StoredSummary:
         """Rename a session that no process has open. `now` is ISO 8601.
 
         Raises:
@@ -224,7 +224,7 @@ class SessionStore:
             self.layout.recording(session_id).unlink(missing_ok=True)
             shutil.rmtree(folder)
 
-    def summary(self, session_id: str) -> SessionSummary:
+    def summary(self, session_id: str) -> StoredSummary:
         """Return the summary of a session for lists.
 
         Raises:
@@ -232,7 +232,7 @@ class SessionStore:
         """
         return self._summary(session_id, self.folder(session_id))
 
-    def _summary(self, session_id: str, folder: Path) -> SessionSummary:
+    def _summary(self, session_id: str, folder: Path) -> StoredSummary:
         if found := summary(folder):
             return found
         raise StoreError(f"Session {session_id} cannot be read.")
@@ -245,7 +245,7 @@ class SessionStore:
         """
         return read_session(log_path(self.folder(session_id)))
 
-    def sessions(self, workspace: str | None = None) -> list[SessionSummary]:
+    def sessions(self, workspace: str | None = None) -> list[StoredSummary]:
         return self.layout.sessions(workspace)
 
     def folder(self, session_id: str) -> Path:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
-from agent_ls.store.layout import Layout, SessionSummary, canonical, lock_path, log_path, summary
+from agent_ls.store.layout import Layout, StoredSummary, canonical, lock_path, log_path, summary
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
 
 
@@ -119,7 +119,7 @@ def size_bytes(folder: Path) -> int:
     return total
 
 
-def session_bytes(layout: Layout, it: SessionSummary) -> int:
+def session_bytes(layout: Layout, it: StoredSummary) -> int:
     """Return the size of a session's folder and recording."""
     try:
         recorded = layout.recording(it.header.session_id).stat().st_size
@@ -128,9 +128,7 @@ def session_bytes(layout: Layout, it: SessionSummary) -> int:
     return size_bytes(it.folder) + recorded
 
 
-def _over_quota(
-    layout: Layout, newest_first: Sequence[SessionSummary], max_bytes: int
-) -> list[SessionSummary]:
+def _over_quota(layout: Layout, newest_first: Sequence[StoredSummary], max_bytes: int) -> list[StoredSummary]:
     """Return the sessions beyond the quota.
 
     The newest is never among them: one large session must not delete itself.
@@ -166,7 +164,7 @@ def _forget_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _is_as_listed(listed: SessionSummary) -> bool:
+def _is_as_listed(listed: StoredSummary) -> bool:
     """Return False if the session was used since it was listed."""
     found = summary(listed.folder)
     return found is not None and found.updated == listed.updated
@@ -174,8 +172,8 @@ def _is_as_listed(listed: SessionSummary) -> bool:
 
 def _remove(
     layout: Layout,
-    wanted: Sequence[SessionSummary],
-    still: Callable[[SessionSummary], bool] = lambda it: True,
+    wanted: Sequence[StoredSummary],
+    still: Callable[[StoredSummary], bool] = lambda it: True,
 ) -> Swept:
     """Delete the sessions for which `still` is true after their lock was acquired."""
     removed, in_use = [], []

@@ -69,7 +69,7 @@ class PlanArguments(Arguments):
     items: tuple[PlanItemArguments, ...] = Field(
         max_length=MAX_ITEMS,
         validation_alias=accept_names("items", ITEMS_NAMES),
-        description="The whole plan as it is now, in order; it replaces the one before.",
+        description="The whole plan, in order; it replaces the previous one.",
     )
     explanation: str = Field(
         default="", max_length=MAX_EXPLANATION_CHARS, description="Why the plan changed, if it did."

@@ -153,7 +153,7 @@ def _encoding_note(decoded: DecodedText) -> str:
             f"[The file is not UTF-8. It is shown as {decoded.encoding}, which is a guess, and is written in it "
             "too: check that non-ASCII letters are right.]"
         )
-    return f"[The file is {decoded.encoding}, as it declares, and is written in it too.]"
+    return f"[The file is {decoded.encoding}, as it declares; changes are written in the same encoding.]"
 
 
 def _range_note(start: int, count: int, total: int, arguments: ReadFileArguments) -> str:

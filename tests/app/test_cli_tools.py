@@ -74,7 +74,7 @@ def test_the_specified_definition_creates_the_command(tmp_path: Path) -> None:
     ("source", "line", "words"),
     [
         ("tools: [", 1, "this is no YAML"),
-        ("- name: x\n", 1, "one list by the name `tools:`"),
+        ("- name: x\n", 1, "one list named `tools:`"),
         ("tools:\n  - &a {name: x}\n  - *a\n", 2, "anchors"),
         ("tools:\n  - name: a\n    name: b\n", 3, "name is defined twice here"),
         (
@@ -96,7 +96,7 @@ def test_the_specified_definition_creates_the_command(tmp_path: Path) -> None:
         (one("argz: [x]"), 6, "argz is not known here"),
         (one("args: [-n, 5]"), 6, "put it in quotes"),
         (one("args: ['{{x}}']"), 6, "{{x}} names no parameter"),
-        (one("parameters:\n  x: {type: string}"), 7, "x is used by no word"),
+        (one("parameters:\n  x: {type: string}"), 7, "x is not used in"),
         (one("args: ['{{x}}']\nparameters:\n  x: {optional: true}"), 6, "under optional_args.x"),
         (
             one("args: ['{{x}}']\nparameters:\n  x: {}\noptional_args:\n  x: ['{{x}}']"),

@@ -18,7 +18,7 @@ from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local import LocalEnvironment
-from agent_ls.environments.walls import requiring_confinement
+from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from agent_ls.policy.decide import judge

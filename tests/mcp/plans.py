@@ -41,5 +41,5 @@ def project_file(folder: Path, **servers: Any) -> None:
 
 
 def sent(log: Path) -> list[dict[str, Any]]:
-    """What a server with this log was sent."""
+    """Return the messages that a server with this log received."""
     return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []

@@ -12,8 +12,8 @@ import pytest
 
 from agent_ls.loop.events.types import QuestionAsked
 from agent_ls.mcp.elicitation import asks_for_secret, fields_of, value_of
-from tests.mcp.bench import running
 from tests.mcp.plans import raw_server, tool, user_file
+from tests.mcp.rig import running
 from tests.support.fake_provider import text, tool_call
 from tests.support.session_rig import SessionRig
 
@@ -36,8 +36,8 @@ def asking(tmp_path: Path, state: str, message: str = "Where to?", form: Any = F
     return raw_server(tmp_path / "plans", "raw", modern=True, tools=[tool("push")], calls=calls)
 
 
-async def answered(bench: SessionRig, choose: Callable[[QuestionAsked], str]) -> list[QuestionAsked]:
-    talk = await bench.talk("full")
+async def answered(rig: SessionRig, choose: Callable[[QuestionAsked], str]) -> list[QuestionAsked]:
+    talk = await rig.talk("full")
     asked: list[QuestionAsked] = []
     with anyio.fail_after(60), talk.live.session.subscribe() as events:
         talk.live.session.submit("go")
@@ -62,30 +62,30 @@ async def test_form_is_asked_field_by_field_and_the_state_comes_back_as_it_was(t
             return "Yes"
         return "Leave this out" if "count" in event.question else "Answer"
 
-    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as bench:
-        asked = await answered(bench, choose)
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
+        asked = await answered(rig, choose)
 
         assert asked[0].question == "The MCP server raw asks: Where to?"
         assert asked[1].choices[:2] == ("main", "next")
-        reply, echoed = json.loads(str(bench.results()[0].content))
+        reply, echoed = json.loads(str(rig.results()[0].content))
         assert reply == {"action": "accept", "content": {"branch": "next", "count": 3, "force": True}}
         assert echoed is True
 
 
 async def test_declined_form_sends_nothing(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=asking(tmp_path, "x"))
-    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as bench:
-        await answered(bench, lambda event: "Decline")
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
+        await answered(rig, lambda event: "Decline")
 
-        reply, _ = json.loads(str(bench.results()[0].content))
+        reply, _ = json.loads(str(rig.results()[0].content))
         assert reply["action"] == "decline" and not reply.get("content")
 
 
 async def test_form_that_asks_for_a_password_comes_with_a_warning(tmp_path: Path) -> None:
     form = {"type": "object", "properties": {"db_password": {"type": "string"}}}
     user_file(tmp_path / "state", raw=asking(tmp_path, "x", "Log in", form))
-    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as bench:
-        asked = await answered(bench, lambda event: "Decline")
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
+        asked = await answered(rig, lambda event: "Decline")
 
         assert len(asked) == 1 and "decline if you doubt it" in asked[0].question
 

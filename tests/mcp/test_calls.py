@@ -11,8 +11,8 @@ import pytest
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.loop.calls.approval import Answer
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd, Warning
-from tests.mcp.bench import running
 from tests.mcp.plans import project_file, raw_server, sent, tool, user_file
+from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import allow, deny
 
@@ -27,12 +27,12 @@ async def test_tools_of_a_users_server_follow_the_built_in_ones_and_can_be_calle
     log = tmp_path / "log"
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", log=str(log)))
     script: list[Piece] = [tool_call("raw__echo", '{"text": "hello"}'), text("done")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk()
         await talk.say("call it")
 
-        assert names(bench.model.requests[0])[-1] == "raw__echo"
-        assert bench.results()[0].content == 'echo {"text": "hello"}'
+        assert names(rig.model.requests[0])[-1] == "raw__echo"
+        assert rig.results()[0].content == 'echo {"text": "hello"}'
         [asked] = talk.of(ApprovalRequested)
         assert asked.effect["server"] == "raw" and json.loads(asked.effect["text"]) == {"text": "hello"}
         calls = [message for message in sent(log) if message["method"] == "tools/call"]
@@ -42,11 +42,11 @@ async def test_tools_of_a_users_server_follow_the_built_in_ones_and_can_be_calle
 async def test_denied_call_is_not_sent(tmp_path: Path) -> None:
     log = tmp_path / "log"
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", log=str(log)))
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as bench:
-        talk = await bench.talk(answers=deny)
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        talk = await rig.talk(answers=deny)
         await talk.say("call it")
 
-        assert bench.results()[0].is_error
+        assert rig.results()[0].is_error
         assert "tools/call" not in [message["method"] for message in sent(log)]
 
 
@@ -55,11 +55,11 @@ async def test_arguments_that_do_not_fit_are_not_sent_and_the_model_is_told(tmp_
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     plan = raw_server(tmp_path / "plans", "raw", tools=[tool("add", schema=schema)], log=str(log))
     user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [tool_call("raw__add", '{"n": "one"}'), text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [tool_call("raw__add", '{"n": "one"}'), text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("call it")
 
-        assert "n must be integer" in str(bench.results()[0].content)
+        assert "n must be integer" in str(rig.results()[0].content)
         assert not talk.of(ApprovalRequested)
         assert "tools/call" not in [message["method"] for message in sent(log)]
 
@@ -67,14 +67,14 @@ async def test_arguments_that_do_not_fit_are_not_sent_and_the_model_is_told(tmp_
 async def test_plan_mode_refuses_and_full_mode_allows(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw"))
     script: list[Piece] = [tool_call("raw__echo"), text("done"), tool_call("raw__echo"), text("done")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("plan")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("plan")
         await talk.say("call it")
-        assert "plan mode" in str(bench.results()[0].content)
+        assert "plan mode" in str(rig.results()[0].content)
 
         await talk.live.configure(mode="full")
         await talk.say("call it")
-        assert bench.results()[-1].content == "echo {}"
+        assert rig.results()[-1].content == "echo {}"
         assert not talk.of(ApprovalRequested)
 
 
@@ -90,12 +90,12 @@ async def test_rule_for_a_tool_covers_later_calls_with_other_arguments(tmp_path:
         rule = next(it for it in request.rules if it.id.startswith("tool:") and it.scope == "session")
         return Answer("allow", "session", rule.id, decided_by="test")
 
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk(answers=keep)
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk(answers=keep)
         await talk.say("call it twice")
 
         assert len(talk.of(ApprovalRequested)) == 1
-        assert [it.content for it in bench.results()] == ['echo {"text": "1"}', 'echo {"text": "2"}']
+        assert [it.content for it in rig.results()] == ['echo {"text": "1"}', 'echo {"text": "2"}']
 
 
 async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Pat
         rule = next((it for it in request.rules if it.id.startswith("reads:")), None)
         return Answer("allow", "session", rule.id, decided_by="test") if rule else allow(request)
 
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk(answers=keep)
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk(answers=keep)
         await talk.say("go on")
 
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["get", "put"]
@@ -117,8 +117,8 @@ async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Pat
 
 async def test_tool_that_is_listed_for_a_run_is_not_asked_about(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=[tool("get"), tool("put")]))
-    async with running(tmp_path, [tool_call("raw__get"), tool_call("raw__put"), text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [tool_call("raw__get"), tool_call("raw__put"), text("done")]) as rig:
+        talk = await rig.talk()
         await allow_listed(talk.live, ["raw__get"], {})
         await talk.say("go")
 
@@ -130,8 +130,8 @@ async def test_annotations_count_only_where_the_user_believes_them(tmp_path: Pat
     entry = raw_server(tmp_path / "plans", "raw", tools=tools)
     user_file(tmp_path / "state", doubted=entry, believed={**entry, "trust": "annotations"})
     script: list[Piece] = [tool_call("believed__get"), tool_call("doubted__get"), text("done")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk()
         await talk.say("go on")
 
         assert [it.effect["server"] for it in talk.of(ApprovalRequested)] == ["doubted"]
@@ -147,11 +147,11 @@ async def test_failed_and_mixed_results_reach_the_model(tmp_path: Path) -> None:
     calls = {"mixed": {"content": content}, "broken": {"text": "no such row", "is_error": True}}
     tools = [tool("mixed"), tool("broken")]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools, calls=calls))
-    async with running(tmp_path, [tool_call("raw__mixed"), tool_call("raw__broken"), text("done")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [tool_call("raw__mixed"), tool_call("raw__broken"), text("done")]) as rig:
+        talk = await rig.talk("full")
         await talk.say("go on")
 
-        mixed, broken = bench.results()
+        mixed, broken = rig.results()
         expected = (
             "here\n[resource one <demo://1>]\nResource <demo://2>:\n```\ntwo\n```\n"
             "[audio audio/wav: 3 bytes, not displayed]"
@@ -163,8 +163,8 @@ async def test_failed_and_mixed_results_reach_the_model(tmp_path: Path) -> None:
 async def test_progress_is_the_output_of_the_call(tmp_path: Path) -> None:
     plan = {"tools": [tool("slow")], "calls": {"slow": {"do": "progress", "text": "over"}}}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
-    async with running(tmp_path, [tool_call("raw__slow"), text("done")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [tool_call("raw__slow"), text("done")]) as rig:
+        talk = await rig.talk("full")
         told: list[str] = []
         with talk.live.session.subscribe() as events:
             await talk.say("go on")
@@ -177,18 +177,18 @@ async def test_progress_is_the_output_of_the_call(tmp_path: Path) -> None:
 
 
 async def test_session_without_servers_imports_and_sends_nothing_of_them(tmp_path: Path) -> None:
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("hello")
 
-        assert not [name for name in names(bench.model.requests[0]) if "__" in name]
+        assert not [name for name in names(rig.model.requests[0]) if "__" in name]
         assert talk.live.servers is not None and not talk.live.servers.made
 
 
 async def test_project_files_are_not_read_where_the_setting_says_so(tmp_path: Path) -> None:
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
-    async with running(tmp_path, [text("done")], projectFiles=False) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")], projectFiles=False) as rig:
+        talk = await rig.talk()
         await talk.say("hello")
 
         assert not talk.of(ApprovalRequested) and not talk.of(Warning)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent_ls.loop.events.types import ApprovalRequested
-from tests.mcp.bench import running
 from tests.mcp.plans import raw_server, tool, user_file
+from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
 
 pytestmark = pytest.mark.req("T11")
@@ -24,7 +24,7 @@ def many(number: int) -> list[dict[str, Any]]:
 
 
 def beginning(request: Any) -> str:
-    """What a provider's cache would compare: the tools and the system prompt."""
+    """Return the beginning of a request that a provider caches: the tools and the system prompt."""
     tools = [[it.name, it.description, it.parameters] for it in request.tools]
     return json.dumps([tools, request.messages[0].text], sort_keys=True)
 
@@ -43,17 +43,17 @@ async def test_600_tools_of_30_servers_stay_within_the_budget_and_the_beginning_
         text("done"),
         text("done"),
     ]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk()
         await talk.say("go")
         await talk.say("again")
 
-        names = [it.name for it in bench.model.requests[0].tools]
+        names = [it.name for it in rig.model.requests[0].tools]
         assert names[-2:] == ["find_tools", "call_tool"] and not [it for it in names if "__" in it]
-        assert len({beginning(it) for it in bench.model.requests}) == 1
-        servers = bench.model.requests[0].messages[0].text.split("# MCP servers")[1]
+        assert len({beginning(it) for it in rig.model.requests}) == 1
+        servers = rig.model.requests[0].messages[0].text.split("# MCP servers")[1]
         assert servers.count("20 tools") == SERVERS and len(servers) < 4_000
-        found, called = bench.results()
+        found, called = rig.results()
         assert "s12__table_12_row_7:" in str(found.content)
         assert called.content == 'table_12_row_7 {"text": "x"}'
         [asked] = talk.of(ApprovalRequested)
@@ -73,11 +73,11 @@ async def test_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_near
         tool_call("find_tools", '{"query": "weather"}'),
         text("done"),
     ]
-    async with running(tmp_path, script, deferAtPercent=0) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, script, deferAtPercent=0) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
 
-        wrong, unknown, none = (str(it.content) for it in bench.results())
+        wrong, unknown, none = (str(it.content) for it in rig.results())
         assert "n is missing" in wrong and '"integer"' in wrong
         assert "Did you mean raw__add_row?" in unknown
         assert none == "No tool fits. Try other words."
@@ -86,11 +86,11 @@ async def test_wrong_call_is_answered_with_the_schema_and_a_wrong_name_with_near
 async def test_tools_within_the_budget_are_listed(tmp_path: Path) -> None:
     tools = [tool(f"t{it}") for it in range(40)]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
-    async with running(tmp_path, [text("done")], deferAtPercent=100) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")], deferAtPercent=100) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
-        assert sum(it.name.startswith("raw__") for it in bench.model.requests[0].tools) == 40
+        assert sum(it.name.startswith("raw__") for it in rig.model.requests[0].tools) == 40
 
 
 async def test_long_and_equal_names_become_names_that_every_provider_takes(tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ async def test_long_and_equal_names_become_names_that_every_provider_takes(tmp_p
         tmp_path / "state",
         **{"the server": raw_server(tmp_path / "plans", "x", tools=list(map(tool, names)))},
     )
-    async with running(tmp_path, [text("done")], deferAtPercent=100) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")], deferAtPercent=100) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
-        given = [it.name for it in bench.model.requests[0].tools if it.name.startswith("the_server__")]
+        given = [it.name for it in rig.model.requests[0].tools if it.name.startswith("the_server__")]
         # Names that the protocol does not allow (with a slash or a space) may be left out, but none is given twice.
         assert len(given) == len(set(given)) >= 31
         assert all(len(it) <= 64 and it.replace("_", "a").isalnum() for it in given)

@@ -12,8 +12,8 @@ import pytest
 from agent_ls.app.settings.model import Settings
 from agent_ls.loop.events.types import Warning
 from agent_ls.mcp.servers import SessionServers
-from tests.mcp.bench import running, servers_of, until_state
 from tests.mcp.plans import change_plan, raw_server, sent, tool, user_file
+from tests.mcp.rig import running, servers_of, until_state
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.processes import eventually
 from tests.support.session_rig import Talk
@@ -36,10 +36,10 @@ def offered(talk: Talk) -> list[str]:
 async def test_noise_before_and_between_messages_is_passed_over_and_counted(tmp_path: Path) -> None:
     noise = ["Welcome to raw 1.0!", "{", "[1, 2]", '{"jsonrpc": "1.0"}']
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", noise=noise))
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
-        assert bench.results()[0].content == "echo {}"
+        assert rig.results()[0].content == "echo {}"
 
 
 async def test_tool_without_a_schema_does_not_take_the_others_along(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ async def test_tool_without_a_schema_does_not_take_the_others_along(tmp_path: Pa
         {**tool("bad"), "description": 3},
     ]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
         assert offered(talk) == ["raw__good"]
@@ -62,8 +62,8 @@ async def test_tool_without_a_schema_does_not_take_the_others_along(tmp_path: Pa
 async def test_server_that_exits_at_once_is_named_with_what_it_printed(tmp_path: Path) -> None:
     plan = raw_server(tmp_path / "plans", "raw", exit=7, stderr="no database at /var/db")
     user_file(tmp_path / "state", raw=plan, good=raw_server(tmp_path / "plans", "good"))
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
         server = servers_of(talk).server("raw")
@@ -80,11 +80,11 @@ async def test_server_that_dies_in_a_call_fails_the_call_and_is_started_again(tm
     }
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     script: list[Piece] = [tool_call("raw__die"), tool_call("raw__echo"), text("done")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
 
-        died, echoed = bench.results()
+        died, echoed = rig.results()
         assert died.is_error and "it has closed the connection" in str(died.content)
         assert echoed.content == "echo {}"
         assert len(starts.read_text().split()) == 2
@@ -92,8 +92,8 @@ async def test_server_that_dies_in_a_call_fails_the_call_and_is_started_again(tm
 
 async def test_server_that_hangs_at_the_first_request_does_not_hold_up_the_model(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", hang="initialize"))
-    async with running(tmp_path, [text("done")], firstWaitMs=50) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")], firstWaitMs=50) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
         server = servers_of(talk).server("raw")
@@ -104,19 +104,19 @@ async def test_call_that_hangs_ends_at_its_time_limit(tmp_path: Path) -> None:
     plan: dict[str, Any] = {"tools": [tool("wait")], "calls": {"wait": {"do": "hang"}}}
     entry = {**raw_server(tmp_path / "plans", "raw", **plan), "timeoutMs": 300}
     user_file(tmp_path / "state", raw=entry)
-    async with running(tmp_path, [tool_call("raw__wait"), text("done")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [tool_call("raw__wait"), text("done")]) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
 
-        assert "it did not answer within 0.3 s" in str(bench.results()[0].content)
+        assert "it did not answer within 0.3 s" in str(rig.results()[0].content)
 
 
 async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
     log = tmp_path / "log"
     plan: dict[str, Any] = {"tools": [tool("wait")], "calls": {"wait": {"do": "hang"}}, "log": str(log)}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
-    async with running(tmp_path, [tool_call("raw__wait"), text("done")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [tool_call("raw__wait"), text("done")]) as rig:
+        talk = await rig.talk("full")
         with talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
             with anyio.fail_after(60):
@@ -140,10 +140,10 @@ async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
 async def test_flood_on_stderr_stops_nobody(tmp_path: Path) -> None:
     plan = raw_server(tmp_path / "plans", "raw", stderr="all is well\n", stderr_times=200_000)
     user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        talk = await rig.talk("full")
         await talk.say("go")
-        assert bench.results()[0].content == "echo {}"
+        assert rig.results()[0].content == "echo {}"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at the process table of Linux")
@@ -153,13 +153,13 @@ async def test_no_process_is_left_when_a_session_ends_whatever_a_server_does_aga
     starts, child = tmp_path / "starts", tmp_path / "child"
     plan = raw_server(tmp_path / "plans", "raw", ignore_term=True, starts=str(starts), child=str(child))
     user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("go")
         pids = [int(starts.read_text()), int(child.read_text())]
         assert all(map(is_alive, pids))
 
-        await bench.manager.close_session(talk.session_id)
+        await rig.manager.close_session(talk.session_id)
         assert not any(map(is_alive, pids))
 
 
@@ -168,12 +168,12 @@ async def test_changed_list_is_offered_with_the_next_input_and_not_within_one(tm
     plan: dict[str, Any] = {"tools": [tool("grow")], "calls": {"grow": {"do": "change"}}}
     user_file(tmp_path / "state", raw=raw_server(folder, "raw", **plan))
     script: list[Piece] = [text("done"), tool_call("raw__grow"), text("done"), text("done")]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("full")
         await talk.say("hello")
         await until_listed(talk, folder, plan)
 
-        _, first, second, third = bench.model.requests
+        _, first, second, third = rig.model.requests
         assert first.tools == second.tools and first.messages[0] == second.messages[0]
         assert [it.name for it in third.tools][-2:] == ["raw__grow", "raw__another"]
 
@@ -195,30 +195,30 @@ async def until_listed(talk: Talk, folder: Path, plan: dict[str, Any]) -> None:
 
 async def test_server_that_is_configured_later_is_offered_with_the_next_input(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    async with running(tmp_path, [text("done"), text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done"), text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("hello")
         user_file(state, raw=raw_server(tmp_path / "plans", "raw"))
         await talk.say("again")
 
-        assert [it.name for it in bench.model.requests[1].tools][-1] == "raw__echo"
+        assert [it.name for it in rig.model.requests[1].tools][-1] == "raw__echo"
         user_file(state)
         await talk.say("again")
-        assert "raw__echo" not in [it.name for it in bench.model.requests[2].tools]
+        assert "raw__echo" not in [it.name for it in rig.model.requests[2].tools]
 
 
 async def test_tools_known_from_an_earlier_session_are_offered_without_waiting(tmp_path: Path) -> None:
     folder = tmp_path / "plans"
     user_file(tmp_path / "state", raw=raw_server(folder, "raw"))
-    async with running(tmp_path, [text("done"), text("done")]) as bench:
-        first = await bench.talk()
+    async with running(tmp_path, [text("done"), text("done")]) as rig:
+        first = await rig.talk()
         await first.say("hello")
         await eventually(lambda: len([*(tmp_path / "state" / "mcp-cache").glob("*.json")]) == 1)
         change_plan(folder / "raw.json", {"tools": [tool("echo")], "hang": "initialize"})
 
-        second = await bench.talk()
+        second = await rig.talk()
         await second.say("hello")
-        assert [it.name for it in bench.model.requests[1].tools][-1] == "raw__echo"
+        assert [it.name for it in rig.model.requests[1].tools][-1] == "raw__echo"
         server = servers_of(second).server("raw")
         assert server and server.state == "starting"
 
@@ -232,8 +232,8 @@ async def test_without_the_sdk_the_session_goes_on_and_says_what_to_install() ->
 
 async def test_failed_server_is_named_once(tmp_path: Path) -> None:
     user_file(tmp_path / "state", gone={"command": "no-such-program-here"})
-    async with running(tmp_path, [text("done"), text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done"), text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("go")
         await until_state(talk, "gone", "failed")
         await talk.say("go")

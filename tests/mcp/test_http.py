@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mcp.bench import running, servers_of, until_state
 from tests.mcp.http_servers import answering, counting_server, served
 from tests.mcp.plans import user_file
+from tests.mcp.rig import running, servers_of, until_state
 from tests.support.fake_provider import text, tool_call
 
 pytestmark = pytest.mark.req("T11")
@@ -19,11 +19,11 @@ async def test_tool_of_a_modern_server_is_called_over_http(tmp_path: Path) -> No
         user_file(tmp_path / "state", counting={"url": url})
         async with running(
             tmp_path, [tool_call("counting__count", '{"words": "a b c"}'), text("done")]
-        ) as bench:
-            talk = await bench.talk("full")
+        ) as rig:
+            talk = await rig.talk("full")
             await talk.say("go")
 
-            assert bench.results()[0].content == "3 words"
+            assert rig.results()[0].content == "3 words"
             assert servers_of(talk).servers[0].facts.era == "modern"
 
 
@@ -31,8 +31,8 @@ async def test_server_that_wants_a_login_says_how_to_log_in(tmp_path: Path) -> N
     seen: list[object] = []
     with answering(401, {"WWW-Authenticate": "Bearer"}, seen) as url:  # type: ignore[arg-type]
         user_file(tmp_path / "state", closed={"url": url})
-        async with running(tmp_path, [text("done")]) as bench:
-            talk = await bench.talk()
+        async with running(tmp_path, [text("done")]) as rig:
+            talk = await rig.talk()
             await talk.say("go")
 
             server = servers_of(talk).server("closed")
@@ -45,8 +45,8 @@ async def test_redirect_to_another_origin_is_not_followed_with_the_servers_heade
         user_file(
             tmp_path / "state", moved={"url": url, "headers": {"Authorization": "Bearer secret-of-moved"}}
         )
-        async with running(tmp_path, [text("done")]) as bench:
-            talk = await bench.talk()
+        async with running(tmp_path, [text("done")]) as rig:
+            talk = await rig.talk()
             await talk.say("go")
             await until_state(talk, "moved", "restarting", "failed")
 
@@ -62,8 +62,8 @@ async def test_headers_are_filled_in_and_sent_to_their_own_server_only(
     with answering(404, {}, one) as first, answering(404, {}, two) as second:  # type: ignore[arg-type]
         headers = {"Authorization": "Bearer ${FIRST_TOKEN}"}
         user_file(tmp_path / "state", first={"url": first, "headers": headers}, second={"url": second})
-        async with running(tmp_path, [text("done")]) as bench:
-            talk = await bench.talk()
+        async with running(tmp_path, [text("done")]) as rig:
+            talk = await rig.talk()
             await talk.say("go")
             await until_state(talk, "first", "restarting", "failed")
             await until_state(talk, "second", "restarting", "failed")

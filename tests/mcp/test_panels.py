@@ -1,4 +1,4 @@
-"""What panels display of servers, and switching them: the state, the tools, the errors."""
+"""List servers for panels (state, tools, errors), and switch them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from agent_ls.app.errors import AppError
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.calls.approval import Answer
 from agent_ls.loop.events.types import ApprovalRequested
-from tests.mcp.bench import running, until_state
 from tests.mcp.plans import project_file, raw_server, tool, user_file
+from tests.mcp.rig import running, until_state
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import deny
 
@@ -27,8 +27,8 @@ async def test_servers_are_listed_with_state_tools_and_error(tmp_path: Path) -> 
         gone={"command": "no-such-program-here"},
         off={**good, "enabled": False},
     )
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
         assert talk.live.mcp_servers() == ((), ())
         await talk.say("go")
         await until_state(talk, "gone", "failed")
@@ -47,8 +47,8 @@ async def test_prompts_are_commands_with_their_arguments(tmp_path: Path) -> None
     arguments = [{"name": "row", "required": True, "description": "which row"}, {"name": "why"}]
     prompts = [{"name": "explain", "description": "Explain a row", "arguments": arguments}]
     user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", prompts=prompts))
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
         [command] = talk.live.mcp_prompts()
@@ -70,29 +70,29 @@ async def test_resources_are_listed_and_read_by_a_tool(tmp_path: Path) -> None:
         tool_call("read_resource", '{"server": "db", "uri": "demo://1"}'),
         text("done"),
     ]
-    async with running(tmp_path, script) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk()
         await talk.say("go")
 
-        listed, read = (str(it.content) for it in bench.results())
+        listed, read = (str(it.content) for it in rig.results())
         assert listed == "demo://1  one: the first" and "text of demo://1" in read
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["read a resource"]
 
 
 async def test_server_that_is_switched_off_stays_off_until_it_is_switched_on(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw"))
-    async with running(tmp_path, [text("done"), text("done"), text("done")]) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done"), text("done"), text("done")]) as rig:
+        talk = await rig.talk()
         await talk.say("go")
         assert await talk.live.switch_mcp_server("raw", "off")
         await talk.say("go")
-        other = await bench.talk()
+        other = await rig.talk()
         await other.say("go")
         assert await other.live.switch_mcp_server("raw", "on")
         await until_state(other, "raw", "running")
         await other.say("go")
 
-        offered = ["raw__echo" in [it.name for it in request.tools] for request in bench.model.requests]
+        offered = ["raw__echo" in [it.name for it in request.tools] for request in rig.model.requests]
         assert offered == [True, False, False, True]
         assert not await talk.live.switch_mcp_server("unknown", "off")
 
@@ -102,8 +102,8 @@ async def test_resources_are_mentions_that_are_read_when_a_message_is_sent(tmp_p
     resources = [{"uri": f"demo://{key}", "name": "one"}, {"uri": "demo://2", "name": "two\u202e"}]
     user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", resources=resources))
     options = {"credentials": Credentials({"anthropic": key})}
-    async with running(tmp_path, [text("done")], options=options) as bench:
-        talk = await bench.talk()
+    async with running(tmp_path, [text("done")], options=options) as rig:
+        talk = await rig.talk()
         assert not talk.live.mcp_resources()
         await talk.say("go")
 
@@ -118,8 +118,8 @@ async def test_resources_are_mentions_that_are_read_when_a_message_is_sent(tmp_p
 
 async def test_denied_server_that_is_switched_on_is_asked_about_again(tmp_path: Path) -> None:
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
-    async with running(tmp_path, [text("done")]) as bench:
-        talk = await bench.talk(answers=deny)
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk(answers=deny)
         await talk.say("go")
         assert talk.live.mcp_servers()[0][0].state == "denied"
 

@@ -16,21 +16,21 @@ import httpx2
 import pytest
 
 from agent_ls.loop.events.types import QuestionAsked
-from tests.mcp.bench import running, servers_of
 from tests.mcp.peers import MODULES, NODE, needs_peers, node, python
 from tests.mcp.plans import user_file
+from tests.mcp.rig import running, servers_of
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import SessionRig, Talk
 
 pytestmark = [pytest.mark.req("T11"), needs_peers]
 
 
-async def called(bench: SessionRig, calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[Talk, list[str]]:
+async def called(rig: SessionRig, calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[Talk, list[str]]:
     """The results of these calls in one input."""
-    talk = await bench.talk("full")
+    talk = await rig.talk("full")
     await talk.say("go")
-    assert len(bench.results()) == len(calls)
-    return talk, [str(it.content) for it in bench.results()]
+    assert len(rig.results()) == len(calls)
+    return talk, [str(it.content) for it in rig.results()]
 
 
 def script_of(calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Piece]:
@@ -88,8 +88,8 @@ async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
     async with by_http(free_port()) as url:
         entry = {"url": url} if transport == "http" else node("server-everything")
         user_file(tmp_path / "state", every=entry)
-        async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
-            talk, results = await called(bench, calls)
+        async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
+            talk, results = await called(rig, calls)
             for (name, _, expected), result in zip(EVERYTHING, results, strict=True):
                 assert expected in result, name
             facts = servers_of(talk).servers[0].facts
@@ -99,8 +99,8 @@ async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
 async def test_questions_of_everything_reach_the_user(tmp_path: Path) -> None:
     user_file(tmp_path / "state", every=node("server-everything"))
     calls: list[tuple[str, dict[str, Any]]] = [("every__trigger_elicitation_request", {})]
-    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
-        talk = await bench.talk("full")
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
+        talk = await rig.talk("full")
         asked: list[QuestionAsked] = []
         with anyio.fail_after(60), talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
@@ -117,7 +117,7 @@ async def test_questions_of_everything_reach_the_user(tmp_path: Path) -> None:
                     break
 
         assert "The MCP server every asks" in asked[0].question
-        assert "Ada" in str(bench.results()[0].content)
+        assert "Ada" in str(rig.results()[0].content)
 
 
 async def test_filesystem_takes_its_folders_from_the_session(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ async def test_filesystem_takes_its_folders_from_the_session(tmp_path: Path) -> 
         ("fs__list_directory", {"path": str(project)}),
         ("fs__read_text_file", {"path": "/etc/passwd"}),
     ]
-    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
-        _, results = await called(bench, calls)
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
+        _, results = await called(rig, calls)
         assert "hello" in results[0] and "a.txt" in results[1] and "denied" in results[2].lower()
 
 
@@ -144,8 +144,8 @@ async def test_memory_keeps_and_finds(tmp_path: Path) -> None:
         ("memory__create_entities", {"entities": [ada]}),
         ("memory__search_nodes", {"query": "programs"}),
     ]
-    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
-        _, results = await called(bench, calls)
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
+        _, results = await called(rig, calls)
         assert "Ada" in results[1]
 
 
@@ -162,17 +162,17 @@ async def test_modern_servers_of_pypi(tmp_path: Path) -> None:
         ("git__git_status", {"repo_path": str(project)}),
         ("fetch__fetch", {"url": "http://127.0.0.1:1/"}),
     ]
-    async with running(tmp_path, script_of(calls), deferAtPercent=100) as bench:
-        talk, results = await called_with_hosts(bench)
+    async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
+        talk, results = await called_with_hosts(rig)
         assert "Europe/Berlin" in results[0] and "No commits yet" in results[1]
         assert "127.0.0.1" in results[2]
         assert {it.facts.era for it in servers_of(talk).servers} == {"modern"}
 
 
-async def called_with_hosts(bench: SessionRig) -> tuple[Talk, list[str]]:
-    talk = await bench.talk("full")
+async def called_with_hosts(rig: SessionRig) -> tuple[Talk, list[str]]:
+    talk = await rig.talk("full")
     await talk.say("go")
-    return talk, [str(it.content) for it in bench.results()]
+    return talk, [str(it.content) for it in rig.results()]
 
 
 def test_http_library_of_the_sdk_is_there() -> None:

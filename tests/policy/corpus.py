@@ -14,19 +14,19 @@ _NUMBERED = re.compile(r"⟨([0-9A-F]+)⟩")
 
 
 def corpus() -> Iterator[tuple[str, Verdict]]:
-    """Each command line, and its verdict."""
-    verdict: Verdict | None = None
+    """Yield each command line, and the decision about it."""
+    decision: Verdict | None = None
     text = Path(__file__).with_name("commands.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
         if line.startswith("== "):
-            verdict = next(kind for kind in get_args(Verdict) if kind == line[3:])
-        elif verdict and line and not line.startswith("#"):
-            yield _NUMBERED.sub(lambda found: chr(int(found[1], 16)), line.replace("⏎", "\n")), verdict
+            decision = next(kind for kind in get_args(Verdict) if kind == line[3:])
+        elif decision and line and not line.startswith("#"):
+            yield _NUMBERED.sub(lambda found: chr(int(found[1], 16)), line.replace("⏎", "\n")), decision
 
 
 def dangerous() -> list[str]:
     """Those that are never silent: simple enough to be written in other ways."""
-    return [text for text, verdict in corpus() if verdict in ("ask", "refuse") and _is_simple(text)]
+    return [text for text, decision in corpus() if decision in ("ask", "refuse") and _is_simple(text)]
 
 
 def _is_simple(text: str) -> bool:

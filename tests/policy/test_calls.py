@@ -48,7 +48,7 @@ def call(category: Category, *argv: str, definition: str = "d1") -> CallEffect:
         (call("read", "cat", "/home/u/.ssh/id"), "-???"),
         (call("read", "bash", "-c", "curl x | sh"), "-???"),
         (call("read", "env", "X=1", "sudo", "ls"), "-???"),
-        # where the user's program lies is his affair, what it is given is not
+        # the path of the user's own program is not checked, but its arguments are
         (call("read", "/opt/mine/show", "a.txt"), "-??+"),
         (call("read", "/opt/mine/show", "/etc/hosts"), "-???"),
     ],

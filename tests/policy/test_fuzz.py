@@ -1,4 +1,4 @@
-"""What policy lets pass without a question is run in a real bash, where it may change and show nothing."""
+"""Run commands that policy allows without approval in a real bash: they must change and display nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walls of the real system around a folder of the test's; without a program for them a test is skipped and says so."""
+"""Limits of the real system around a folder of the test's; without a program for them a test is skipped and says so."""
 
 from __future__ import annotations
 

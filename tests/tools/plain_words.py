@@ -79,7 +79,9 @@ _UNCHECKED = (
     "tests/tools/plain_words",
 )
 _COMMENTS = {".lua": re.compile(r"--(.*)"), ".ts": re.compile(r"(?://|^\s*/?\*)(.*)")}
-_IDENTIFIER = re.compile("|".join(rf"(?<![\w/]){name}\b" for name in sorted(NAMES, key=len, reverse=True)))
+_IDENTIFIER = re.compile(
+    "|".join(rf"(?<![\w/-])(?<!make ){name}\b" for name in sorted(NAMES, key=len, reverse=True))
+)
 _WORD = re.compile("|".join(rf"\b{word}\b" for word in sorted(WORDS, key=len, reverse=True)), re.IGNORECASE)
 
 

@@ -110,8 +110,8 @@ class Filed:
             notes.append(f"Changed {how}, the earlier text is not known: {self._names(self.unknown)}.")
         if self.refused:
             notes.append(
-                f"Changed on disk {how}, but the editor shows it with unsaved changes of the user's that "
-                f"do not go with that; they were left as they are: {self._names(self.refused)}."
+                f"Changed on disk {how}, but the editor shows it with unsaved changes of the user that "
+                f"conflict with it; the unsaved text was kept: {self._names(self.refused)}."
             )
         return " ".join([*notes, self.note]).strip()
 

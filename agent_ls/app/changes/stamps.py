@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 Stamp: TypeAlias = tuple[tuple[int, int, int, int] | None, int | None]
-"""(size, mtime ns, ctime ns, inode), or None if there is no file; and the version in an editor, or None."""
+"""Two parts: of the file on disk (size in bytes, mtime and ctime in ns, inode), None if it does not exist; and the
+version of the document in the editor, None if it is not open there.
+"""
 
 Documents: TypeAlias = Callable[[], Mapping[str, int]]
 """Returns the versions of the documents open in an editor, by path. Call on the event loop's thread."""

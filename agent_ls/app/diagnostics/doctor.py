@@ -232,7 +232,7 @@ async def _ripgrep() -> Finding:
 
 
 def _tool_packs(settings: Settings) -> Iterator[Finding]:
-    """Programs that the tool packs of the settings need, and permissions that they lack. Nothing without packs."""
+    """Report missing programs and permissions of the tool packs in the settings; nothing if no pack is chosen."""
     chosen = settings.tool_packs
     if chosen == ToolPackSettings():
         return

@@ -10,7 +10,7 @@ Grade: TypeAlias = Literal["good", "note", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`bad`: something that agent-ls is for does not work; `note`: it works, with less. `hint` says what to do."""
+    """One finding. `bad`: a main function does not work; `note`: an optional one is missing. `hint` says what to do."""
 
     subject: str
     grade: Grade

@@ -24,7 +24,9 @@ _PROGRAMS = (
 
 
 async def examine_place(place: Place, environ: Mapping[str, str] | None = None) -> Sequence[Finding]:
-    """Connect, and look at what sessions need there. Nothing is changed but the copy of agent-ls in ~/.cache."""
+    """Connect to a place, and check what sessions need there. Changes nothing except the copy of agent-ls in
+    ~/.cache.
+    """
     host = FarHost(place, lambda: os.environ if environ is None else environ)
     environment = FarEnvironment(host, lambda: EndConfig(place.path))
     subject = place.machine

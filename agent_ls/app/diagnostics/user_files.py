@@ -1,4 +1,4 @@
-"""Findings of `agent-ls doctor` in files of skills, commands, kinds of subagents and hooks. Nothing is run."""
+"""Check the files of skills, commands, kinds of subagents and hooks for `agent-ls doctor`. Runs nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER_TOOLS = (
 
 
 def user_file_findings(settings: Settings) -> Iterator[Finding]:
-    """Blocks: for a thread. Nothing where there are no such files."""
+    """Return the findings; empty if there are no such files. Blocks: run in a thread."""
     folder, state = str(Path().resolve()), str(state_folder())
     is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(folder) == "trusted"
     project = folder if is_trusted else None
@@ -49,6 +49,8 @@ def _pattern(hook: Hook) -> str:
 
 
 def _can_match(hook: Hook) -> bool:
-    """Whether a matcher may fit a tool. Tools of MCP servers and of the user are not known here."""
+    """Return whether a matcher can match a built-in tool. True if it names a tool of an MCP server, which is unknown
+    here.
+    """
     names = {name for kind, others in CLAUDE_NAMES.items() for name in (kind, *others)}
     return hook.matcher is None or "__" in hook.matcher.pattern or hook.matches((*names, *_OTHER_TOOLS))

@@ -1,1 +1,1 @@
-"""Hooks: programs of the user that are told of what a session does, and may stop it."""
+"""Hooks: programs of the user that run at events of a session and can block a tool call or an input."""

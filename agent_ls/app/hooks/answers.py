@@ -1,4 +1,4 @@
-"""What a hook has answered, and what several answers say together. Pure: does no input or output."""
+"""Parse the answers of hooks, and combine several answers into one decision. Pure: no input or output."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ STOP_EXIT_CODE = 2
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """The answer of one hook. `problem` says why there is none: it failed, took too long, or printed no JSON object.
+    """The answer of one hook. `problem` says why there is no answer: the hook failed, took too long, or did not print
+    a JSON object.
 
-    `decision` is what it wants of a call, `blocks` whether it stops what was about to happen. `reason` is for the
+    `decision` is about a tool call. `blocks`: the event must not proceed. `reason` is for the
     model, `message` for the user, `context` for the model in addition.
     """
 
@@ -32,7 +33,7 @@ class HookAnswer:
 def parse_answer(exit_code: int, stdout: str, stderr: str) -> HookAnswer:
     """Return the answer of a hook that has ended by itself.
 
-    Exit code 2 stops what was about to happen, with standard error as the reason; any other code but 0 is a failure.
+    Exit code 2 blocks the event, with standard error as the reason. Any other code except 0 is a failure of the hook.
     """
     if exit_code == STOP_EXIT_CODE:
         return HookAnswer("deny", blocks=True, reason=stderr.strip() or "no reason was given")
@@ -80,7 +81,7 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
 def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
     """Return the most restrictive of several answers about a call. A hook that failed makes it ask.
 
-    `allow` counts as no opinion: policy still decides.
+    `allow` has no effect: policy still decides.
     """
     for answer in answers:
         if answer.decision == "deny":

@@ -1,4 +1,4 @@
-"""Reads hooks from JSON files in the shape that several agents share."""
+"""Read hooks from JSON files, in the format that several agents share."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Origin: TypeAlias = Literal["user", "project"]
 class Hook:
     """One command for one event. `matcher` matches whole names of tools; None matches all.
 
-    `digest` identifies the command together with the script that its first word names: a project's hook is confirmed
-    by it.
+    `digest` covers the command and the script that its first word names; the user's confirmation of a project's hook
+    is stored with it.
     """
 
     event: str
@@ -170,7 +170,7 @@ def command_digest(command: str, folder: str) -> str:
 
 
 def _read_regular(path: str, limit: int) -> bytes | None:
-    """The bytes of a regular file; None if it is another kind of file or longer than `limit`."""
+    """Return the bytes of a regular file; None if it is not a regular file or is longer than `limit`."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,4 +1,4 @@
-"""Which hooks of projects the user has confirmed: a file in the state folder."""
+"""Read and write the file in the state folder that lists the project hooks which the user confirmed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE = "confirmed-hooks.json"
 
 
 def is_confirmed(hook: Hook, workspace: str, confirmed: Collection[str]) -> bool:
-    """Return whether a hook may run: one of the user's own, or one that was confirmed as it is now."""
+    """Return whether a hook may run: a user's own hook, or a project hook unchanged since the user confirmed it."""
     return hook.origin == "user" or confirmation(hook, workspace) in confirmed
 
 
@@ -22,7 +22,7 @@ def confirmation(hook: Hook, workspace: str) -> str:
 
 
 def read_confirmed(state: Path) -> frozenset[str]:
-    """Return what was confirmed; nothing if the file is missing or damaged, so that it is asked again. Blocks."""
+    """Return the confirmed hooks; none if the file is missing or damaged, so that the user is asked again. Blocks."""
     try:
         read = json.loads((state / FILE).read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a hook reads on its standard input, in the names that hooks of other agents expect. Pure."""
+"""Build the JSON that a hook gets on standard input, with the field names of other agents' hooks. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODES = {"plan": "plan", "ask": "default", "edits": "acceptEdits", "full": "byp
 
 
 def tool_names(call: HookedCall) -> Sequence[str]:
-    """All names by which a matcher may mean the tool of a call."""
+    """Return all names of a call's tool that a matcher can match."""
     effect = call.effect
     of_server = (
         (f"mcp__{effect.server}__{effect.title}",) if isinstance(effect, CallEffect) and effect.server else ()
@@ -27,7 +27,7 @@ def tool_names(call: HookedCall) -> Sequence[str]:
 def payload(
     event: str, *, session_id: str, transcript: str, folder: str, mode: str, rows: Mapping[str, Any]
 ) -> str:
-    """Return the JSON of one event. Names that all events have are given in both spellings."""
+    """Return the JSON of one event. Fields that all events have occur twice: in snake_case and in camelCase."""
     common = {
         "session_id": session_id,
         "transcript_path": transcript,
@@ -40,7 +40,7 @@ def payload(
 
 
 def call_rows(call: HookedCall) -> dict[str, Any]:
-    """The rows of an event about a tool call; paths and commands also go by their usual names."""
+    """Return the fields of an event about a tool call. A path is also in `file_path`, the name that most hooks read."""
     given = dict(call.arguments)
     path = given.get("file_path", given.get("path", given.get("absolute_path")))
     more = {"file_path": path} if isinstance(path, str) else {}
@@ -56,7 +56,7 @@ def call_rows(call: HookedCall) -> dict[str, Any]:
 
 
 def cut(text: str) -> str:
-    """Return at most 16 KiB of a text, its beginning."""
+    """Return the first 16 KiB of a text."""
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
 
 

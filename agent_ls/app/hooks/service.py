@@ -1,4 +1,4 @@
-"""The hooks of one session: run at their events, their answers put together, their failures reported."""
+"""The hooks of one session: runs them at their events, combines their answers, and reports failures."""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ _OBSERVED = {
 
 
 class SessionHooks:
-    """Implements Hooks of the loop. `run` runs a command without a terminal, ended with all that it started.
+    """Implements Hooks of the loop. `run` runs a command without a terminal; all processes that it started end with it.
 
-    `is_trusted` tells whether the project's files may be used now (it blocks). `deny` refuses a pending approval with
-    a reason. `beside` runs a task next to the session. `emit` (records an event) and `notify` (sends the model a
-    notice) are set once the session exists.
+    `is_trusted` returns whether the project's files may be used now (it blocks). `deny` refuses a pending approval with
+    a reason. `beside` runs a task next to the session. `emit` records an event, `notify` sends the model a notice.
     """
 
     def __init__(
@@ -60,6 +59,8 @@ class SessionHooks:
         secrets: Known,
         deny: Callable[[str, str], None],
         beside: Callable[[Callable[[], Awaitable[None]]], None],
+        emit: Callable[[RecordedEvent], object],
+        notify: Callable[[str], None],
     ) -> None:
         self._session_id = session_id
         self._folder = folder
@@ -70,8 +71,8 @@ class SessionHooks:
         self._is_trusted = is_trusted
         self._run = run
         self._secrets = secrets
-        self.emit: Callable[[RecordedEvent], object] = lambda event: None
-        self.notify: Callable[[str], None] = lambda text: None
+        self._emit = emit
+        self._notify = notify
         self._deny = deny
         self._beside = beside
         self._hooks: Sequence[Hook] | None = None
@@ -81,7 +82,7 @@ class SessionHooks:
 
     @property
     def watches_calls(self) -> bool:
-        # Until the hooks are read, nobody knows.
+        # The hooks have not been read yet, so there may be one.
         return self._hooks is None or any(hook.event in _OF_CALLS for hook in self._hooks)
 
     # -- the events of the loop
@@ -100,7 +101,7 @@ class SessionHooks:
     async def before_call(self, call: HookedCall) -> CallVerdict:
         answers = await self._answers("PreToolUse", call_rows(call), tool_names(call))
         for context in filter(None, (answer.context for answer in answers)):
-            self.notify(context)
+            self._notify(context)
         return call_verdict(answers)
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
@@ -117,7 +118,7 @@ class SessionHooks:
         reasons = [answer.reason for answer in answers if answer.blocks]
         return "A hook of the user's wants you to go on: " + "\n".join(reasons) if reasons else ""
 
-    # -- the events that hooks only hear of
+    # -- events that hooks cannot block
 
     def observe(self, encoded: bytes) -> None:
         """Run the hooks of a recorded event next to the session. Must not raise."""
@@ -149,7 +150,7 @@ class SessionHooks:
             self._beside(run)
 
     async def _permission(self, request: Mapping[str, Any]) -> None:
-        """A hook may refuse what a person is asked about. Whoever answers first decides."""
+        """Run the hooks of an approval request: one may deny it while the user is asked. The first answer counts."""
         names = (str(request.get("tool", "")),)
         rows = {
             "tool_name": names[0],
@@ -187,7 +188,7 @@ class SessionHooks:
         if answer.problem:
             self._report(f"The hook `{hook.command}` ({hook.event}) failed: {answer.problem}.")
         if answer.message:
-            self.emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
+            self._emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
         return answer
 
     async def _ran(self, hook: Hook, text: str) -> HookAnswer:
@@ -224,7 +225,7 @@ class SessionHooks:
             )
 
     def _load(self) -> tuple[FoundHooks, int]:
-        """The hooks that may run, and how many of the project wait to be confirmed. Blocks."""
+        """Return the hooks that may run, and the number of project hooks that are not confirmed. Blocks."""
         workspace = self._folder if self._is_trusted() else None
         found = load_hooks(self._settings(), str(self._state), workspace)
         confirmed = read_confirmed(self._state)
@@ -234,11 +235,11 @@ class SessionHooks:
     def _report(self, message: str) -> None:
         if message not in self._reported:
             self._reported.add(message)
-            self.emit(Warning(message, "hook"))
+            self._emit(Warning(message, "hook"))
 
 
 def _kept(text: str) -> str:
-    """Write what a hook reads to a private file, and return its path. Blocks."""
+    """Write the input of a hook to a private file, and return its path. Blocks."""
     descriptor, path = tempfile.mkstemp(prefix="agent-ls-hook-")
     with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(text)

@@ -1,7 +1,7 @@
-"""Keys that are kept between starts: in the system's keyring where there is one, else in a file that says so (H16).
+"""Store API keys between starts: in the system's keyring, or in a file if there is no keyring (H16).
 
-The environment goes before them, and what an editor gives goes before both (agent/setCredential). `keys.json` in the
-state folder names the providers; it holds the keys themselves only where there is no keyring.
+A key in the environment takes precedence over a stored one, and a key from the editor (agent/setCredential) over
+both. `keys.json` in the state folder lists the providers; without a keyring it also contains their keys.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _ABOUT = "API keys in clear text, for your eyes only. Written by `agent-ls keys`
 
 
 class KeyStore(SecretStore):
-    """The keys of providers. `ring` None: there is no keyring."""
+    """Stores the keys of providers. `ring` is the system's keyring, None if there is none."""
 
     def __init__(self, folder: Path | None = None, ring: Ring | None = None) -> None:
         path = (folder or state_folder()) / "keys.json"
         super().__init__(path, ring, _ABOUT, ", or set the provider's variable")
 
     def set(self, provider: str, secret: str) -> KeptKey:
-        """Keeps it, in place of an older one, and says where.
+        """Store the key of a provider, replacing an older one, and return where it is stored.
 
         Raises:
-            BadChoiceError: no such provider, or what cannot be a key. The words never repeat it.
-            AppError: it cannot be kept.
+            BadChoiceError: the provider is unknown, or the key is malformed. The message never contains the key.
+            AppError: the key cannot be stored.
         """
         if provider not in supported_providers():
             raise BadChoiceError(
@@ -47,7 +47,7 @@ class KeyStore(SecretStore):
 
 
 def protect_keys() -> None:
-    """Keep other processes from reading the keys of this one; to be called once, before anything is started."""
+    """Keep other processes from reading the keys of this one. Call it once, before starting any process."""
     forbid_process_inspection()
     erase_environment_variables(take_keys_from_environment())
 
@@ -55,7 +55,7 @@ def protect_keys() -> None:
 def load_credentials(
     environ: Mapping[str, str] | None = None, folder: Path | None = None, ring: Ring | None = None
 ) -> Credentials:
-    """The environment's keys, and those that are kept for providers without one there."""
+    """Return the keys of the environment, and the stored keys of providers that have none there."""
     found = Credentials.from_environment(environ)
     for provider, secret in KeyStore(folder, ring).secrets().items():
         if not found.secret(provider):

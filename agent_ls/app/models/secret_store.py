@@ -1,6 +1,6 @@
 """Store secrets by name between starts: in the system's keyring, or else in a file of mode 0600.
 
-The file lists all names; it contains the secrets themselves only if there is no keyring.
+The file lists the names of all secrets. Without a keyring it also contains the secrets.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class KeptKey:
 
 
 class SecretStore:
-    """`ring` None: there is no keyring. `about` is the first line of the file, `hint` the advice if it is not
-    writable.
+    """Stores secrets. `ring` is the system's keyring, None if there is none. `about` is the first line of the file;
+    `hint` is added to the error message if the file cannot be written.
     """
 
     def __init__(self, path: Path, ring: Ring | None, about: str, hint: str) -> None:

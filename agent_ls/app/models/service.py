@@ -306,14 +306,14 @@ class Models:
         )
 
     async def learn_size(self, provider: str, model: str) -> None:
-        """Ask a server without a key for the size of its contexts, if nothing says that of `model`. Never raises.
+        """Ask a server without a key for the size of its contexts, if the size for `model` is unknown. Never raises.
 
         A server that does not answer within a second is asked again by the next session.
         """
         is_known = self._sizes.get(provider) or (provider, model) in self._told
         if is_known or provider not in KEYLESS or provider in self._own:
             return
-        from agent_ls.app.models.probe import ask_server  # only for a server of the user's own
+        from agent_ls.app.models.probe import ask_server  # used only with local model servers
 
         self._note_sizes(provider, await ask_server(provider, self._credentials, self._endpoints))
 

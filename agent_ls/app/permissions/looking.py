@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 if TYPE_CHECKING:
-    from agent_ls.environments.walls import Sandbox
+    from agent_ls.environments.sandbox import Sandbox
 
 
 class LookingSandbox:
@@ -25,7 +25,7 @@ class LookingSandbox:
         self._is_known = False
         self._sandbox: Sandbox | None = None
         self.why = ""
-        """Reason why there is no sandbox, once known."""
+        """Why there is no sandbox, as half a sentence. Empty until `find` has run, and if a sandbox was found."""
 
     async def find(self) -> Sandbox | None:
         """Return the sandbox, or None. Never raises."""
@@ -34,11 +34,11 @@ class LookingSandbox:
                 from agent_ls.environments.local.sandbox import (
                     TOO_SLOW,
                     find_sandbox,
-                )  # with the first command
-                from agent_ls.environments.walls import Walls
+                )  # imported when the first command runs
+                from agent_ls.environments.sandbox import SandboxLimits
 
                 self._sandbox, self.why = await find_sandbox(
-                    Walls((), only_looks=True), self._filters, self._use
+                    SandboxLimits((), only_looks=True), self._filters, self._use
                 )
                 self._is_known = TOO_SLOW not in self.why
         return self._sandbox

@@ -23,7 +23,7 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local.denials import is_denied_anyway
 from agent_ls.environments.local.sandbox import find_sandbox
-from agent_ls.environments.walls import REPLACED, Sandbox, Walls, within
+from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, within
 from agent_ls.environments.wrappers.sandbox import Inside
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
@@ -36,7 +36,7 @@ class SessionSandbox:
     """Implements the interface Confinement: the configured sandbox, and the confinement of read-only commands.
 
     `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the session's
-    places. `replaced` is described at the class Walls.
+    places. `replaced` is described at the class SandboxLimits.
     """
 
     settings: SandboxSettings
@@ -96,21 +96,21 @@ class SessionSandbox:
             shutil.rmtree(self._temporary, ignore_errors=True)
         self._temporary, self.sandbox = "", None
 
-    def _limits(self) -> Walls:
+    def _limits(self) -> SandboxLimits:
         """Return the current limits, because places to hide may have been created since."""
         if not self._temporary:
             self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="agent-ls-tmp-"))
         limits = limits_of(self.settings, self.places(), self.state, self._temporary)
         return replace(limits, replaced=self.replaced)
 
-    def _looking_limits(self) -> Walls:
+    def _looking_limits(self) -> SandboxLimits:
         """Return the limits of a read-only command.
 
         In a sandbox it can read the temporary folder of other commands.
         """
         hidden = _hidden(self.places(), self.state)
         temporary = self._temporary if self.settings.enabled else ""
-        return Walls((), temporary, **hidden, replaced=self.replaced, only_looks=True)
+        return SandboxLimits((), temporary, **hidden, replaced=self.replaced, only_looks=True)
 
 
 SET_ASIDE = (
@@ -138,13 +138,13 @@ def _set_aside(place: str) -> str:
     return aside
 
 
-def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: str) -> Walls:
+def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: str) -> SandboxLimits:
     """Return the limits for commands. Follows links, so it blocks."""
     wanted = (*places.roots, *map(os.path.expanduser, settings.writable))
     writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
     guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
     there = tuple(place for place in _there(guarded) if any(_below(place, root) for root in writable))
-    return Walls(
+    return SandboxLimits(
         writable=writable,
         temporary=temporary,
         guarded=there,
@@ -189,7 +189,7 @@ def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
     }
 
 
-def told(sandbox: Sandbox, limits: Walls) -> str:
+def told(sandbox: Sandbox, limits: SandboxLimits) -> str:
     network = "the network is open" if limits.network else "no network"
     guarded = "" if sandbox.guards else _LANDLOCK_GAPS
     return (

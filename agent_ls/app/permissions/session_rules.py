@@ -35,7 +35,11 @@ def held(rule: StoredRule) -> HeldRule:
 
 
 class SessionRules:
-    """The rules of one session. `beside` runs disk writes as a task; `emit` records an event of the session."""
+    """Holds the rules of one session, and counts their uses.
+
+    Rules of the project or the user are written to `store`, in a task that `beside` starts. `emit` records an event
+    of the session.
+    """
 
     def __init__(
         self,

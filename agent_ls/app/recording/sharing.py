@@ -90,8 +90,3 @@ def _user_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return ""
-
-
-def shareable(text: str, *, home: str, user: str, host: str, known: Collection[str] = ()) -> str:
-    """Return the text of a recording without secrets, for replay. Parameters as those of `Redaction`."""
-    return Redaction(home=home, user=user, host=host, known=known).recording(text)

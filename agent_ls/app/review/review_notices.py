@@ -1,4 +1,4 @@
-"""Pure: notices for the model about decisions on its changes, and about changes that are no longer in a file."""
+"""Pure: write the notices that inform the model what the user did with its changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ MAX_HUNKS, MAX_CHARS = 5, 600  # enough for the model to know which; it can read
 
 
 def verdict_notice(path: str, hunks: Sequence[Hunk], verdict: Literal["keep", "undo"], comment: str) -> str:
-    """Return a short notice about a decision, with the text that was removed."""
+    """Return the notice that the user kept or undid changes; an undone change is quoted, so that the model knows
+    which.
+    """
     because = f" The user says: {comment}" if comment else ""
     if verdict == "keep":
         return f"Review: the user kept {len(hunks)} of your changes in {path}.{because}"
@@ -36,7 +38,9 @@ def replacement_notice(path: str, hunks: Sequence[Hunk], text: str, comment: str
 
 
 def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
-    """Return the notice that changes have disappeared: closed without saving, or changed outside the editor."""
+    """Return the notice that changes are no longer in the file: it was closed without saving, or changed by another
+    program.
+    """
     parts = [
         (
             f"Review: {len(hunks)} of your changes in {path} are not in the file any more: it was closed without "

@@ -1,4 +1,4 @@
-"""The sandboxes of a session's MCP servers: each server that asks for one has its own."""
+"""Create the sandboxes of a session's MCP servers: one for each server that is configured to run in one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ServerConfinement:
-    """`places` returns those of the session; `state` is the folder of keys, rules and sessions, which is hidden."""
+    """`places` returns the session's folders. `state`, the folder of keys, rules and sessions, is hidden from
+    servers.
+    """
 
     places: Callable[[], Places]
     state: Path
@@ -34,7 +36,7 @@ class ServerConfinement:
     async def confine(
         self, wanted: Confined, command: str, options: CommandOptions, folder: str
     ) -> tuple[str, CommandOptions]:
-        """Return the command of a server for running it in a sandbox of its own.
+        """Return the command that runs a server in its own sandbox.
 
         Raises:
             ProcessStartError: this machine has no sandbox. The server is not run without one.

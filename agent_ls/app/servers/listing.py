@@ -1,4 +1,4 @@
-"""MCP servers of a session as lists display them."""
+"""List the MCP servers of a session for display, and switch them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """`target` is the command or the address. `era` "": it has not answered yet."""
+    """A row of the list. `target` is the command or the URL. `era` "": the server has not answered yet."""
 
     name: str
     state: State
@@ -30,7 +30,7 @@ class ListedServer:
 
 
 def listed(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Sequence[str]]:
-    """All servers of a session, and what is wrong in their files; nothing before its first message."""
+    """Return all servers of a session, and the errors in their files. Both are empty before the first message."""
     if servers is None or not servers.made:
         return (), ()
     found = []
@@ -55,7 +55,7 @@ def listed(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Se
 
 
 async def switch(servers: ServersOfSession | None, name: str, to: Literal["on", "off", "restart"]) -> bool:
-    """Switch a server of a session; False where none has this name."""
+    """Switch a server of a session on or off, or restart it. Returns False if no server has this name."""
     if servers is None or not servers.made:
         return False
     if to == "restart":

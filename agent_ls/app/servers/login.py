@@ -23,7 +23,7 @@ def server_secrets(state: Path) -> SecretStore:
 
 
 def entered(secrets: SecretStore, server: str, name: str) -> str | None:
-    """The value that the user has entered for `${input:NAME}` of a server. Blocks."""
+    """Return the value that the user entered for `${input:NAME}` of a server; None if there is none. Blocks."""
     return secrets.secret(input_name(server, name)) or None
 
 
@@ -32,7 +32,7 @@ def input_name(server: str, name: str) -> str:
 
 
 def authenticate(config: ServerConfig, secrets: SecretStore, hide: Callable[[Sequence[str]], None]) -> Any:
-    """What authenticates requests to a server by kept tokens; None where its headers do that already."""
+    """Return the SDK's OAuth object, which uses stored tokens; None if the server's headers already authenticate."""
     from agent_ls.mcp.config import HttpTarget
     from agent_ls.mcp.oauth import KeptTokens, quiet_login
 
@@ -44,7 +44,7 @@ def authenticate(config: ServerConfig, secrets: SecretStore, hide: Callable[[Seq
 
 
 async def why_not_asked(host: str) -> str:
-    """Why a host must not be asked: it is in a private network, or unknown. "" when it may."""
+    """Return why requests to a host are not allowed: it is in a private network, or unknown. "" if they are allowed."""
     address = literal_address(host)
     if address:
         return "" if is_public(address) else "it is in a private network"

@@ -1,4 +1,4 @@
-"""The MCP servers of a session, connected with its approvals, its trust and its settings when first wanted."""
+"""Create the MCP servers of a session when they are first needed, with the session's approvals, trust and settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_ls.app.servers.confinement import ServerConfinement
     from agent_ls.environments.base import CommandOptions
     from agent_ls.mcp.config import Confined, ServerConfig
-    from agent_ls.mcp.server import Surroundings
+    from agent_ls.mcp.server import ServerContext
     from agent_ls.mcp.servers import SessionServers
     from agent_ls.mcp.sources import Found
     from agent_ls.policy.places import Places
@@ -42,7 +42,9 @@ FETCHED = " This command downloads the program that it runs, so it may be anothe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServersOfSession:
-    """`client` returns servers that the session's client handed over. `is_trusted` blocks. `warn` tells the user."""
+    """`client` returns servers that the session's client handed over. `is_trusted` blocks. `warn` displays a warning
+    to the user.
+    """
 
     folder: str
     state: Path
@@ -64,7 +66,7 @@ class ServersOfSession:
     boxes: list[ServerConfinement] = field(default_factory=list)
 
     def are_configured(self) -> bool:
-        """Whether there may be any. Blocks for as long as some files take to be looked up."""
+        """Return whether any server may be configured. Blocks: checks whether some files exist."""
         if self.made or self.client() or self.settings().mcp.servers:
             return True
         paths = [self.state / name for name in FILES]
@@ -73,7 +75,9 @@ class ServersOfSession:
         return any(map(os.path.exists, paths))
 
     async def get(self) -> SessionServers:
-        """Those of this session. What they need is imported in a thread, because it takes a while."""
+        """Return the servers of this session, and create them at the first call. Their modules are imported in a
+        thread, because that takes long.
+        """
         if not self.made:
             made = await anyio.to_thread.run_sync(self._make)
             if not self.made:
@@ -108,7 +112,7 @@ class ServersOfSession:
             redact=lambda text: redacted(text, self.secrets()),
             changed=self.changed,
         )
-        return SessionServers(host, self._around)
+        return SessionServers(host, self._context)
 
     def _find(self) -> Found:
         from agent_ls.mcp.sources import Found, Given, find_servers
@@ -123,14 +127,14 @@ class ServersOfSession:
         folder = Path(self.folder) if settings.project_files else None
         return find_servers(self.state, folder, Given(entries, self.client()))
 
-    def _around(self, changed: Callable[[], None]) -> Surroundings:
+    def _context(self, changed: Callable[[], None]) -> ServerContext:
         from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
         from agent_ls.mcp.config import Values
         from agent_ls.mcp.process import ServerProcesses
-        from agent_ls.mcp.server import Surroundings
+        from agent_ls.mcp.server import ServerContext
 
         secrets = server_secrets(self.state)
-        return Surroundings(
+        return ServerContext(
             processes=ServerProcesses(self.environ, self.folder, self._confine),
             values=Values(self.environ.get, partial(entered, secrets), self.folder),
             sleep=self.clock.sleep,
@@ -152,7 +156,7 @@ class ServersOfSession:
         return await self.boxes[0].confine(wanted, command, options, folder)
 
     async def _approve(self, config: ServerConfig) -> bool | None:
-        """The user's decision; None when nobody decided."""
+        """Ask the user whether a server may start. Returns the decision, or None if the user did not decide."""
         effect = effect_of(config)
         question = ApprovalQuestion("", self.turn_id(), "mcp", f"start the MCP server {config.name}", effect)
         reason = _limits(config) + (FETCHED if effect.is_fetched else "")
@@ -180,7 +184,7 @@ def _limits(config: ServerConfig) -> str:
 
 
 def effect_of(config: ServerConfig) -> ServerEffect:
-    """What an approval of a server displays."""
+    """Return the effect that an approval of a server displays."""
     from agent_ls.mcp.config import StdioTarget, shown_variables
     from agent_ls.mcp.visible import visible
 

@@ -28,7 +28,7 @@ class PromptCommand:
 
 
 def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]:
-    """Those of all servers of a session that are known now."""
+    """Return the prompts of all servers of a session, as far as they are known now."""
     return [
         PromptCommand(
             f"{server.name}{SEPARATOR}{prompt.name}",
@@ -40,7 +40,7 @@ def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]
 
 
 async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -> str:
-    """The words of a prompt for the model, after what the user typed and with whose they are.
+    """Return the message for the model: the words that the user typed, then the prompt's text and the server's name.
 
     Raises:
         AppError: no server has such a prompt, an argument is missing, or the server does not answer.
@@ -74,7 +74,7 @@ def _every(servers: ServersOfSession | None) -> Sequence[tuple[ManagedServer, Se
 
 
 def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:
-    """What was typed, word by word; the last argument takes the rest.
+    """Split the typed text into the prompt's arguments, one word each; the last argument gets the rest.
 
     Raises:
         AppError: a required argument is missing.

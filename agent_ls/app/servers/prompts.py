@@ -1,6 +1,6 @@
-"""ADAPTER PromptSource: the session's prompt, with the tools of MCP servers put next to it at the start of each input.
+"""ADAPTER PromptSource: the session's prompt, with the tools of its MCP servers, updated at the start of each input.
 
-Whether there are servers is looked up here first, without importing anything of them: most sessions have none.
+The modules of MCP servers are imported only if a server is configured, because most sessions have none.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 
 
 class ServersOfSession(Protocol):
-    """SEAM: the servers of one session, made when they are first wanted."""
+    """SEAM: the MCP servers of one session, created when they are first needed."""
 
     def are_configured(self) -> bool:
-        """Whether there may be any. Blocks for as long as some files take to be looked up."""
+        """Return whether any server may be configured. Blocks: checks whether some files exist."""
         ...
 
     async def get(self) -> SessionServers: ...
 
 
 class PromptsWithServers:
-    """`inner` asks the user whether they trust the folder, so it is always asked first."""
+    """Adds the servers' tools to the prompt of `inner`. `inner` is called first, because it asks the user about
+    trust.
+    """
 
     def __init__(self, inner: PromptSource, servers: ServersOfSession) -> None:
         self._inner = inner

@@ -16,7 +16,6 @@ from agent_ls.app.changes.stamps import stamps
 from agent_ls.app.changes.watched_files import FileWatch, TouchedFiles
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.context.editor import EditorStatus, SessionEditorContext
-from agent_ls.app.context.nested_documents import SessionDocuments
 from agent_ls.app.context.prompts import SessionPrompts, facts_from_json, facts_to_json, no_skills
 from agent_ls.app.models.other_models import ConfiguredModels
 from agent_ls.app.models.service import Models
@@ -39,14 +38,23 @@ from agent_ls.app.sessions.not_started import PromptsWithNotice, find_not_starte
 from agent_ls.app.sessions.notices import Notices, ended_notice
 from agent_ls.app.sessions.review_tool import REVIEW_MARK, PromptsWithReview
 from agent_ls.app.sessions.session_config import session_config
+from agent_ls.app.sessions.session_link import SessionLink
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.app.sessions.session_packs import session_packs
+from agent_ls.app.sessions.session_parts import (
+    RecordedParts,
+    SessionPermissions,
+    SessionPlace,
+    nested_documents,
+    record_parts,
+)
+from agent_ls.app.sessions.session_tools import web_profiles, with_session_tools
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
 from agent_ls.app.skills.service import ONLY_SKILLS, Offers, SessionSkills
-from agent_ls.app.tools.notebooks import has_notebooks, with_notebooks
-from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools, with_cli_tools
+from agent_ls.app.tools.notebooks import has_notebooks
+from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import EditorHost
@@ -63,7 +71,7 @@ from agent_ls.loop.calls.hooks import NO_HOOKS
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.restored import Restored
-from agent_ls.loop.seams import ModelClient, PromptSource
+from agent_ls.loop.seams import PromptSource
 from agent_ls.loop.session import Session
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.log import Header
@@ -71,14 +79,12 @@ from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession
 
 if TYPE_CHECKING:
+    from agent_ls.app.hooks.service import SessionHooks
     from agent_ls.app.permissions.looking import LookingSandbox
     from agent_ls.app.permissions.sandbox import SessionSandbox
-    from agent_ls.app.recording.tape import Tape
-    from agent_ls.profiles.base import ProviderProfile
     from agent_ls.tools.web_fetch import WebFetcher
 
 MEBIBYTE = 1024 * 1024
-NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log of the instruction files that results had
 
 ClientFiles: TypeAlias = Callable[[str, ExecutionEnvironment], ExecutionEnvironment]
 """Returns an environment that overlays the disk with the files that the client of this session has open."""
@@ -241,202 +247,64 @@ class SessionBuilder:
         settings: Settings,
         restored: Restored | None,
     ) -> LiveSession:
-        key = header.workspace_folder
-        site = self.sites.site(key)
-        folder = site.root if site else key
-        is_here = not (self.environment or site)
+        """Create a session. Each step gets the finished results of the steps before it.
+
+        The parts reach the session itself, which is created last, through a SessionLink.
+        """
+        link = SessionLink()
         stored = SessionFiles(opened, header)
-        local = local_commands = self.local(key, stored.demand_ours)
-        files = self.files(local, header.session_id)
-        find_places = partial(places_of, settings=settings.paths, state=str(self.state))
-        bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
-        roots = SessionRoots(
-            key,
-            lambda: () if site else (*self.folders(), *self.session_folders(header.session_id)),
-            self.trust,
-            bounds,
-            lambda event: session.emit(event),
-            find_places,
-        )
-        untold = opened.stored.fold.notices if opened.stored else ()
-        notices = Notices(opened.recorder.notice, untold)
-        if site:
-            self.sites.notify(local_commands, notices.post)
-        asking = PendingApprovals(
-            lambda event: session.emit(event),
-            lambda: session.is_stopped,
-            self.clock,
-            settings.approval_timeout_ms,
-        )
-        grants = SessionRules(self.rules, key, self.clock, self.start, lambda event: session.emit(event))
-        gate = TrustGate(self.trust, key, asking, lambda event: session.emit(event), lambda: session.turn_id)
-        approver = PolicyApprover(
-            bounds=bounds,
-            mode=choice.mode,
-            approvals=asking,
-            grants=grants,
-            review=choice.review,
-            is_trusted=gate.is_trusted,
-            has_sandbox=lambda: sandbox is None or sandbox.is_raised,
-            can_confine=lambda: sandbox.can_look_confined() if sandbox else _nowhere(),
-            # A program's own environment is confined or trusted as that program decides.
-            unconfined=lambda: "trust" if self.environment else self.now().unconfined_commands,
-        )
-        # Changes are searched on the disk of this machine only, not in a program's own environment.
-        listed = local.list_files if isinstance(local, LocalEnvironment) else None
-        client: ModelClient = self.models.client
-        on_disk = files
-        heard: Callable[[ExecutionEnvironment], ExecutionEnvironment] = _as_it_is
-        editor_status, language = self.editor_status, self.language
-        if tape := self.tapes.of(header.session_id):
-            from agent_ls.app.recording.editor_tape import RecordingEditorStatus, RecordingLanguage
-            from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
-
-            local = RecordingCommands(RecordingFiles(local, tape), tape)
-            files = RecordingFiles(files, tape)
-            client = RecordingClient(client, tape)
-            heard = partial(RecordingCommands, tape=tape)
-            editor_status = RecordingEditorStatus(editor_status, tape) if editor_status else None
-            language = RecordingLanguage(language, tape) if language else None
-            opened.recorder.observers.append(tape.event)
-        sandbox: SessionSandbox | None = None
-        within = files
-        if is_here:
-            from agent_ls.app.permissions.sandbox import (  # imported late: accepting a message needs none of it
-                Leaving,
-                SessionSandbox,
-            )
-            from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
-
-            sandbox = SessionSandbox(
-                settings.sandbox,
-                lambda: bounds.places,
-                str(self.state),
-                lambda event: session.emit(event),
-                looking=self.looking,
-            )
-            within = SandboxedEnvironment(files, sandbox, Leaving(approver, folder))
-        bounded = BoundedEnvironment(within, bounds)
-        # Commands see only the disk; a client can be asked only for single files.
-        seen = local_commands if self.client_files else files
-        commands = (
-            command_files(roots.listing(listed), seen, self.host, lambda: roots.others) if listed else None
-        )
-        environment = ReviewedEnvironment(bounded, self.review, stored, approver.is_reviewed_first, commands)
-        touched = TouchedFiles(
-            on_disk,  # reads that the model did not request are not recorded
-            self.review,
-            documents=self._versions,
-            tell=notices.post,
-            watch=self.watch,
-            known=opened.stored.fold.shown | opened.stored.fold.known if opened.stored else {},
-            record=opened.recorder.known,
-            stamps_of=site.disk.stamps if site else stamps,
-        )
-        opened.recorder.on_shown = touched.shown
-        if listed or site:
-            notices.look_for = partial(_look_for_changes, self.review, touched)
-        profiles = with_cli_tools(self._profiles(client, tape), choice.tools.tools, self.models.child_environ)
-        if choice.tools.packs:
-            from agent_ls.app.tools.packs.load import with_packs  # few users choose packs
-
-            profiles = with_packs(
-                profiles,
-                choice.tools.packs,
-                self.models.child_environ,
-                native_names=settings.native_tool_names,
-                without=self.models.left_out,
-            )
-        if choice.tools.notebooks:
-            profiles = with_notebooks(profiles, native_names=settings.native_tool_names)
-        if language:
-            # only some editors answer language requests
-            from agent_ls.app.tools.language_tools import with_language_tools
-
-            profiles = with_language_tools(profiles, language, native_names=settings.native_tool_names)
+        config = opened.stored.fold.config if opened.stored else {}
+        place = self._place(header, settings, stored, link)
+        notices = Notices(opened.recorder.notice, opened.stored.fold.notices if opened.stored else ())
+        if place.site:
+            self.sites.notify(place.local, notices.post)
+        permissions = self._permissions(place, choice, settings, link)
         skills = self.skills(
-            key,
+            place.key,
             notify=notices.post,
-            allow_reading=grants.allow_reading,
+            allow_reading=permissions.rules.allow_reading,
             offers=Offers(choice.tools.skills, choice.tools.agents),
         )
-        if choice.tools.skills:
-            from agent_ls.app.skills.tool import with_use_skill  # few users have skills
-
-            profiles = with_use_skill(profiles, skills.use)
-        if choice.tools.agents:
-            from agent_ls.app.skills.agent_tool import with_agent_kinds  # as above
-
-            profiles = with_agent_kinds(profiles, skills.agents, self.models.has_model)
-        hooks = None
-        if is_here:
-            from agent_ls.app.sessions.session_hooks import create_hooks  # imported late, as above
-
-            hooks = create_hooks(
-                header,
-                approver,
-                stored,
-                state=self.state,
-                settings=self.now,
-                trust=self.trust,
-                secrets=self.secrets,
-                start=self.start,
-                local=local_commands,
-                sandbox=sandbox if settings.sandbox.enabled else None,
-            )
-            hooks.emit, hooks.notify = lambda event: session.emit(event), notices.post
-            opened.recorder.observers.append(hooks.observe)
-        facts = opened.stored.fold.config.get("environment") if opened.stored else None
-        own_prompts = SessionPrompts(
-            local,
-            files,
-            trusted=gate.settled,
-            others=partial(self._others, roots, header.session_id),
-            facts=facts_from_json(facts) if opened.stored else None,
-            keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
-            # A recording must contain all files that are read; a program's own environment is only known by
-            # reading it.
-            open_documents=self._versions if listed and not tape else None,
-            skills=skills.catalogue if choice.tools.skills or choice.tools.agents else no_skills,
-            bounds=site.bounds if site else lambda root: PathBounds(places_of(root)),
+        parts = self._parts(place, opened)
+        bounded = self._bounded(place, permissions, parts)
+        environment = self._reviewed(place, permissions, parts, bounded, stored)
+        touched = self._touched(place, opened, notices)
+        profiles = with_session_tools(
+            web_profiles(self.models, self.now, parts, self.pages, self.secrets),
+            choice.tools,
+            self.models,
+            skills,
+            parts.language,
+            native_names=settings.native_tool_names,
         )
-        servers = self._servers(header, asking, gate, bounds, lambda: live)
-        prompts: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
-        if site:
-            given = partial(self.session_servers, header.session_id)
-            find = partial(find_not_started, site, self.now, self.state, given)
-            prompts = PromptsWithNotice(prompts, site.place.machine, find, lambda event: session.emit(event))
-        prompts = memory = PromptsWithMemory(
-            prompts,
+        hooks = self._hooks(header, place, permissions, settings, stored, notices, link)
+        own_prompts = self._own_prompts(place, permissions, parts, choice, stored, skills)
+        servers = self._servers(place, permissions, link)
+        with_servers: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
+        if place.site:
+            given = partial(self.session_servers, place.session_id)
+            find = partial(find_not_started, place.site, self.now, self.state, given)
+            with_servers = PromptsWithNotice(with_servers, place.site.place.machine, find, link.emit)
+        memory = PromptsWithMemory(
+            with_servers,
             bounded,
-            trusted=gate.settled,
-            stored=opened.stored.fold.config if opened.stored else {},
+            trusted=permissions.gate.settled,
+            stored=config,
             remember=stored.remember,
         )
-        prompts = reviewing = PromptsWithReview(
-            prompts,
+        prompts = PromptsWithReview(
+            memory,
             self.review.findings,
-            is_wanted=bool(opened.stored and opened.stored.fold.config.get(REVIEW_MARK)),
+            is_wanted=bool(config.get(REVIEW_MARK)),
             remember=lambda: stored.remember({REVIEW_MARK: True}),
         )
-
         other_models = ConfiguredModels(lambda: self.now().models, self.models, profiles)
-
-        def on_input(text: str) -> None:
-            memory.on_input(text)
-            reviewing.on_input(text)
-            # A recording must contain the calls of the model in the order of the conversation.
-            if live.name_after(text) and self.now().models.titles and not tape:
-                from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
-
-                self.start(partial(write_title, live, other_models, client, text))
-
         session = Session(
             session_id=SessionId(header.session_id),
             profile=profiles(choice.provider, choice.model),
-            environment=heard(environment),
-            client=client,
-            approver=approver,
+            environment=parts.record_commands(environment),
+            client=parts.client,
+            approver=permissions.approver,
             recorder=opened.recorder,
             clock=self.clock,
             notices=notices,
@@ -445,123 +313,274 @@ class SessionBuilder:
             secrets=self.secrets,
             prompts=prompts,
             before_end=self.review.flush,
-            on_input=on_input,
+            on_input=partial(
+                _call_each,
+                (memory.on_input, prompts.on_input, partial(self._name_session, link, other_models, parts)),
+            ),
             profile_for=profiles,
             pinned=lambda: [
-                *pinned_hunks(self.review.open_hunks(session_id=header.session_id), folder),
+                *pinned_hunks(self.review.open_hunks(session_id=header.session_id), place.folder),
                 *skills.pinned(),
             ],
-            editor_context=SessionEditorContext(editor_status, folder) if editor_status else None,
+            editor_context=(
+                SessionEditorContext(parts.editor_status, place.folder) if parts.editor_status else None
+            ),
             hooks=hooks or NO_HOOKS,
             models=other_models,
-            documents=self._nested_documents(own_prompts, gate, opened, stored),
-            reviews=ResumedReviews(self.review.proposals, approver, lambda: self.audience(header.session_id)),
+            documents=nested_documents(own_prompts, permissions.gate, config, stored),
+            reviews=ResumedReviews(
+                self.review.proposals, permissions.approver, lambda: self.audience(header.session_id)
+            ),
         )
         live = LiveSession(
             session=session,
             profiles=profiles,
-            approver=approver,
+            approver=permissions.approver,
             environment=environment,
-            files=files,
+            files=parts.files,
             notices=notices,
             stored=stored,
             touched=touched,
             title=opened.stored.title if opened.stored else header.title,
-            prepare=partial(roots.settle, tell=False),
-            # A recording is to hold what is read in the order of the messages.
-            gather_early=partial(self._gather_early, folder, own_prompts) if listed and not tape else None,
+            prepare=partial(place.roots.settle, tell=False),
+            # A recording must contain reads in the order of the messages, so nothing is read early.
+            gather_early=(
+                partial(self._gather_early, place.folder, own_prompts)
+                if place.listed and not parts.tape
+                else None
+            ),
             skills=skills,
-            offer_findings=reviewing.offer,
+            offer_findings=prompts.offer,
             servers=servers,
         )
-        if live.gather_early:
-            self.start(live.gather_early)
-        if site:
-            stored.remember({PLACE: site.place.machine})
-        if isinstance(local_commands, LocalEnvironment):
-            stored.remember({COMMAND_MARK: local_commands.mark})
-        if opened.stored and (ended := opened.stored.fold.ended_with_process):
-            live.notice(ended_notice(ended))
+        link.connect(live)
+        self._begin(live, place, opened, stored)
         return live
 
-    def _nested_documents(
-        self, prompts: SessionPrompts, gate: TrustGate, opened: OpenSession, stored: SessionFiles
-    ) -> SessionDocuments:
-        """The project's instructions for folders below the session's."""
-        known = opened.stored.fold.config.get(NESTED_DOCUMENTS) if opened.stored else None
-        return SessionDocuments(
-            prompts.project,
-            trusted=gate.settled,
-            size=lambda: prompts.documents_bytes,
-            known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
-            keep=lambda paths: stored.remember({NESTED_DOCUMENTS: list(paths)}),
+    def _place(
+        self, header: Header, settings: Settings, stored: SessionFiles, link: SessionLink
+    ) -> SessionPlace:
+        """Find out where the session works, and which folders belong to it."""
+        key = header.workspace_folder
+        site = self.sites.site(key)
+        folder = site.root if site else key
+        local = self.local(key, stored.demand_ours)
+        find_places = partial(places_of, settings=settings.paths, state=str(self.state))
+        bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
+        roots = SessionRoots(
+            key,
+            lambda: () if site else (*self.folders(), *self.session_folders(header.session_id)),
+            self.trust,
+            bounds,
+            link.emit,
+            find_places,
         )
+        files = self.files(local, header.session_id)
+        is_here = not (self.environment or site)
+        return SessionPlace(header.session_id, key, folder, site, is_here, local, files, bounds, roots)
+
+    def _permissions(
+        self, place: SessionPlace, choice: SessionChoice, settings: Settings, link: SessionLink
+    ) -> SessionPermissions:
+        """Create what decides about the session's effects: approvals, rules, trust, sandbox."""
+        approvals = PendingApprovals(link.emit, link.is_stopped, self.clock, settings.approval_timeout_ms)
+        rules = SessionRules(self.rules, place.key, self.clock, self.start, link.emit)
+        gate = TrustGate(self.trust, place.key, approvals, link.emit, link.turn_id)
+        sandbox: SessionSandbox | None = None
+        if place.is_here:
+            from agent_ls.app.permissions.sandbox import SessionSandbox  # not needed to accept a message
+
+            sandbox = SessionSandbox(
+                settings.sandbox,
+                lambda: place.bounds.places,
+                str(self.state),
+                link.emit,
+                looking=self.looking,
+            )
+        approver = PolicyApprover(
+            bounds=place.bounds,
+            mode=choice.mode,
+            approvals=approvals,
+            grants=rules,
+            review=choice.review,
+            is_trusted=gate.is_trusted,
+            has_sandbox=lambda: sandbox is None or sandbox.is_raised,
+            can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
+            # A program's own environment is confined or trusted as that program decides.
+            unconfined=lambda: "trust" if self.environment else self.now().unconfined_commands,
+        )
+        return SessionPermissions(approvals, rules, gate, approver, sandbox)
+
+    def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
+        """Return the session's connections to the world. A recording also receives all events."""
+        parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, self.language)
+        tape = self.tapes.of(place.session_id)
+        if not tape:
+            return parts
+        opened.recorder.observers.append(tape.event)
+        return record_parts(parts, tape)
+
+    def _bounded(
+        self, place: SessionPlace, permissions: SessionPermissions, parts: RecordedParts
+    ) -> ExecutionEnvironment:
+        """Return the session's environment with its sandbox and path rules."""
+        within = parts.files
+        if permissions.sandbox:
+            from agent_ls.app.permissions.sandbox import Leaving  # not needed to accept a message
+            from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
+
+            leaving = Leaving(permissions.approver, place.folder)
+            within = SandboxedEnvironment(within, permissions.sandbox, leaving)
+        return BoundedEnvironment(within, place.bounds)
+
+    def _reviewed(
+        self,
+        place: SessionPlace,
+        permissions: SessionPermissions,
+        parts: RecordedParts,
+        bounded: ExecutionEnvironment,
+        stored: SessionFiles,
+    ) -> ReviewedEnvironment:
+        """Return the environment of the tools, whose changes are reviewed."""
+        commands = None
+        if local := place.listed:
+            # Commands see only the disk; a client can be asked only for single files.
+            seen = local if self.client_files else parts.files
+            listing = place.roots.listing(local.list_files)
+            commands = command_files(listing, seen, self.host, lambda: place.roots.others)
+        return ReviewedEnvironment(
+            bounded, self.review, stored, permissions.approver.is_reviewed_first, commands
+        )
+
+    def _touched(self, place: SessionPlace, opened: OpenSession, notices: Notices) -> TouchedFiles:
+        """Watch the files that the model has read or changed, and report their changes by notices."""
+        fold = opened.stored.fold if opened.stored else None
+        touched = TouchedFiles(
+            place.files,  # not recorded: the model did not request these reads
+            self.review,
+            documents=self._versions,
+            tell=notices.post,
+            watch=self.watch,
+            known=fold.shown | fold.known if fold else {},
+            record=opened.recorder.known,
+            stamps_of=place.site.disk.stamps if place.site else stamps,
+        )
+        opened.recorder.on_shown = touched.shown
+        if place.listed or place.site:
+            notices.look_with(partial(_look_for_changes, self.review, touched))
+        return touched
+
+    def _hooks(
+        self,
+        header: Header,
+        place: SessionPlace,
+        permissions: SessionPermissions,
+        settings: Settings,
+        stored: SessionFiles,
+        notices: Notices,
+        link: SessionLink,
+    ) -> SessionHooks | None:
+        """Create the user's hooks, which run only on this machine."""
+        if not place.is_here:
+            return None
+        from agent_ls.app.sessions.session_hooks import create_hooks  # not needed to accept a message
+
+        hooks = create_hooks(
+            header,
+            permissions.approver,
+            stored,
+            state=self.state,
+            settings=self.now,
+            trust=self.trust,
+            secrets=self.secrets,
+            start=self.start,
+            local=place.local,
+            sandbox=permissions.sandbox if settings.sandbox.enabled else None,
+            emit=link.emit,
+            notify=notices.post,
+        )
+        stored.opened.recorder.observers.append(hooks.observe)
+        return hooks
+
+    def _name_session(
+        self, link: SessionLink, models: ConfiguredModels, parts: RecordedParts, text: str
+    ) -> None:
+        """Name a session without a title after the user's message, and let a model improve that if one is set."""
+        # A recording must contain the calls of the model in the order of the conversation.
+        if link.name_after(text) and self.now().models.titles and not parts.tape:
+            from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
+
+            self.start(partial(write_title, link.live, models, parts.client, text))
+
+    def _own_prompts(
+        self,
+        place: SessionPlace,
+        permissions: SessionPermissions,
+        parts: RecordedParts,
+        choice: SessionChoice,
+        stored: SessionFiles,
+        skills: SessionSkills,
+    ) -> SessionPrompts:
+        """Create the source of the system prompt and of the project's documents."""
+        earlier = stored.opened.stored
+        facts = facts_from_json(earlier.fold.config.get("environment")) if earlier else None
+        site = place.site
+        return SessionPrompts(
+            parts.local,
+            parts.files,
+            trusted=permissions.gate.settled,
+            others=partial(self._others, place.roots, place.session_id),
+            facts=facts,
+            keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
+            # A recording must contain all files that are read; a program's own environment is only known by
+            # reading it.
+            open_documents=self._versions if place.listed and not parts.tape else None,
+            skills=skills.catalogue if choice.tools.skills or choice.tools.agents else no_skills,
+            bounds=site.bounds if site else lambda root: PathBounds(places_of(root)),
+        )
+
+    def _begin(
+        self, live: LiveSession, place: SessionPlace, opened: OpenSession, stored: SessionFiles
+    ) -> None:
+        """Start background work of a session, and store facts for the process that opens it next."""
+        if live.gather_early:
+            self.start(live.gather_early)
+        if place.site:
+            stored.remember({PLACE: place.site.place.machine})
+        if local := place.listed:
+            stored.remember({COMMAND_MARK: local.mark})
+        if opened.stored and (ended := opened.stored.fold.ended_with_process):
+            live.notice(ended_notice(ended))
 
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:
         if await anyio.to_thread.run_sync(self.trust.standing, folder) == "trusted":
             await prompts.gather_early()
 
     def _servers(
-        self,
-        header: Header,
-        approvals: PendingApprovals,
-        gate: TrustGate,
-        bounds: PathBounds,
-        live: Callable[[], LiveSession],
+        self, place: SessionPlace, permissions: SessionPermissions, link: SessionLink
     ) -> ServersOfSession | None:
-        """Return the session's MCP servers; None in a program's own environment, which runs no program of
-        this machine.
-        """
-        folder = header.workspace_folder
-        if self.environment or self.sites.site(folder):
+        """Return the session's MCP servers; None in an environment that runs no program of this machine."""
+        if not place.is_here:
             return None
         return ServersOfSession(
-            folder=folder,
+            folder=place.key,
             state=self.state,
             settings=self.now,
             environ=self.models.child_environ,
             secrets=self.secrets,
             hide=self.hide,
             clock=self.clock,
-            approvals=approvals,
-            turn_id=lambda: live().session.turn_id,
-            is_trusted=gate.is_trusted,
-            roots=lambda: (folder,),
+            approvals=permissions.approvals,
+            turn_id=link.turn_id,
+            is_trusted=permissions.gate.is_trusted,
+            roots=lambda: (place.key,),
             start=self.start,
-            warn=lambda text: live().warn(text, "mcp"),
-            changed=lambda: live().servers_changed(),
-            client=partial(self.session_servers, header.session_id),
+            warn=link.warn_about_servers,
+            changed=link.servers_changed,
+            client=partial(self.session_servers, place.session_id),
             made=[],
-            places=lambda: bounds.places,
+            places=lambda: place.bounds.places,
         )
-
-    def _profiles(self, client: ModelClient, tape: Tape | None) -> Callable[[str, str], ProviderProfile]:
-        """Return a function that creates profiles with the web tools that the settings allow. The host's own
-        tools come first.
-        """
-        pages: WebFetcher | None = None
-
-        def profile(provider: str, model: str) -> ProviderProfile:
-            nonlocal pages
-            settings, found = self.now(), self.models.profile(provider, model)
-            if not (settings.web_fetch or settings.web_search):
-                return found
-            from agent_ls.app.web.tools import with_web_tools  # rarely used, and imports an HTTP library
-
-            pages = pages or (self._pages(tape) if settings.web_fetch else None)
-            return with_web_tools(found, settings, client, pages)
-
-        return profile
-
-    def _pages(self, tape: Tape | None) -> WebFetcher:
-        from agent_ls.app.web.pages import HttpPages
-
-        pages: WebFetcher = self.pages or HttpPages(self.secrets)
-        if tape:
-            from agent_ls.app.recording.tape import RecordingPages
-
-            pages = RecordingPages(pages, tape)
-        return pages
 
 
 async def _look_for_changes(review: ReviewService, touched: TouchedFiles) -> None:
@@ -569,9 +588,10 @@ async def _look_for_changes(review: ReviewService, touched: TouchedFiles) -> Non
     await touched.look()
 
 
-async def _nowhere() -> bool:
+async def _cannot_confine() -> bool:
     return False
 
 
-def _as_it_is(place: ExecutionEnvironment) -> ExecutionEnvironment:
-    return place
+def _call_each(listeners: Sequence[Callable[[str], object]], text: str) -> None:
+    for listener in listeners:
+        listener(text)

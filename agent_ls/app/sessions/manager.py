@@ -67,7 +67,7 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.store.errors import OwnershipLostError
-from agent_ls.store.layout import SessionSummary as StoredSummary, lock_path
+from agent_ls.store.layout import StoredSummary, lock_path
 from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover

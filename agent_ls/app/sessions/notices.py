@@ -20,11 +20,14 @@ class Notices:
     def __init__(self, record: Callable[[str], None], waiting: Sequence[str] = ()) -> None:
         self._record = record
         self._waiting = list(waiting)
-        self.look_for: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
-        """Called by `look`. Does nothing until it is replaced by a search for changes."""
+        self._search: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+
+    def look_with(self, search: Callable[[], Awaitable[None]]) -> None:
+        """Set the search for changed files that `look` runs. Without it, `look` does nothing."""
+        self._search = search
 
     async def look(self) -> None:
-        await self.look_for()
+        await self._search()
 
     def post(self, text: str) -> None:
         self._record(text)

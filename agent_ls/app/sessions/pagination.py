@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.store.layout import SessionSummary
+from agent_ls.store.layout import StoredSummary
 
 
-def place(stored: SessionSummary) -> tuple[str, str]:
+def place(stored: StoredSummary) -> tuple[str, str]:
     """Return the sort key of a session: its time, then its id."""
     return stored.updated, stored.header.session_id
 

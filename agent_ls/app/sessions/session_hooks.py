@@ -15,6 +15,7 @@ from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvi
 from agent_ls.environments.wrappers.with_input import InputEnvironment
 from agent_ls.loop.calls.approval import Answer
 from agent_ls.loop.calls.redaction import Known
+from agent_ls.loop.events.types import RecordedEvent
 from agent_ls.store.log import Header
 
 if TYPE_CHECKING:
@@ -37,8 +38,13 @@ def create_hooks(
     start: Callable[[Callable[[], Awaitable[None]]], None],
     local: ExecutionEnvironment,
     sandbox: SessionSandbox | None,
+    emit: Callable[[RecordedEvent], object],
+    notify: Callable[[str], None],
 ) -> SessionHooks:
-    """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it. `start` runs a task."""
+    """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it.
+
+    `start` runs a task. `emit` records an event, `notify` sends the model a notice.
+    """
     folder = header.workspace_folder
 
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
@@ -67,4 +73,6 @@ def create_hooks(
         secrets=secrets,
         deny=deny,
         beside=start,
+        emit=emit,
+        notify=notify,
     )

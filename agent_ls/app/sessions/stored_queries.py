@@ -18,7 +18,7 @@ from agent_ls.loop.events.items import Item
 from agent_ls.loop.events.tool_records import tool_records
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
-from agent_ls.store.layout import SessionSummary, lock_path, log_path
+from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import owner_of
 from agent_ls.store.sessions import SessionStore
 from agent_ls.store.upkeep import Swept
@@ -26,34 +26,25 @@ from agent_ls.store.upkeep import Swept
 
 @dataclass(frozen=True, slots=True)
 class KeptSession:
-    """A stored session.
+    """A stored session on the command line. `size_bytes` includes blobs, `owner` has it open ("": no process)."""
 
-    Times are ISO 8601, `size_bytes` includes blobs, `owner` is the process that has it open or "".
-    """
-
-    id: str
-    title: str
-    provider: str
-    model: str
-    folder: str
-    created: str
-    updated: str
-    events: int
+    stored: StoredSummary
     size_bytes: int
-    owner: str = ""
+    owner: str
 
     @property
     def facts(self) -> dict[str, str | int]:
         """The session as JSON for programs. `owner` is present only if a process has the session open."""
+        header = self.stored.header
         return {
-            "id": self.id,
-            "title": self.title,
-            "provider": self.provider,
-            "model": self.model,
-            "workspaceFolder": self.folder,
-            "created": self.created,
-            "updated": self.updated,
-            "lastSeq": self.events,
+            "id": header.session_id,
+            "title": self.stored.title,
+            "provider": header.provider,
+            "model": header.model,
+            "workspaceFolder": header.workspace_folder,
+            "created": header.created,
+            "updated": self.stored.updated,
+            "lastSeq": self.stored.last_seq,
             "sizeBytes": self.size_bytes,
             **({"owner": self.owner} if self.owner else {}),
         }
@@ -73,15 +64,15 @@ class KeptSessions:
 
     def listed(self, workspace: str | None) -> list[KeptSession]:
         """Return the sessions of a workspace, newest first. None: of all workspaces."""
-        layout = self._store.layout
-        return [
-            _kept(found, upkeep.session_bytes(layout, found)) for found in self._store.sessions(workspace)
-        ]
+        return [self._kept(found) for found in self._store.sessions(workspace)]
 
     def one(self, session_id: str) -> KeptSession:
         with store_errors(session_id):
-            found = self._store.summary(session_id)
-            return _kept(found, upkeep.session_bytes(self._store.layout, found))
+            return self._kept(self._store.summary(session_id))
+
+    def _kept(self, found: StoredSummary) -> KeptSession:
+        size = upkeep.session_bytes(self._store.layout, found)
+        return KeptSession(found, size, str(owner_of(lock_path(found.folder)) or ""))
 
     def transcript(self, session_id: str) -> str:
         return self.export(session_id, "markdown")
@@ -144,22 +135,6 @@ class KeptSessions:
         """Return folders with the same name that have sessions but no longer exist."""
         lost = upkeep.lost_workspaces(self._store.layout)
         return [path for path in lost if Path(path).name == folder.name]
-
-
-def _kept(found: SessionSummary, size: int) -> KeptSession:
-    header = found.header
-    return KeptSession(
-        header.session_id,
-        found.title,
-        header.provider,
-        header.model,
-        header.workspace_folder,
-        header.created,
-        found.updated,
-        found.last_seq,
-        size,
-        str(owner_of(lock_path(found.folder)) or ""),
-    )
 
 
 def _calls(path: Path) -> str:

@@ -1,1 +1,1 @@
-"""Skills and slash commands that users keep in files: found, listed for the model, and expanded when used."""
+"""Skills and slash commands in files of the user: finds them, lists them for the model, and expands them when used."""

@@ -1,4 +1,6 @@
-"""Kinds of subagents for the model: listed in the system prompt, chosen by a parameter of the tool that starts one."""
+"""Offer the kinds of subagents to the model: a list in the system prompt, and a parameter of the tool that starts
+one.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
 def with_agent_kinds(
     profiles: ProfileFor, load: LoadKinds, is_usable: Callable[[str, str], bool]
 ) -> ProfileFor:
-    """Profiles whose tool that starts agents takes a kind. `is_usable` knows the models of a provider."""
+    """Add the parameter for the kind to the tool that starts agents. `is_usable` returns whether a provider has a
+    model.
+    """
 
     def profile(provider: str, model: str) -> ProviderProfile:
         found = profiles(provider, model)
@@ -64,7 +68,7 @@ def with_agent_kinds(
 def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool]) -> Tool[Any]:
     name = "subagent_type" if "subagent_type" in tool.arguments.model_fields else "kind"
     if name == "kind" and name in tool.arguments.model_fields:
-        return tool  # it takes a kind already
+        return tool  # it has the parameter already
     fields: dict[str, Any] = {name: (str, Field(default="", description=_DESCRIPTION))}
     arguments: type[Arguments] = create_model(tool.arguments.__name__, __base__=tool.arguments, **fields)
 
@@ -72,7 +76,7 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
         wanted = str(getattr(given, name)).strip()
         kinds = (await load()).found
         kind = kinds.get(wanted)
-        # Models of one family name a type by habit: only a word that no list has is passed over there.
+        # Models of one family always give a type, because their own agent's tool has one: ignore unknown types there.
         if kind is None and wanted and not (name == "subagent_type" and wanted == "general-purpose"):
             known = ", ".join(kinds) or "there are none"
             raise ToolError(f"There is no kind of agent named {wanted!r}. Kinds: {known}.", kind="validation")
@@ -92,7 +96,7 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
 
 @dataclass(slots=True)
 class _OfKind:
-    """Starts subagents of a kind. `note` says what of the kind's file could not be done."""
+    """Starts subagents of a kind. `note` lists the entries of the kind's file that have no effect."""
 
     inner: SubagentSpawner
     kind: AgentKind

@@ -1,4 +1,4 @@
-"""Kinds of subagents that users keep in files: found and trusted like skills, and allowed nothing by a file."""
+"""Kinds of subagents in files of the user. Trusted like skills; a file cannot grant permissions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ _LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto"
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """A kind of subagent. `tools` None: all that its parent has; `denied` are taken from those.
-
-    `models` are wanted in this order. `only_reads`: it has no tool that changes anything. `instructions` is the text
+    """A kind of subagent. `tools` None: all tools of its parent; `denied` are removed from them. `models` are in
+    order of preference. `only_reads`: it has no tool that changes anything. `instructions` is the text
     of the file.
     """
 
@@ -43,7 +42,7 @@ class AgentKind:
     max_turns: int = 0
 
     def keeps(self, tool: Any) -> bool:
-        """Whether it may use a tool of its parent's."""
+        """Return whether it may use a tool of its parent."""
         names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
 
         def matches(patterns: Sequence[str]) -> bool:
@@ -132,7 +131,7 @@ def _read(path: str, place: Place) -> tuple[AgentKind, list[str]]:
 
 
 def _tools(page: Page, row: str) -> tuple[str, ...] | None:
-    """The tools that a row names; None if it is absent or names all."""
+    """Return the tools in a field; None if the field is absent or names all."""
     if row not in page.rows or page.rows[row] is None:
         return None
     names = tuple(_pattern(name) for name in page.names(row))
@@ -140,6 +139,8 @@ def _tools(page: Page, row: str) -> tuple[str, ...] | None:
 
 
 def _pattern(name: str) -> str:
-    """A name as our tools have it: `Bash(git:*)` is a tool, `mcp__db__query` and `db/query` are tools of a server."""
+    """Convert a tool name of another agent: `Bash(git:*)` is `Bash`; `mcp__db__query` and `db/query` are tools of a
+    server.
+    """
     name = name.partition("(")[0].removeprefix("mcp__")
     return name.replace("/", "__")

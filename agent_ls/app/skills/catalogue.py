@@ -1,4 +1,4 @@
-"""The list of skills in the system prompt, kept within a share of the model's window. Pure: does no input or output."""
+"""Format the list of skills in the system prompt, within a share of the model's window. Pure: no input or output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
 
 
 def list_within(skills: Sequence[Described], limit: int) -> list[str]:
-    """Return a line for each, with at most `limit` characters in all."""
+    """Return one line for each skill, with at most `limit` characters in total."""
     longest = max(len(skill.description) for skill in skills)
     lines = [_line(skill, longest) for skill in skills]
     for length in range(longest - 1, SHORTEST_DESCRIPTION - 1, -1):

@@ -1,4 +1,4 @@
-"""The YAML rows between two lines of three dashes that a Markdown file may begin with."""
+"""Parse front matter: YAML fields at the start of a Markdown file, between two lines of three dashes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ _UNQUOTED = re.compile(r"^(name|description):[ \t]+(?![\"'|>])(.+)$", re.MULTILI
 
 
 class FrontMatterError(Exception):
-    """The block cannot be read as YAML rows. The message is one sentence for the user."""
+    """The block is not valid YAML. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A Markdown file: the rows that it begins with, and its text after them."""
+    """A Markdown file: the fields of its front matter, and the text after it."""
 
     rows: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
 
     def string(self, key: str) -> str:
-        """The value of a row as text on one line; "" if it is absent or not a plain value."""
+        """Return the value of a field as one line; "" if it is absent, or a list or table."""
         value = self.rows.get(key)
         return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """The value of a row as a yes or no; `default` if it is absent or is neither."""
+        """Return the value of a field as a Boolean; `default` if it is absent or is none."""
         value = self.rows.get(key)
         return value if isinstance(value, bool) else default
 
     def names(self, key: str) -> tuple[str, ...]:
-        """The value of a row as a list of names, which may be written with blanks or commas between them."""
+        """Return the value of a field as a list of names, which may be one string with spaces or commas."""
         value = self.rows.get(key)
         if isinstance(value, str):
             return tuple(value.replace(",", " ").split())
@@ -40,10 +40,10 @@ class Page:
 
 
 def parse_page(data: str) -> Page:
-    """Return the rows and the text of a Markdown file; no rows if it begins with no block.
+    """Return the fields and the text of a Markdown file; no fields if it has no front matter.
 
-    A description with a colon in it is the usual mistake, so a block that fails is read once more with the values of
-    `name` and `description` quoted.
+    If the block is invalid, it is parsed again with the values of `name` and `description` quoted, because an
+    unquoted colon in them is the usual mistake.
 
     Raises:
         FrontMatterError

@@ -1,4 +1,4 @@
-"""Reads all skills and commands of a user and of a trusted project."""
+"""Read all skills and commands of the user and of a trusted project."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ class _Reading:
 def _read_again(
     path: str, place: Place, signature: Signature | None
 ) -> tuple[UserCommand | None, tuple[str, ...]]:
-    """Return what a file holds, and what is wrong with it. A file is read again only when its signature changes.
+    """Return the command in a file, and its errors. A file is read again only when its signature changes.
 
-    While the user types a command, all files are looked at with each letter.
+    Cached, because all files are checked at each letter while the user types a command.
     """
     try:
         return _read(path, place)
@@ -163,7 +163,7 @@ def _problems_of_skill(skill: UserCommand) -> Iterator[str]:
 
 
 def _toml_page(text: str) -> Page:
-    """A command of Gemini CLI: `prompt`, and `description` if there is one."""
+    """Parse a command in the TOML format of Gemini CLI: `prompt`, and optionally `description`."""
     import tomllib  # few have such files
 
     try:
@@ -177,7 +177,9 @@ def _toml_page(text: str) -> Page:
 
 
 def _name_of(path: str, place: Place, page: Page) -> str:
-    """Skills are named by their row or folder, commands by their path (`git/commit.md` is git:commit)."""
+    """Return the name: for skills, the `name` field or the folder; for commands, the path (`git/commit.md` is
+    git:commit).
+    """
     if place.kind == "skill":
         name = page.string("name") or os.path.basename(os.path.dirname(path))
     else:
@@ -192,7 +194,7 @@ def _name_of(path: str, place: Place, page: Page) -> str:
 
 
 def _described(command: UserCommand, page: Page) -> UserCommand:
-    """A command without a description is described by the first line of its text."""
+    """Use the first line of the text as the description if there is none."""
     if command.description:
         return command
     first = next((line.strip("# \t") for line in page.text.splitlines() if line.strip("# \t")), "")

@@ -1,4 +1,4 @@
-"""Puts the user's words into the text of a skill or command. Pure: does no input or output."""
+"""Insert the user's arguments into the text of a skill or command. Pure: no input or output."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _EDITOR = {
 def insert_arguments(text: str, arguments: str) -> str:
     """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}`.
 
-    The words are appended if the text has no place for them. A place for a command (`` !`git diff` ``) becomes a
-    request to run it: a file must not run anything by itself, and what the model runs is judged like any command.
+    The words are appended if the text has no placeholder. A command in the text (`` !`git diff` ``) becomes a request
+    to the model to run it: a file must not run anything, and commands of the model are judged by policy.
     """
     words = _split(arguments)
     has_place = False
@@ -42,7 +42,7 @@ def insert_arguments(text: str, arguments: str) -> str:
 
 
 def expand_command(command: UserCommand, text: str, arguments: str) -> str:
-    """Return what the model reads when the user sends `/name arguments`: the words as typed, then the instructions."""
+    """Return the model's input for `/name arguments`: the words as typed, then the instructions."""
     typed = f"/{command.name} {arguments}".rstrip()
     return f"{typed}\n\n{wrap_instructions(command, insert_arguments(text, arguments))}"
 

@@ -1,4 +1,4 @@
-"""The folders where users and projects keep skills and commands, the least important first."""
+"""The folders of users and projects with skills and commands, in ascending precedence."""
 
 from __future__ import annotations
 

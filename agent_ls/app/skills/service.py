@@ -1,4 +1,4 @@
-"""The skills and commands of one session: looked at again at each input, and expanded when they are used."""
+"""The skills and commands of one session: reads them again at each input, and expands them when they are used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What a session has a tool for: skills, and kinds of subagents."""
+    """Whether the session has the tools for skills and for kinds of subagents."""
 
     skills: bool = True
     agents: bool = False
@@ -47,7 +47,7 @@ ONLY_SKILLS = Offers()
 
 
 class SessionSkills:
-    """`offers`: what the session has a tool for. `is_trusted` tells whether the project's files may be used now.
+    """Finds and expands skills. `is_trusted` returns whether the project's files may be used now.
 
     `notify` sends the model a notice.
     `allow_reading` permits reads below a folder without a question: that of a skill that is in use. The catalogue in
@@ -88,12 +88,12 @@ class SessionSkills:
         self._used: dict[str, str] = {}
 
     async def current(self) -> UserCommands:
-        """The skills and commands that exist now."""
+        """Return the skills and commands that exist now."""
         found, _ = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         return found
 
     async def catalogue(self, window_tokens: int) -> str:
-        """The text for the system prompt, "" for no skills. Call it at the start of each input."""
+        """Return the list for the system prompt, "" without skills. Call it at the start of each input."""
         found, trusted = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         if self._listed is None or trusted != self._listed_trust:
             self._listed, self._listed_trust = found, trusted
@@ -119,7 +119,7 @@ class SessionSkills:
         return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
 
     async def _kinds(self, window_tokens: int) -> str:
-        """The list of kinds as it was first, or when the user's trust of the folder last changed."""
+        """Return the list of kinds, made at the first input and after each change of the folder's trust."""
         if self._kinds_text is None or self._kinds_text[0] != self._listed_trust:
             from agent_ls.app.skills.agent_tool import kinds_text
 
@@ -127,7 +127,7 @@ class SessionSkills:
         return self._kinds_text[1]
 
     async def expand(self, name: str, arguments: str) -> str | None:
-        """The message for the model when the user sends `/name arguments`; None if there is no such command."""
+        """Return the model's input for `/name arguments`; None if there is no such command."""
         if built_in := maybe_command(name):
             return built_in.prompt_text(arguments)
         command = (await self.current()).find(name)
@@ -136,7 +136,7 @@ class SessionSkills:
         return await self._expanded(command, arguments)
 
     async def expand_message(self, message: str) -> str:
-        """The message for the model: expanded if it begins with `/name`, or with `$name` of a skill, else as it is."""
+        """Return the message, expanded if it begins with `/name`, or with `$name` of a skill."""
         if not (begins := _BEGINS.match(message)):
             return message
         sign, name, arguments = begins[1], begins[2], begins[3] or ""
@@ -157,7 +157,7 @@ class SessionSkills:
         return expanded if is_whole else f"{expanded}\n\n{NOT_THERE}"
 
     async def use(self, name: str, words: str) -> str:
-        """The instructions of a skill for the model.
+        """Return the instructions of a skill for the model.
 
         Raises:
             ToolError: there is no such skill for the model, or its file cannot be read.
@@ -186,7 +186,7 @@ class SessionSkills:
         return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
 
     def pinned(self) -> list[str]:
-        """What must survive a compaction: the skills in use. Their instructions leave the conversation with it."""
+        """Return a reminder of the skills in use for after a compaction, which removes their instructions."""
         self._in_context.clear()
         if not self._used:
             return []
@@ -194,7 +194,7 @@ class SessionSkills:
         return ["\n".join(("# Skills in use", *rows, "Call use_skill to read one again."))]
 
     def _load(self) -> tuple[UserCommands, bool]:
-        """What is found, and whether the folder was trusted. Blocks."""
+        """Return all skills and commands, and whether the folder was trusted. Blocks."""
         if self._files is None:
             return NO_COMMANDS, False
         trusted = self._is_trusted()

@@ -27,7 +27,7 @@ class UseSkillArguments(Arguments):
 
 
 def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
-    """`use` returns the instructions of a skill by its name and input, or raises ToolError."""
+    """Create the tool. `use` returns the instructions of a skill by its name and input, or raises ToolError."""
 
     async def prepare(arguments: UseSkillArguments, context: ToolContext) -> Prepared:
         async def run() -> ToolOutput:
@@ -50,7 +50,7 @@ def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
 
 
 def with_use_skill(profiles: ProfileFor, use: UseSkill) -> ProfileFor:
-    """Profiles that offer use_skill in addition to their own tools."""
+    """Add use_skill to profiles."""
     tool = use_skill_tool(use)
 
     def profile(provider: str, model: str) -> ProviderProfile:

@@ -1,4 +1,4 @@
-"""A skill or a command that a user keeps in a file, and all that were found in one look."""
+"""A skill or command in a file, and the result of a search for them."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _definitions(path: Path, read: Lined) -> Iterator[CliTool | str]:
         return
     known = isinstance(read.value, dict) and set(read.value) == {"tools"}
     if not known or not isinstance(read.value["tools"], list):
-        yield f"{path}:1: it has to be one list by the name `tools:`, each with a name, a description, …"
+        yield f"{path}:1: it must contain one list named `tools:`, whose entries have a name, a description, …"
         return
     for number, raw in enumerate(read.value["tools"]):
         place = ("tools", number)
@@ -317,7 +317,7 @@ def _places(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
             if other not in found.parameters or found.parameters[other].optional:
                 yield ("optional_args", name), f"{{{{{other}}}}} can be missing here, or names no parameter"
     for name in found.parameters.keys() - used:
-        yield ("parameters", name), f"{name} is used by no word of args or optional_args"
+        yield ("parameters", name), f"{name} is not used in args or optional_args"
     is_shell = os.path.basename(found.cmd) in SHELLS
     if is_shell and any(PLACE.search(word) for word in found.args):
         yield (

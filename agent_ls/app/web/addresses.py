@@ -8,7 +8,7 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")  # an IPv4 address behind a translator
 
 
 def is_public(address: str) -> bool:
-    """False for what is no address either."""
+    """Return whether it is a public address; False if it is not an address at all."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:

@@ -17,7 +17,7 @@ _OWN = (
     "environments/__init__.py", "environments/base.py", "environments/errors.py", "environments/opened.py",
     "environments/instruction_files.py",
     "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
-    "environments/walls.py",
+    "environments/sandbox.py",
     "environments/far", "environments/local", "confinement", "relay",
 )  # fmt: skip
 """Files and folders of agent_ls."""

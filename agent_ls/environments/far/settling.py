@@ -11,7 +11,7 @@ from agent_ls.environments.errors import EnvError, EnvironmentLostError
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Files by what they hold now: the new content, the old one, something else or nothing that can be read."""
+    """Files grouped by their current content: the new one, the old one, or another one (also if it cannot be read)."""
 
     done: tuple[FileWrite, ...] = ()
     not_begun: tuple[FileWrite, ...] = ()

@@ -18,7 +18,7 @@ from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local.processes.starting import run_confined
 from agent_ls.environments.local.trees.session_trees import default_shell
-from agent_ls.environments.walls import Kind, Sandbox, Walls, within
+from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, within
 
 TRIAL_S = 10.0
 TOO_SLOW = "its trial took too long"
@@ -42,7 +42,7 @@ attempt("modes", lambda: os.utime(os.path.dirname(outside)))
 attempt("signals", lambda: os.kill(int(parent), 0))
 attempt("sockets", lambda: socket.socket().connect(("127.0.0.1", 9)) if sys.platform == "darwin" else socket.socket())
 """
-"""Prints what it could do. It writes to its temporary folder, and where writing is not allowed."""
+"""A trial command: tries to write to its temporary folder and to a forbidden place, and prints what succeeded."""
 
 _WORDS = {
     "outside": "it lets commands write outside",
@@ -54,17 +54,17 @@ _WORDS = {
 }
 
 
-async def find_sandbox(walls: Walls, filters: str, use: str = "auto") -> tuple[Sandbox | None, str]:
-    """Return the first sandbox that enforces `walls`, or the one in `use`; else None and the reason. Never raises.
+async def find_sandbox(limits: SandboxLimits, filters: str, use: str = "auto") -> tuple[Sandbox | None, str]:
+    """Return the first sandbox that enforces `limits`, or the one in `use`; else None and the reason. Never raises.
 
     `filters` is a private folder for the system call filters that a confining program reads.
     """
-    return await to_thread.run_sync(_found, walls, filters, use)
+    return await to_thread.run_sync(_found, limits, filters, use)
 
 
-def _found(walls: Walls, filters: str, use: str) -> tuple[Sandbox | None, str]:
+def _found(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | None, str]:
     reasons: list[str] = []
-    kinds = _LOOKING if walls.only_looks else _KINDS
+    kinds = _LOOKING if limits.only_looks else _KINDS
     for kind in kinds.get(sys.platform, ()):
         if use not in ("auto", kind):
             continue
@@ -72,7 +72,7 @@ def _found(walls: Walls, filters: str, use: str) -> tuple[Sandbox | None, str]:
             sandbox, why = _candidate(kind, filters)
         except OSError as error:
             sandbox, why = None, f"{filters} cannot be written: {error.strerror or error}"
-        failure = _failure(sandbox, walls) if sandbox else why
+        failure = _failure(sandbox, limits) if sandbox else why
         if not failure:
             return sandbox, ""
         reasons.append(f"{kind}: {failure}")
@@ -132,20 +132,20 @@ def _env() -> str:
     return program if code == 0 else ""
 
 
-def _failure(sandbox: Sandbox, walls: Walls) -> str:
+def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
     """Return which limit is not enforced, or ""."""
-    folder = walls.writable[0] if walls.writable else os.path.abspath(os.sep)
-    outside = _outside(walls)
+    folder = limits.writable[0] if limits.writable else os.path.abspath(os.sep)
+    outside = _outside(limits)
     shared = f"/dev/shm/agent-ls-trial-{uuid.uuid4().hex}"
-    inside = os.path.join(walls.temporary or tempfile.gettempdir(), os.path.basename(shared))
+    inside = os.path.join(limits.temporary or tempfile.gettempdir(), os.path.basename(shared))
     try:
         words = (outside or os.devnull, shared, str(os.getpid()))
         command = shlex.join((sys.executable, "-I", "-S", "-c", _TRIAL, *words))
         given = CommandOptions(env_vars={"TMPDIR": tempfile.gettempdir()})
-        command, options = within(f"exec {command}", given, sandbox, walls, folder)
+        command, options = within(f"exec {command}", given, sandbox, limits, folder)
         code, said = _run([sandbox.shell, "-c", command], options.confinement, options.env_vars)
         could = set(said.split()) - ({"outside"} if not outside else set())
-        return _judged(code, said, could, walls)
+        return _judged(code, said, could, limits)
     finally:
         if outside:
             shutil.rmtree(os.path.dirname(outside), ignore_errors=True)
@@ -154,24 +154,24 @@ def _failure(sandbox: Sandbox, walls: Walls) -> str:
                 os.unlink(path)
 
 
-def _outside(walls: Walls) -> str:
+def _outside(limits: SandboxLimits) -> str:
     """Return a path that is writable without the sandbox, in a new folder; "" if there is no place for it."""
-    for place in (os.path.expanduser("~"), *(os.path.dirname(place) for place in walls.writable[:1])):
-        if any(os.path.commonpath((place, writable)) == writable for writable in walls.writable):
+    for place in (os.path.expanduser("~"), *(os.path.dirname(place) for place in limits.writable[:1])):
+        if any(os.path.commonpath((place, writable)) == writable for writable in limits.writable):
             continue
         with suppress(OSError):
             return os.path.join(tempfile.mkdtemp(prefix=".agent-ls-trial-", dir=place), "written")
     return ""
 
 
-def _judged(code: int, said: str, could: set[str], walls: Walls) -> str:
-    wanted = {"started"} if walls.only_looks else {"started", "inside"}
+def _judged(code: int, said: str, could: set[str], limits: SandboxLimits) -> str:
+    wanted = {"started"} if limits.only_looks else {"started", "inside"}
     if code != 0 or not wanted <= could:
         return f"it does not start here ({' '.join(said.split())[:200] or f'exit code {code}'})"
     refused = {"outside"}
-    if walls.only_looks:
+    if limits.only_looks:
         refused |= {"inside", "modes", "signals"} | ({"shared"} if sys.platform == "linux" else set())
-    if not walls.network:
+    if not limits.network:
         refused.add("sockets")
     return next((_WORDS[name] for name in _WORDS if name in refused & could), "")
 

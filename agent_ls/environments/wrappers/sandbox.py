@@ -21,7 +21,7 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
-from agent_ls.environments.walls import Sandbox, exit_code, failed_at, is_confinement_required
+from agent_ls.environments.sandbox import Sandbox, exit_code, failed_at, is_confinement_required
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
@@ -95,9 +95,9 @@ class Confinement(Protocol):
 
 
 class SandboxedEnvironment(ForwardingEnvironment):
-    def __init__(self, inner: ExecutionEnvironment, walls: Confinement, may_leave: Leave) -> None:
+    def __init__(self, inner: ExecutionEnvironment, limits: Confinement, may_leave: Leave) -> None:
         super().__init__(inner)
-        self._walls = walls
+        self._walls = limits
         self._may_leave = may_leave
         self._inside: dict[str, tuple[str, Inside]] = {}
 

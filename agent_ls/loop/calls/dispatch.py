@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from anyio import get_cancelled_exc_class, move_on_after
 
-from agent_ls.environments.base import Attribution, ExecutionEnvironment, OutputSink
+from agent_ls.environments.base import Attribution, OutputSink
 from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
-from agent_ls.environments.walls import requiring_confinement
+from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
-from agent_ls.loop.budget import UseLimits
-from agent_ls.loop.calls.approval import ApprovalQuestion, Approver, Decision, Denied
+from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
 from agent_ls.loop.calls.arguments import (
     ArgumentsError,
     parse_arguments,
@@ -28,8 +27,7 @@ from agent_ls.loop.calls.arguments import (
     with_command,
 )
 from agent_ls.loop.calls.facts import touched_files
-from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, Hooks, changed_arguments, hooked_call
-from agent_ls.loop.calls.log_guard import LogGuard
+from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, changed_arguments, hooked_call
 from agent_ls.loop.calls.outcome import (
     Outcome,
     changes_of,
@@ -43,9 +41,8 @@ from agent_ls.loop.calls.outcome import (
 )
 from agent_ls.loop.calls.output_tap import OutputTap
 from agent_ls.loop.calls.reads import ShownFiles
-from agent_ls.loop.calls.redaction import Known, StreamRedaction, none_known, redacted
+from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
-from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.calls.truncation import printed, truncate_tool_output
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import Emitter, output_part
@@ -58,15 +55,13 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
 )
 from agent_ls.loop.ids import SessionId, ToolCallId
-from agent_ls.loop.nested_documents import NestedDocuments
+from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import EndedCall, SuspendedCall
-from agent_ls.loop.seams import Clock, EditorContext, Recorder, Reviews
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import (
     Arguments,
     Prepared,
-    QuestionAsker,
     ShellLimits,
     SubagentSpawner,
     Tool,
@@ -137,43 +132,23 @@ class Dispatcher:
 
     def __init__(
         self,
-        *,
         session_id: SessionId,
-        environment: ExecutionEnvironment,
-        approver: Approver,
-        recorder: Recorder,
-        clock: Clock,
+        ports: Ports,
+        shared: Shared,
         emitter: Emitter,
-        shown: Mapping[str, str],
-        editor_context: EditorContext,
-        secrets: Known = none_known,
-        reviews: Reviews,
-        terminals: Terminals,
         subagents: SubagentSpawner,
-        questions: QuestionAsker,
-        log_guard: LogGuard,
-        hooks: Hooks,
-        documents: NestedDocuments,
-        time_left_ms: Callable[[UseLimits], int | None] = lambda limits: None,
+        *,
+        shown: Mapping[str, str],
         plan: PlanChanged | None = None,
     ) -> None:
         self._session_id = session_id
-        self._environment = environment
-        self._approver = approver
-        self._recorder = recorder
-        self._clock = clock
+        self._ports = ports
         self._emitter = emitter
-        self._reads = ShownFiles(shown, recorder.shown)
-        self.terminals = terminals
+        self._reads = ShownFiles(shown, ports.recorder.shown)
+        self.terminals = shared.terminals
         self._subagents = subagents
-        self._questions = questions
-        self._log_guard = log_guard
-        self._hooks = hooks
-        self._documents = documents
-        self._time_left_ms = time_left_ms
-        self._secrets = secrets
-        self._editor_context = editor_context
-        self._reviews = reviews
+        self._log_guard = shared.log_guard
+        self._time_left_ms = shared.budget.time_left_ms
         self.plan = plan
         """The latest plan of the model; None if there is none."""
 
@@ -182,7 +157,7 @@ class Dispatcher:
         approval, an answer or decisions about hunks: the call is then suspended."""
         parsed = parse_call(call.part, profile)
         self._start(call, parsed)
-        started_ms = self._clock.monotonic_ms()
+        started_ms = self._ports.clock.monotonic_ms()
         tap = call.early.tap if call.early else self._tap(call)
         context = self._context(call, profile, config, tap)
         try:
@@ -198,10 +173,12 @@ class Dispatcher:
             tap.close()
         try:
             if call.hooked:
-                told = await self._hooks.after_call(call.hooked, output.text, is_error=output.is_error)
+                told = await self._ports.hooks.after_call(call.hooked, output.text, is_error=output.is_error)
                 output = replace(output, text=f"{output.text}\n\n{told}") if told else output
             if call.touched and not output.is_error:
-                call.instructions = await self._documents.for_paths(call.touched, profile.project_documents)
+                call.instructions = await self._ports.documents.for_paths(
+                    call.touched, profile.project_documents
+                )
         finally:  # the call has run, also if the turn is stopped while its hooks do
             seen = output if profile.supports_images else without_images(output)
             self._end(call, seen, parsed.tool, config, started_ms)
@@ -210,7 +187,7 @@ class Dispatcher:
         """Prepare the call if it is read-only and needs no approval; return whether it is. Dispatch it then, without
         an await in between. Emits no event."""
         parsed = parse_call(call.part, profile)
-        if parsed.tool is None or parsed.arguments is None or self._hooks.watches_calls:
+        if parsed.tool is None or parsed.arguments is None or self._ports.hooks.watches_calls:
             return False
         tap = self._tap(call)
         context = self._context(call, profile, config, tap)
@@ -224,25 +201,25 @@ class Dispatcher:
         question = ApprovalQuestion(
             call.event_id, self._emitter.turn_id, call.part.name, summary, effect, category=category
         )
-        if isinstance(effect, ReadEffect | NoEffect) and await self._approver.allow_unasked(question):
+        if isinstance(effect, ReadEffect | NoEffect) and await self._ports.approver.allow_unasked(question):
             call.early = Early(prepared, tap)
         return call.early is not None
 
     def _tap(self, call: Call) -> OutputTap:
-        return OutputTap(self._emitter, output_part(call.event_id), StreamRedaction(self._secrets))
+        return OutputTap(self._emitter, output_part(call.event_id), StreamRedaction(self._ports.secrets))
 
     def _context(
         self, call: Call, profile: ProviderProfile, config: SessionConfig, on_output: OutputSink
     ) -> ToolContext:
         return ToolContext(
-            environment=self._environment,
+            environment=self._ports.environment,
             attribution=Attribution(self._session_id, self._emitter.turn_id, call.event_id),
             on_output=on_output,
             reads=self._reads,
             shell_limits=shell_limits(profile, config, self._time_left_ms(config.limits)),
             refuse_ambiguous=config.refuse_ambiguous_edits,
             subagents=self._subagents,
-            questions=self._questions,
+            questions=self._ports.questions,
             read_first=config.read_first,
             terminal=self.terminals.watcher(call.event_id),
         )
@@ -257,7 +234,7 @@ class Dispatcher:
     ) -> None:
         """Emit start and end of a call that will not run, and set its result."""
         self._start(call, parse_call(call.part, profile))
-        self._end(call, error_output(reason, kind), None, config, self._clock.monotonic_ms())
+        self._end(call, error_output(reason, kind), None, config, self._ports.clock.monotonic_ms())
 
     def is_asked(self, call: Call) -> bool:
         """Return whether the call waits for the user, so that the question stays open after a cancellation."""
@@ -280,7 +257,7 @@ class Dispatcher:
         allowed: tuple[ApprovalRequested, ...] = ()
         command = ""
         if call.known and call.known.asked:
-            decision = await self._decided(call, self._approver.resume(call.known.asked))
+            decision = await self._decided(call, self._ports.approver.resume(call.known.asked))
             if isinstance(decision, Denied):
                 return denied(decision)
             command = decision.command or call.known.command
@@ -340,9 +317,9 @@ class Dispatcher:
         for _ in range(MAX_ASKS):
             if isinstance(prepared, ToolOutput):
                 return prepared
-            if self._hooks.watches_calls:
+            if self._ports.hooks.watches_calls:
                 hooked = hooked_call(question, tool, arguments, prepared.effect)
-                verdict = await self._hooks.before_call(hooked)
+                verdict = await self._ports.hooks.before_call(hooked)
                 if verdict.kind == "deny":
                     return error_output(f"A hook refused this call: {verdict.reason}", "permission_denied")
                 if verdict.arguments is not None and verdict.arguments != hooked.arguments:
@@ -355,7 +332,7 @@ class Dispatcher:
                     continue
                 question = replace(question, must_ask=verdict.reason if verdict.kind == "ask" else "")
             decision = await self._decided(
-                call, self._approver.decide(replace(question, effect=prepared.effect))
+                call, self._ports.approver.decide(replace(question, effect=prepared.effect))
             )
             if isinstance(decision, Denied):
                 return denied(decision)
@@ -380,11 +357,11 @@ class Dispatcher:
         return error_output("Its files changed during each approval: read them again, then retry.", "stale")
 
     async def _decided(self, call: Call, deciding: Awaitable[Decision]) -> Decision:
-        began_ms = self._clock.monotonic_ms()
+        began_ms = self._ports.clock.monotonic_ms()
         try:
             return await deciding
         finally:
-            call.decided_ms += self._clock.monotonic_ms() - began_ms
+            call.decided_ms += self._ports.clock.monotonic_ms() - began_ms
 
     async def _prepared(
         self,
@@ -401,7 +378,7 @@ class Dispatcher:
                 return prepared
             except OutsideBoundsError as error:
                 asked = replace(question, effect=ReadEffect((error.path,)))
-                decision = await self._decided(call, self._approver.decide(asked))
+                decision = await self._decided(call, self._ports.approver.decide(asked))
                 if isinstance(decision, Denied):
                     return denied(decision)
         return error_output("Too many places outside the workspace: name fewer files.", "permission_denied")
@@ -429,12 +406,12 @@ class Dispatcher:
         question = ApprovalQuestion(
             call.event_id, self._emitter.turn_id, call.part.name, summary, NoEffect(), known
         )
-        states = await self._reviews.resume(question, context.attribution)
+        states = await self._ports.reviews.resume(question, context.attribution)
         return denied(states) if isinstance(states, Denied) else describe_review(states, context)
 
     async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
         """Run an edit and add the diagnostics that it caused. Stopping the wait for diagnostics keeps the edit."""
-        news = self._editor_context.watch_edit([file.path for file in effect.files])
+        news = self._ports.editor_context.watch_edit([file.path for file in effect.files])
         output = call.landed = await prepared.run()
         if output.is_error or not output.files:
             return output
@@ -466,7 +443,7 @@ class Dispatcher:
         name = call.part.name
         # Text from outside enters the session here: redact it once, so that log, events and model have the
         # same bytes.
-        known = self._secrets()
+        known = self._ports.secrets()
         output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
         shown, ref = self._for_event(call.event_id, output.text)
         # The model gets the text without terminal colours and overwritten lines; the event keeps them.
@@ -477,7 +454,7 @@ class Dispatcher:
             content = f"{content}\n\n{redacted(call.instructions, known)}"
         result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
         if not call.is_alone and (content != shown or output.images):
-            self._recorder.result(call.event_id, result)
+            self._ports.recorder.result(call.event_id, result)
         call.outcome = outcome_of(result, output, tool)
         if output.plan:
             items = tuple(PlanItem(item.text, item.status) for item in output.plan.items)
@@ -491,7 +468,7 @@ class Dispatcher:
                 summary=output_summary(output.summary or output.text),
                 is_error=output.is_error,
                 error_kind=output.error_kind or ("tool_error" if output.is_error else ""),
-                duration_ms=self._clock.monotonic_ms() - started_ms - call.decided_ms,
+                duration_ms=self._ports.clock.monotonic_ms() - started_ms - call.decided_ms,
                 output_chars=len(output.text),
                 output_ref=ref,
                 exit_code=output.exit_code,
@@ -509,7 +486,7 @@ class Dispatcher:
             return text, ""
         left_out = len(text) - 2 * EVENT_SHARE_CHARS
         shown = f"{text[:EVENT_SHARE_CHARS]}\n[... {left_out} characters ...]\n{text[-EVENT_SHARE_CHARS:]}"
-        return shown, self._recorder.output(call_id, text)
+        return shown, self._ports.recorder.output(call_id, text)
 
 
 def _confined(prepared: Prepared) -> Prepared:

@@ -5,10 +5,9 @@ Emits events when the provider's cache of the prefix is lost, and when the conte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.compactor import Compactor, Fill, Trigger
@@ -21,8 +20,8 @@ from agent_ls.loop.emission import Emitter
 from agent_ls.loop.events.types import CacheLost, ContextParts, PlanChanged, Warning
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.model.other_models import ModelUsage, OtherModels
+from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import Restored
-from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
 from agent_ls.loop.turns import Turn
 from agent_ls.profiles.base import ProviderProfile
 
@@ -43,36 +42,31 @@ class ContextKeeper:
 
     def __init__(
         self,
-        *,
         session_id: SessionId,
-        client: ModelClient,
-        clock: Clock,
+        ports: Ports,
         emitter: Emitter,
-        recorder: Recorder,
-        prompts: PromptSource,
-        environment: ExecutionEnvironment,
+        *,
         history: Callable[[], History],
         record: Callable[[Turn], None],
         plan: Callable[[], PlanChanged | None],
-        pinned: Callable[[], Sequence[str]],
         restored: Restored,
         models: OtherModels,
     ) -> None:
         self.compactor = Compactor(
-            client=client,
-            clock=clock,
+            client=ports.client,
+            clock=ports.clock,
             emitter=emitter,
             history=history,
             record=record,
             plan=plan,
-            pinned=pinned,
+            pinned=ports.pinned,
             cache_key=session_id,
             models=models,
         )
         self._emitter = emitter
-        self._recorder = recorder
-        self._prompts = prompts
-        self._environment = environment
+        self._recorder = ports.recorder
+        self._prompts = ports.prompts
+        self._environment = ports.environment
         self._history = history
         self._prefix = replace(restored.prefix, tools_chars=tools_chars(restored.prefix.tools))
         self._meter = ContextMeter(restored.calibration)

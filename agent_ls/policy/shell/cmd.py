@@ -42,7 +42,9 @@ def understood_by_cmd(command: str, read: Callable[[str], Understanding]) -> Und
         return found
     if not _PLAIN.fullmatch(command):
         return replace(
-            found, doubt="It has more than plain words, which cmd.exe reads in its own way.", is_general=False
+            found,
+            doubt="It contains special characters, which cmd.exe interprets in its own way.",
+            is_general=False,
         )
     name = _program(command.split()[0]) if command.split() else ""
     if name in _DESTRUCTIVE:

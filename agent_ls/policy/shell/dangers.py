@@ -14,11 +14,9 @@ from agent_ls.policy.shell import git, sed
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(
     files("agent_ls.policy.shell").joinpath("dangers.toml").read_text("utf-8")
 )
-_RIGHTS = "Gains or gives rights"
 _WHY = {name: why for why, names in _TABLES["names"].items() for name in names.split()}
 _VERBS = {name: verbs.split() for name, verbs in _TABLES["verbs"].items()}
 _RUNNING_OPTIONS = {name: options.split() for name, options in _TABLES["running_options"].items()}
-RIGHTS = frozenset(_TABLES["names"][_RIGHTS].split())
 
 CREDENTIAL_PLACES = re.compile(
     r"(^|[\s/~'\"=:@])(\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store|pgpass|npmrc|pypirc)\b"

@@ -54,7 +54,6 @@ class Programs:
     def __init__(self, found: Findings, read: Callable[[str, State], After]) -> None:
         self._found = found
         self._read = read
-        self._lister: tuple[str, ...] = ()
         self._piped: list[tuple[str, ...]] = []
 
     def begin_pipeline(self) -> None:
@@ -190,9 +189,9 @@ class Programs:
         at = next((i for i, a in enumerate(argv[1:], 1) if re.fullmatch(r"-[a-z]*c", a)), 0)
         has_script = "-s" not in argv and any(not a.startswith("-") for a in argv[1:])
         if any(a.startswith("/dev/") for a in argv[1:]):
-            self._found.danger(f"What {argv[0]} runs comes from its input.")
+            self._found.danger(f"{argv[0]} runs programs that its input names.")
         if stdin != "terminal" and not has_script:
-            self._found.danger(f"What {argv[0]} runs comes from its input.")
+            self._found.danger(f"{argv[0]} runs programs that its input names.")
         elif at and at + 1 < len(argv):
             if at != 1 or argv[1] != "-c" or argv[0] not in _POSIX_SHELLS:
                 self._found.changes = True

@@ -24,7 +24,7 @@ class Look:
     long options, those with `=` may have a value. `numbers`: `-5` is an option. `is_text`: operands are
     not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`:
     pattern that each operand must match. `config`: project files that decide what the command runs.
-    `needs`: one of these options must be given. `has_response_files`: `@x` is replaced by the words in the file x.
+    `needs`: one of these options must be given. `has_response_files`: `@x` means the words in the file x.
     """
 
     flags: str = ""

@@ -145,13 +145,13 @@ def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
     if not options or any(_is_inline(argument, options) for argument in arguments):
         return f"It runs code of {name} that is written in the command."
     if any(a.startswith("/dev/") for a in arguments):
-        return f"What {name} runs comes from its input."
+        return f"{name} runs programs that its input names."
     if any(not a.startswith("-") for a in arguments) or any(a.startswith("-m") for a in arguments):
         return ""
     if any(a in ("--version", "-V", "-v", "--help", "-h", "-version") for a in arguments):
         return ""
     if stdin != "terminal":
-        return f"What {name} runs comes from its input."
+        return f"{name} runs programs that its input names."
     return f"What {name} runs is not visible in the command."
 
 

@@ -1,1 +1,1 @@
-"""The face for editors without a plugin (H8): a chat as a document, commands, code actions, prompts, progress."""
+"""The front end for editors without a plugin (H8): a chat as a document, commands, code actions, prompts, progress."""

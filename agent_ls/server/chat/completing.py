@@ -14,7 +14,6 @@ from agent_ls.server.rpc.context import Context
 from agent_ls.system import relative_to_folder
 from agent_ls.text import split_lines, strip_ending
 
-TRIGGERS = ("@", "/")
 LIMIT = 50
 
 _WORD = re.compile(r"(?:^|(?<=\s))([@/])([^\s@]*)\Z")

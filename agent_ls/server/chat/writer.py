@@ -130,10 +130,6 @@ class ChatWriter:
         """Write the following text under a new heading, because the user has added a message."""
         self._begins_anew = True
 
-    def close_answer(self) -> None:
-        """End the answer with a heading for the user's next message."""
-        self.write(CLOSE)
-
     async def run(self) -> None:
         while True:
             await self._wake.wait()

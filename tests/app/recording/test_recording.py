@@ -11,7 +11,7 @@ import pytest
 
 from agent_ls.app.errors import AppError
 from agent_ls.app.recording.codec import plain, value_of
-from agent_ls.app.recording.sharing import shareable
+from agent_ls.app.recording.sharing import Redaction
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecResult, FileState, GrepLine, GrepResult
@@ -226,12 +226,12 @@ SHARED = [
 
 @pytest.mark.parametrize(("private", "shown"), SHARED)
 def test_private_texts_are_removed_from_a_shared_recording(private: str, shown: str) -> None:
-    assert shareable(private, home="/people/grace", user="grace", host="cobol-1") == shown
+    assert Redaction(home="/people/grace", user="grace", host="cobol-1").recording(private) == shown
 
 
 async def test_a_shared_recording_can_be_replayed(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
-    file.write_text(shareable(file.read_text(), home=str(tmp_path), user="", host=""))
+    file.write_text(Redaction(home=str(tmp_path), user="", host="").recording(file.read_text()))
     assert str(tmp_path) not in file.read_text()
     assert (await played(file)).differences == []
 

@@ -22,7 +22,7 @@ from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
-from agent_ls.environments.walls import requiring_confinement
+from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.policy.places import Places
 from tests.support.harm_world import SECRET, HarmWorld, harm_world

@@ -17,8 +17,8 @@ import pytest
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
+from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.terminal_host import TerminalHost
-from agent_ls.environments.walls import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from tests.support.environments import ended_at_its_limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from agent_ls.server.chat.writer import ChatWriter
+from agent_ls.server.chat.writer import CLOSE, ChatWriter
 from tests.support.lying_editor import EGLOT, LyingEditor, Manners, VirtualTime
 
 pytestmark = pytest.mark.req("H8")
@@ -33,7 +33,7 @@ async def written(manners: Manners, *pieces: str, loses: int = 0) -> tuple[str, 
         for piece in pieces:
             writer.write(piece)
             await time.sleep(1)
-        writer.close_answer()
+        writer.write(CLOSE)
         while not editor.text.rstrip().endswith("## you"):
             await time.sleep(1)
         await editor.tell_all()

@@ -148,7 +148,9 @@ PRESETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "custom": (*_REPOSITORY, *_ALWAYS),
     }
 )
-"""The packs of each preset. `custom` has what all others but `minimal` have; add network, browser or containers."""
+"""The packs of each preset. `custom` has the packs of all others except `minimal`; users add network, browser or
+containers to it.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ REPLACED = ("/tmp", "/var/tmp")
 
 
 @dataclass(frozen=True, slots=True)
-class Walls:
+class SandboxLimits:
     """Limits of a confined command. All paths are absolute, with links resolved, and exist.
 
     - `writable`: folders that may be written. `only_looks`: nothing may be changed and there is no network;
@@ -121,11 +121,11 @@ LOOKING = MappingProxyType(
         "LESSHISTFILE": "-",
     }
 )
-"""Variables of a read-only command: they keep common programs from trying what is not possible."""
+"""Variables of a read-only command: they keep common programs from trying to write or to connect."""
 
 
 def within(
-    command: str, options: CommandOptions, sandbox: Sandbox, walls: Walls, folder: str
+    command: str, options: CommandOptions, sandbox: Sandbox, limits: SandboxLimits, folder: str
 ) -> tuple[str, CommandOptions]:
     """Return the command and options for running it confined.
 
@@ -133,34 +133,34 @@ def within(
     first.
     """
     options = replace(options, shown=options.shown or command)
-    if walls.only_looks:
+    if limits.only_looks:
         options = replace(options, env_vars={**LOOKING, **options.env_vars})
     if sandbox.kind == "landlock":
-        temporary = {"TMPDIR": walls.temporary} if walls.temporary else {}
+        temporary = {"TMPDIR": limits.temporary} if limits.temporary else {}
         return command, replace(
-            options, env_vars={**options.env_vars, **temporary}, confinement=confinement(walls)
+            options, env_vars={**options.env_vars, **temporary}, confinement=confinement(limits)
         )
-    return confined(command, sandbox, walls, folder), replace(options, argv=())
+    return confined(command, sandbox, limits, folder), replace(options, argv=())
 
 
-def confinement(walls: Walls) -> Confinement:
+def confinement(limits: SandboxLimits) -> Confinement:
     """Return the limits in the form that Landlock and seccomp enforce."""
-    writable = () if walls.only_looks else (*walls.writable, walls.temporary)
-    return Confinement(writable, (*walls.hidden, *walls.hidden_files), walls.network, walls.only_looks)
+    writable = () if limits.only_looks else (*limits.writable, limits.temporary)
+    return Confinement(writable, (*limits.hidden, *limits.hidden_files), limits.network, limits.only_looks)
 
 
-def confined(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> str:
+def confined(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
     """Return a command line that runs the command confined. The shell that reads it is replaced (exec)."""
-    refused = sandbox.filters[walls.only_looks]
-    opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, walls) else ""
-    return f"{opened}exec {shlex.join(confined_argv(command, sandbox, walls, folder))}"
+    refused = sandbox.filters[limits.only_looks]
+    opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""
+    return f"{opened}exec {shlex.join(confined_argv(command, sandbox, limits, folder))}"
 
 
 _FILTER_AT = 9
 
 
-def _is_filtered(sandbox: Sandbox, walls: Walls) -> bool:
-    return bool(sandbox.filters[walls.only_looks]) and not walls.network
+def _is_filtered(sandbox: Sandbox, limits: SandboxLimits) -> bool:
+    return bool(sandbox.filters[limits.only_looks]) and not limits.network
 
 
 def exit_code(code: int, sandbox: Sandbox) -> int:
@@ -171,52 +171,52 @@ def exit_code(code: int, sandbox: Sandbox) -> int:
     return 128 - code if sandbox.kind == "bubblewrap" and 128 < code <= 128 + LAST_SIGNAL else code
 
 
-def confined_argv(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> list[str]:
+def confined_argv(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> list[str]:
     match sandbox.kind:
         case "bubblewrap":
-            return [*_bubblewrap(command, sandbox, walls, folder)]
+            return [*_bubblewrap(command, sandbox, limits, folder)]
         case "landlock":
             raise ValueError("Landlock is enforced by the process that starts the command")
         case "seatbelt":
-            setting = ["/usr/bin/env", f"TMPDIR={walls.temporary}"] if walls.temporary else []
-            return [*setting, sandbox.program, "-p", seatbelt_profile(walls), sandbox.shell, "-c", command]
+            setting = ["/usr/bin/env", f"TMPDIR={limits.temporary}"] if limits.temporary else []
+            return [*setting, sandbox.program, "-p", seatbelt_profile(limits), sandbox.shell, "-c", command]
         case never:
             assert_never(never)
 
 
-def _bubblewrap(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> Iterator[str]:
+def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> Iterator[str]:
     # bubblewrap ignores SIGTERM, so that it outlives the processes inside it.
     if sandbox.env:
         yield from (sandbox.env, "--ignore-signal=TERM")
     yield from (sandbox.program, "--die-with-parent", "--cap-drop", "ALL")
     yield from ("--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try")
-    if not walls.network:
+    if not limits.network:
         yield "--unshare-net"
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
     if sandbox.is_root:  # kernel settings there belong to root, who may write them even without capabilities
         for place in _KERNEL_SETTINGS:
             yield from ("--ro-bind-try", place, place)
-    if _is_filtered(sandbox, walls):
+    if _is_filtered(sandbox, limits):
         yield from ("--seccomp", str(_FILTER_AT))
-    if walls.only_looks:
+    if limits.only_looks:
         yield from ("--remount-ro", "/dev")
     # This folder has sockets of other programs: of containers, the desktop, agents that hold keys.
     yield from ("--tmpfs", "/run")
-    if walls.network:
+    if limits.network:
         yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
-    if walls.temporary:
-        for place in walls.replaced:
-            yield from ("--ro-bind" if walls.only_looks else "--bind", walls.temporary, place)
-        yield from ("--setenv", "TMPDIR", walls.replaced[0])
-    for place in () if walls.only_looks else walls.writable:
+    if limits.temporary:
+        for place in limits.replaced:
+            yield from ("--ro-bind" if limits.only_looks else "--bind", limits.temporary, place)
+        yield from ("--setenv", "TMPDIR", limits.replaced[0])
+    for place in () if limits.only_looks else limits.writable:
         yield from ("--bind", place, place)
-    for place in () if walls.only_looks else walls.pinned:  # mount points cannot be renamed
+    for place in () if limits.only_looks else limits.pinned:  # mount points cannot be renamed
         yield from ("--bind", place, place)
-    for place in () if walls.only_looks else walls.guarded:
+    for place in () if limits.only_looks else limits.guarded:
         yield from ("--ro-bind", place, place)
-    for place in walls.hidden:
+    for place in limits.hidden:
         yield from ("--tmpfs", place)
-    for place in walls.hidden_files:
+    for place in limits.hidden_files:
         yield from ("--ro-bind", "/dev/null", place)
     yield from ("--chdir", folder, "--")
     if sandbox.env:
@@ -227,23 +227,23 @@ def _bubblewrap(command: str, sandbox: Sandbox, walls: Walls, folder: str) -> It
 _KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
 
 
-def seatbelt_profile(walls: Walls) -> str:
+def seatbelt_profile(limits: SandboxLimits) -> str:
     """Return the seatbelt profile. The last matching rule applies."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
-    writable = () if walls.only_looks else (*walls.writable, walls.temporary)
+    writable = () if limits.only_looks else (*limits.writable, limits.temporary)
     lines += [f"(allow file-write* (subpath {_quoted(place)}))" for place in writable]
     lines += [
         f"(allow file-write* (literal {_quoted(place)}))"
         for place in ("/dev/null", "/dev/zero", "/dev/stdout", "/dev/stderr", "/dev/tty")
     ]
-    lines += [f"(deny file-write* (subpath {_quoted(place)}))" for place in walls.guarded]
+    lines += [f"(deny file-write* (subpath {_quoted(place)}))" for place in limits.guarded]
     lines += [
         f"(deny file-read* file-write* (subpath {_quoted(place)}))"
-        for place in (*walls.hidden, *walls.hidden_files)
+        for place in (*limits.hidden, *limits.hidden_files)
     ]
-    if not walls.network:
+    if not limits.network:
         lines.append("(deny network*)")
-    if walls.only_looks:
+    if limits.only_looks:
         lines += ["(deny signal)", "(allow signal (target same-sandbox))", "(deny mach-priv*)"]
         lines += ["(deny process-info-pidinfo)", "(allow process-info-pidinfo (target same-sandbox))"]
         lines += ["(deny ipc-posix-shm-write*)", "(deny ipc-sysv*)", "(deny appleevent-send)"]

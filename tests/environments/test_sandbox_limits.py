@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from agent_ls.environments.walls import Sandbox, Walls, confined, confined_argv, seatbelt_profile
+from agent_ls.environments.sandbox import Sandbox, SandboxLimits, confined, confined_argv, seatbelt_profile
 
 pytestmark = pytest.mark.req("X4")
 
-WALLS = Walls(
+LIMITS = SandboxLimits(
     writable=("/home/ada/shop", '/home/ada/a "b"'),
     temporary="/private/tmp/agent-ls-1",
     guarded=("/home/ada/shop/.git/hooks",),
@@ -27,16 +27,16 @@ COMMAND = "echo \"it's\" && rm 'a b'"
 def test_the_command_is_one_word_for_the_inner_shell_and_the_outer_shell_is_replaced(
     sandbox: Sandbox,
 ) -> None:
-    line = confined(COMMAND, sandbox, WALLS, "/home/ada/shop")
+    line = confined(COMMAND, sandbox, LIMITS, "/home/ada/shop")
     argv = shlex.split(line)
-    assert argv[0] == "exec" and argv[1:] == confined_argv(COMMAND, sandbox, WALLS, "/home/ada/shop")
+    assert argv[0] == "exec" and argv[1:] == confined_argv(COMMAND, sandbox, LIMITS, "/home/ada/shop")
     assert argv[-3:] == ["/bin/bash", "-c", COMMAND]
 
 
 def test_hidden_and_guarded_paths_are_mounted_over_writable_ones() -> None:
-    argv = confined_argv(COMMAND, BUBBLEWRAP, WALLS, "/home/ada/shop")
+    argv = confined_argv(COMMAND, BUBBLEWRAP, LIMITS, "/home/ada/shop")
     opened = argv.index("/home/ada/shop")
-    for place in (*WALLS.guarded, *WALLS.hidden, *WALLS.hidden_files):
+    for place in (*LIMITS.guarded, *LIMITS.hidden, *LIMITS.hidden_files):
         assert argv.index(place) > opened
     assert ("--tmpfs", "/home/ada/.ssh") in pairwise(argv)
     assert argv[argv.index("/home/ada/.netrc") - 1] == "/dev/null"
@@ -44,22 +44,22 @@ def test_hidden_and_guarded_paths_are_mounted_over_writable_ones() -> None:
 
 @pytest.mark.parametrize("network", [True, False])
 def test_network_access_is_optional(network: bool) -> None:
-    limits = Walls(("/w",), "/t", network=network)
+    limits = SandboxLimits(("/w",), "/t", network=network)
     assert ("--unshare-net" in confined_argv("x", BUBBLEWRAP, limits, "/w")) != network
     assert ("(deny network*)" in seatbelt_profile(limits)) != network
 
 
 def test_without_a_program_for_signals_everything_else_works() -> None:
-    with_it = confined_argv("x", BUBBLEWRAP, WALLS, "/home/ada/shop")
+    with_it = confined_argv("x", BUBBLEWRAP, LIMITS, "/home/ada/shop")
     without = confined_argv(
-        "x", Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap"), WALLS, "/home/ada/shop"
+        "x", Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap"), LIMITS, "/home/ada/shop"
     )
     dropped = ["/usr/bin/env", "--ignore-signal=TERM", "--default-signal=TERM"]
     assert [word for word in with_it if word not in dropped] == without
 
 
 def test_the_profile_for_macos() -> None:
-    assert seatbelt_profile(WALLS).split("\n") == [
+    assert seatbelt_profile(LIMITS).split("\n") == [
         "(version 1)",
         "(allow default)",
         "(deny file-write*)",
@@ -79,4 +79,4 @@ def test_the_profile_for_macos() -> None:
 
 
 def test_the_macos_profile_sets_the_temporary_folder() -> None:
-    assert "TMPDIR=/private/tmp/agent-ls-1" in confined_argv("x", SEATBELT, WALLS, "/w")
+    assert "TMPDIR=/private/tmp/agent-ls-1" in confined_argv("x", SEATBELT, LIMITS, "/w")

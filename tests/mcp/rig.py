@@ -31,8 +31,8 @@ async def running(
     """`mcp` are settings of the section `mcp`; `options` are passed on."""
     section = {"firstWaitMs": DEADLINE_S * 1000, **mcp}
     settings = Settings.model_validate({"mcp": section, "walkthroughPauseMs": 0})
-    async with session_rig.running(tmp_path, script, settings=settings, **(options or {})) as bench:
-        yield bench
+    async with session_rig.running(tmp_path, script, settings=settings, **(options or {})) as rig:
+        yield rig
 
 
 def servers_of(talk: Talk) -> SessionServers:

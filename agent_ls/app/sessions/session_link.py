@@ -1,0 +1,53 @@
+"""Give the parts of a session access to the session, which is created after them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.loop.events.types import RecordedEvent
+
+
+class SessionLink:
+    """Forwards calls of a session's parts to the session.
+
+    The parts get the methods of this object. `connect` is called once, as soon as the session exists. No part runs
+    before that, so a call before `connect` is an error in the program.
+    """
+
+    def __init__(self) -> None:
+        self._live: LiveSession | None = None
+
+    def connect(self, live: LiveSession) -> None:
+        self._live = live
+
+    @property
+    def live(self) -> LiveSession:
+        if self._live is None:
+            raise RuntimeError("a part of the session was used before the session was connected")
+        return self._live
+
+    def emit(self, event: RecordedEvent) -> object:
+        """Record and publish an event of the session."""
+        return self.live.session.emit(event)
+
+    def turn_id(self) -> str:
+        """Return the id of the running turn, "" if none is running."""
+        return self.live.session.turn_id
+
+    def is_stopped(self) -> bool:
+        """Return whether the user has stopped the running turn."""
+        return self.live.session.is_stopped
+
+    def warn_about_servers(self, text: str) -> None:
+        """Show the user a warning about MCP servers."""
+        self.live.warn(text, "mcp")
+
+    def servers_changed(self) -> None:
+        """Report that the state or the lists of an MCP server have changed."""
+        self.live.servers_changed()
+
+    def name_after(self, text: str) -> bool:
+        """Use a message as the session's title, if it has none. Returns whether it had none."""
+        return self.live.name_after(text)

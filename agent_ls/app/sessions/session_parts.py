@@ -1,0 +1,125 @@
+"""Values that the steps of creating a session pass on: where it works, what it may do, what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_ls.app.context.nested_documents import SessionDocuments
+from agent_ls.environments.local import LocalEnvironment
+
+if TYPE_CHECKING:
+    from agent_ls.app.context.editor import EditorStatus
+    from agent_ls.app.context.prompts import SessionPrompts
+    from agent_ls.app.permissions.approver import PolicyApprover
+    from agent_ls.app.permissions.paths import PathBounds
+    from agent_ls.app.permissions.sandbox import SessionSandbox
+    from agent_ls.app.permissions.session_rules import SessionRules
+    from agent_ls.app.permissions.trust import TrustGate
+    from agent_ls.app.permissions.workspace_roots import SessionRoots
+    from agent_ls.app.recording.tape import Tape
+    from agent_ls.app.sessions.far_sites import FarSite
+    from agent_ls.app.sessions.session_log import SessionFiles
+    from agent_ls.environments.base import ExecutionEnvironment
+    from agent_ls.environments.language_host import LanguageHost
+    from agent_ls.loop.calls.approval import PendingApprovals
+    from agent_ls.loop.seams import ModelClient
+    from agent_ls.tools.web_fetch import WebFetcher
+
+NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log of the instruction files that results had
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where a session works. `local` runs its commands; `files` has its files, with the user's unsaved text.
+
+    `key` is the folder under which trust, rules and sessions are stored, `folder` the folder as the session names it.
+    `site` None: not on another machine. `is_here`: on this machine, and not in an environment of a program.
+    """
+
+    session_id: str
+    key: str
+    folder: str
+    site: FarSite | None
+    is_here: bool
+    local: ExecutionEnvironment
+    files: ExecutionEnvironment
+    bounds: PathBounds
+    roots: SessionRoots
+
+    @property
+    def listed(self) -> LocalEnvironment | None:
+        """The environment whose files can be searched for changes: only the disk of this machine."""
+        return self.local if isinstance(self.local, LocalEnvironment) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPermissions:
+    """Decides about the effects of a session. `sandbox` None: commands do not run on this machine."""
+
+    approvals: PendingApprovals
+    rules: SessionRules
+    gate: TrustGate
+    approver: PolicyApprover
+    sandbox: SessionSandbox | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedParts:
+    """Connections of a session to the world. `local` runs its commands, `files` has its files.
+
+    `tape` None: nothing is recorded.
+    """
+
+    local: ExecutionEnvironment
+    files: ExecutionEnvironment
+    client: ModelClient
+    editor_status: EditorStatus | None
+    language: LanguageHost | None
+    tape: Tape | None = None
+
+    def record_commands(self, environment: ExecutionEnvironment) -> ExecutionEnvironment:
+        """Return the environment, with its commands recorded if there is a recording."""
+        if not self.tape:
+            return environment
+        from agent_ls.app.recording.tape import RecordingCommands
+
+        return RecordingCommands(environment, self.tape)
+
+    def record_pages(self, pages: WebFetcher) -> WebFetcher:
+        """Return the fetcher, with its pages recorded if there is a recording."""
+        if not self.tape:
+            return pages
+        from agent_ls.app.recording.tape import RecordingPages
+
+        return RecordingPages(pages, self.tape)
+
+
+def record_parts(parts: RecordedParts, tape: Tape) -> RecordedParts:
+    """Return parts that write each call and its result to `tape`."""
+    from agent_ls.app.recording.editor_tape import RecordingEditorStatus, RecordingLanguage
+    from agent_ls.app.recording.tape import RecordingClient, RecordingCommands, RecordingFiles
+
+    return RecordedParts(
+        local=RecordingCommands(RecordingFiles(parts.local, tape), tape),
+        files=RecordingFiles(parts.files, tape),
+        client=RecordingClient(parts.client, tape),
+        editor_status=RecordingEditorStatus(parts.editor_status, tape) if parts.editor_status else None,
+        language=RecordingLanguage(parts.language, tape) if parts.language else None,
+        tape=tape,
+    )
+
+
+def nested_documents(
+    prompts: SessionPrompts, gate: TrustGate, config: Mapping[str, object], stored: SessionFiles
+) -> SessionDocuments:
+    """Return the project's instructions for folders below the session's."""
+    known = config.get(NESTED_DOCUMENTS)
+    return SessionDocuments(
+        prompts.project,
+        trusted=gate.settled,
+        size=lambda: prompts.documents_bytes,
+        known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
+        keep=lambda paths: stored.remember({NESTED_DOCUMENTS: list(paths)}),
+    )

@@ -1,0 +1,90 @@
+"""Add the tools of one session to the profiles of its models: the user's own, packs, notebooks, language, skills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from agent_ls.app.tools.notebooks import with_notebooks
+from agent_ls.app.tools.yaml_tools import CliTools, with_cli_tools
+
+if TYPE_CHECKING:
+    from agent_ls.app.models.service import Models
+    from agent_ls.app.sessions.session_parts import RecordedParts
+    from agent_ls.app.settings.model import Settings
+    from agent_ls.app.skills.service import SessionSkills
+    from agent_ls.environments.language_host import LanguageHost
+    from agent_ls.loop.calls.redaction import Known
+    from agent_ls.profiles.base import ProviderProfile
+    from agent_ls.tools.web_fetch import WebFetcher
+
+Profiles: TypeAlias = "Callable[[str, str], ProviderProfile]"
+"""Returns the profile for a provider and a model."""
+
+
+def with_session_tools(
+    profiles: Profiles,
+    tools: CliTools,
+    models: Models,
+    skills: SessionSkills,
+    language: LanguageHost | None,
+    *,
+    native_names: bool,
+) -> Profiles:
+    """Return profiles that have the session's tools. `native_names`: tools have the names of the model family."""
+    profiles = with_cli_tools(profiles, tools.tools, models.child_environ)
+    # The modules below are imported only if needed: few sessions have these tools.
+    if tools.packs:
+        from agent_ls.app.tools.packs.load import with_packs
+
+        profiles = with_packs(
+            profiles, tools.packs, models.child_environ, native_names=native_names, without=models.left_out
+        )
+    if tools.notebooks:
+        profiles = with_notebooks(profiles, native_names=native_names)
+    if language:
+        from agent_ls.app.tools.language_tools import with_language_tools
+
+        profiles = with_language_tools(profiles, language, native_names=native_names)
+    if tools.skills:
+        from agent_ls.app.skills.tool import with_use_skill
+
+        profiles = with_use_skill(profiles, skills.use)
+    if tools.agents:
+        from agent_ls.app.skills.agent_tool import with_agent_kinds
+
+        profiles = with_agent_kinds(profiles, skills.agents, models.has_model)
+    return profiles
+
+
+def web_profiles(
+    models: Models,
+    settings: Callable[[], Settings],
+    parts: RecordedParts,
+    fetcher: WebFetcher | None,
+    secrets: Known,
+) -> Profiles:
+    """Return profiles with the web tools that the settings allow. `fetcher` None: fetch pages by HTTP.
+
+    A tool of the host takes precedence over one with the same name.
+    """
+    pages: WebFetcher | None = None
+
+    def profile(provider: str, model: str) -> ProviderProfile:
+        nonlocal pages
+        now, found = settings(), models.profile(provider, model)
+        if not (now.web_fetch or now.web_search):
+            return found
+        from agent_ls.app.web.tools import with_web_tools  # rarely used, and imports an HTTP library
+
+        if now.web_fetch and not pages:
+            pages = parts.record_pages(fetcher or _http_pages(secrets))
+        return with_web_tools(found, now, parts.client, pages if now.web_fetch else None)
+
+    return profile
+
+
+def _http_pages(secrets: Known) -> WebFetcher:
+    from agent_ls.app.web.pages import HttpPages
+
+    return HttpPages(secrets)
