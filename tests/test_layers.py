@@ -183,7 +183,8 @@ ALLOWED: dict[str, set[str]] = {
     "acp.start": {"acp", "_version", "app.models", "lean_imports", "llm.credentials", "system"},
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},
     "batch": {
-        "batch", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks", "system", "text",
+        "batch", "_version", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks",
+        "system", "text",
     },
     "cli": {
         "cli", "acp", "server", "headless", "batch", "environments.far.place", "lean_imports",

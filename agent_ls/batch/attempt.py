@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ from agent_ls.batch.folder import (
     SETTINGS,
     CheckResult,
     Result,
+    ResultFolder,
     Status,
     TaskLock,
     write_atomically,
@@ -36,6 +38,7 @@ from agent_ls.batch.manifest import Task
 from agent_ls.batch.workfolder import WorkFolders
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local.environ import without_secrets
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.local.processes.ending import killed, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
@@ -61,6 +64,22 @@ class Launch:
     trusted: frozenset[str] = frozenset()
     pace: tuple[Path, int] | None = None
     keeps_work: bool = False
+
+
+def make_launch(
+    trusted: frozenset[str], out: ResultFolder, requests_per_minute: int | None, *, keeps_work: bool
+) -> Launch:
+    """Return how this process starts attempts, with its own variables and keys."""
+    from agent_ls.app.models.key_store import load_credentials
+
+    return Launch(
+        child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
+        environ=dict(os.environ),
+        tool_environ=without_secrets(os.environ, load_credentials().known_secrets()),
+        trusted=trusted,
+        pace=(out.path / ".pace", requests_per_minute) if requests_per_minute else None,
+        keeps_work=keeps_work,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,7 @@ class BatchRunner:
         Raises:
             AppError: the result folder cannot be used, or holds results of other tasks.
         """
-        self._progress = Progress(len(tasks))
-        await to_thread.run_sync(self._read_results, tasks)
+        self._progress = await to_thread.run_sync(read_progress, self._out, tasks, self._attempts)
         self._report(self._progress, "")
         for task in tasks:
             if task.id in self._progress.results and not self._launch.keeps_work:
@@ -99,23 +98,6 @@ class BatchRunner:
         finally:
             lock.release()
 
-    def _read_results(self, tasks: Sequence[Task]) -> None:
-        for task in tasks:
-            attempts = self._out.task(task.id).results()
-            if result := self._final_result(task):
-                self._progress.results[task.id] = result
-            self._progress.earlier += [it for it in attempts if it != result]
-
-    def _final_result(self, task: Task) -> Result | None:
-        result = self._out.task(task.id).last_result()
-        if result and result.task_digest != task.digest:
-            raise AppError(
-                f"{self._out.path} has a result of another task with the id {task.id!r}",
-                "use another --out for a changed manifest, or delete the folder of that task",
-            )
-        is_final = result and not (result.is_transient and result.attempt < self._attempts)
-        return result if is_final else None
-
     async def _work(self, task: Task) -> None:
         """Bring one task to its final result. It begins with a slot of the limiter, and gives it back."""
         has_slot = True
@@ -142,7 +124,7 @@ class BatchRunner:
         if lock is None:
             return RECHECK_SECONDS  # another runner works on it, or an attempt of a killed one is just ending
         try:
-            if result := await to_thread.run_sync(self._final_result, task):
+            if result := await to_thread.run_sync(final_result, self._out, task, self._attempts):
                 self._done(result)
                 return None
             return await self._attempt(task, lock)
@@ -202,6 +184,37 @@ class BatchRunner:
             await anyio.sleep(GRACE_SECONDS)
             self._scope.cancel()
             await anyio.sleep_forever()
+
+
+def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> Progress:
+    """Return the state that a result folder has for these tasks. Blocks.
+
+    Raises:
+        AppError: the folder cannot be read, or holds results of other tasks.
+    """
+    progress = Progress(len(tasks))
+    for task in tasks:
+        results = out.task(task.id).results()
+        if result := final_result(out, task, attempts):
+            progress.results[task.id] = result
+        progress.earlier += [it for it in results if it != result]
+    return progress
+
+
+def final_result(out: ResultFolder, task: Task, attempts: int) -> Result | None:
+    """Return the result of a task that is not tried again; None if there is none. Blocks.
+
+    Raises:
+        AppError: as `read_progress`.
+    """
+    result = out.task(task.id).last_result()
+    if result and result.task_digest != task.digest:
+        raise AppError(
+            f"{out.path} has a result of another task with the id {task.id!r}",
+            "use another --out for a changed manifest, or delete the folder of that task",
+        )
+    is_final = result and not (result.is_transient and result.attempt < attempts)
+    return result if is_final else None
 
 
 def describe(result: Result) -> str:

@@ -31,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="the result folder, old or new"
     )
-    parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="tasks at a time (default: 1)")
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="tasks at a time (default: 1)")
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="run the tasks on the workers of this Dask scheduler"
+    )
     parser.add_argument(
         "--requests-per-minute",
         type=_positive,
@@ -73,38 +76,35 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    import os
-
     import anyio
 
-    from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.batch.attempt import Launch
+    from agent_ls.app.errors import AppError
+    from agent_ls.batch.attempt import make_launch
     from agent_ls.batch.display import Display
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.manifest import parse_shard, read_manifest
     from agent_ls.batch.runner import BatchRunner, Progress
     from agent_ls.batch.summary import write_summary
-    from agent_ls.environments.local.environ import without_secrets
     from agent_ls.system import use_pidfd_watcher
 
+    if options.dask and options.jobs:
+        raise AppError("--jobs does not go with --dask", "the threads of the workers say how many tasks run")
     shard = parse_shard(options.shard)
     tasks = [task for task in read_manifest(Path(options.manifest)) if shard.has(task.id)]
     trusted = _trusted(tasks, options.trust)
     out = ResultFolder(options.out)
     out.prepare()
-    launch = Launch(
-        child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
-        environ=dict(os.environ),
-        tool_environ=without_secrets(os.environ, load_credentials().known_secrets()),
-        trusted=trusted,
-        pace=(out.path / ".pace", options.requests_per_minute) if options.requests_per_minute else None,
-        keeps_work=options.keep_work,
-    )
     display = Display(sys.stdout, as_json=options.json, columns=shutil.get_terminal_size().columns)
+    launch = make_launch(trusted, out, options.requests_per_minute, keeps_work=options.keep_work)
 
     async def run_all() -> Progress:
-        runner = BatchRunner(out, launch, display.report, jobs=options.jobs, attempts=options.attempts)
-        return await runner.run(tasks)
+        if options.dask:
+            from agent_ls.batch.dask_runner import DaskRunner  # an optional extra
+
+            far = DaskRunner(out, launch, display.report, options.dask, attempts=options.attempts)
+            return await far.run(tasks)
+        jobs = options.jobs or 1
+        return await BatchRunner(out, launch, display.report, jobs=jobs, attempts=options.attempts).run(tasks)
 
     use_pidfd_watcher()
     progress = anyio.run(run_all)

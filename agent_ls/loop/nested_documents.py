@@ -17,12 +17,22 @@ class NestedDocuments(Protocol):
         """
         ...
 
+    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+        """Give instructions again, at the next call in their folder, unless one of the `kept` results has them.
+
+        Called after a compaction. Must not raise.
+        """
+        ...
+
 
 class NoNestedDocuments:
     """A session that gives no further instructions."""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
         return ""
+
+    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+        pass
 
 
 NO_NESTED_DOCUMENTS = NoNestedDocuments()

@@ -46,7 +46,7 @@ from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, SuspendedCall
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
-from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
+from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Question, QuestionReply, SubagentSpawner, ToolError
 
@@ -151,12 +151,11 @@ class TurnLoop:
     def record(self, turn: Turn) -> None:
         self._ports.recorder.turn(turn)
         self.history.append(turn)
+        if isinstance(turn, CompactionTurn):
+            self._ports.documents.compacted(self.history.result_texts())
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
-        """Replace history and plan.
-
-        The record of files that the model has seen, and the usage, do not change.
-        """
+        """Replace history and plan. The record of files that the model has seen, and the usage, do not change."""
         self.history = History(turns)
         self._signatures = calls_since_warning(turns)
         self._dispatcher.plan = plan

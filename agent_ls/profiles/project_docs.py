@@ -164,5 +164,10 @@ HEADING_OF_DATA = (
 )
 
 
+def document_mark(path: str) -> str:
+    """Return the line before the text of a document in a prompt or a result."""
+    return f'<project_document path="{path}">'
+
+
 def _wrap_document(path: str, text: str) -> str:
-    return f'<project_document path="{path}">\n{text}\n</project_document>'
+    return f"{document_mark(path)}\n{text}\n</project_document>"

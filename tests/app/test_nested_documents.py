@@ -10,6 +10,7 @@ import pytest
 
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.profiles.project_docs import BUDGET_BYTES
+from tests.app.test_compaction import chat, compacted
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import SessionRig, running
 
@@ -127,3 +128,34 @@ async def test_what_the_model_reads_by_itself_is_not_repeated(tmp_path: Path) ->
         talk = await sessions.talk()
         await talk.say("go")
         assert "".join(given(sessions)).count("Use tabs.") == 1
+
+
+async def test_after_a_compaction_removed_them_they_come_again_once(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write(project, web__AGENTS_md="Use tabs.", web__b_py="b = 1\n", web__c_py="c = 1\n", web__d_py="d = 1\n")
+    answers = [text(f"answer {number}") for number in range(6)]
+    script = [read("web/b.py"), text("done"), *answers, text("## Goal\nTo go on."), read("web/c.py")]
+    async with running(tmp_path, [*script, read("web/d.py"), text("done")]) as sessions:
+        talk = await sessions.talk()
+        await talk.say("go")
+        await chat(talk, len(answers))
+        await compacted(sessions, talk)
+        await talk.say("go on")
+        first, second = given(sessions)
+    assert "c = 1" in first and first.count("Use tabs.") == 1
+    assert "d = 1" in second and HEADING not in second
+
+
+async def test_what_a_compaction_keeps_is_not_given_again(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write(project, web__AGENTS_md="Use tabs.", web__b_py="b = 1\n", web__c_py="c = 1\n")
+    answers = [text(f"answer {number}") for number in range(6)]
+    script = [*answers, read("web/b.py"), text("done"), text("## Goal\nTo go on."), read("web/c.py")]
+    async with running(tmp_path, [*script, text("done")]) as sessions:
+        talk = await sessions.talk()
+        await chat(talk, len(answers))
+        await talk.say("go")
+        await compacted(sessions, talk)
+        await talk.say("go on")
+        results = given(sessions)
+    assert "c = 1" in results[-1] and "".join(results).count("Use tabs.") == 1

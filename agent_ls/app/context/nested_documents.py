@@ -13,6 +13,7 @@ from agent_ls.profiles.project_docs import (
     UNIVERSAL_DOCUMENT,
     ProjectDocument,
     build_nested_documents,
+    document_mark,
     documents_in,
     folders_between,
 )
@@ -22,7 +23,8 @@ MAX_FOLDERS = 500
 
 
 class SessionDocuments:
-    """The nested instruction files of one session, each given once to each agent.
+    """The nested instruction files of one session. Each is given once to each agent, and again after a compaction
+    removed it.
 
     `project` returns the files of the project, bounded to its root. `trusted` returns whether the workspace is trusted.
     `size` returns the bytes of instructions that the system prompt has already. `known` are files that the main agent
@@ -44,7 +46,7 @@ class SessionDocuments:
         self._keep = keep
         self._given: dict[str, set[str]] = {"": set(known)}
         self._looked: set[tuple[str, str]] = set()
-        self._used = 0
+        self._used: dict[str, int] = {}  # bytes of what the agents were given, by path
         self._root = ""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
@@ -71,15 +73,25 @@ class SessionDocuments:
                         found.setdefault(document.path, document)
         if not found:
             return ""
-        given |= found.keys()
+        given.update(found)
         if not agent_id:
             self._keep(sorted(given))
         documents = list(found.values())
-        left = BUDGET_BYTES - self._size() - self._used
+        left = BUDGET_BYTES - self._size() - sum(self._used.values())
         if left <= 0:
             return f"[More project instructions are in {', '.join(found)}: read them before you change files there.]"
-        self._used += sum(len(document.text.encode("utf-8")) for document in documents)
+        self._used |= {document.path: len(document.text.encode("utf-8")) for document in documents}
         return build_nested_documents(documents, left, trusted=await self._trusted())
+
+    def compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
+        given = self._given.setdefault(agent_id, set())
+        lost = {path for path in given if not any(document_mark(path) in text for text in kept)}
+        given -= lost
+        for path in lost:
+            self._used.pop(path, None)
+        self._looked = {key for key in self._looked if key[0] != agent_id}
+        if not agent_id:
+            self._keep(sorted(given))
 
 
 def _is_below(path: str, root: str) -> bool:

@@ -69,6 +69,11 @@ class History:
         after it."""
         return self._visible
 
+    def result_texts(self) -> Sequence[str]:
+        """Return the texts of the visible tool results."""
+        results = (turn.results for turn in self._visible if isinstance(turn, ToolResultsTurn))
+        return [str(part.content) for parts in results for part in parts]
+
     def append(self, turn: Turn) -> None:
         self._turns.append(turn)
         if isinstance(turn, CompactionTurn):

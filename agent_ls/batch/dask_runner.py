@@ -1,0 +1,195 @@
+"""Run the tasks of a batch on the workers of a Dask cluster. The result folder is the only state, as it is locally.
+
+Dask decides where a task runs, and gives it to another worker when one is lost. Whether it still has to run is decided
+by the result folder, under the lock of the task.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from agent_ls.app.errors import AppError
+from agent_ls.batch.attempt import GRACE_SECONDS, Launch
+from agent_ls.batch.dask_task import Request, request_text, run_task
+from agent_ls.batch.folder import ResultFolder, folder_error
+from agent_ls.batch.manifest import Task
+from agent_ls.batch.runner import Progress, Report, describe, final_result, read_progress
+from agent_ls.system import handle_termination_signals
+
+CONNECT_SECONDS = 10
+WORKERS_SECONDS = 30
+ADDRESS_HINT = "start one with `dask scheduler`, and name it as in tcp://HOST:8786"
+HINT = "workers need the same version of agent-ls, and the same folders at the same paths: docs/batch.md"
+SUBMISSIONS = 4
+"""How often a task is given to the cluster. Dask itself repeats a task whose worker was lost, a few times."""
+
+
+class DaskRunner:
+    """Runs tasks on the cluster of the scheduler at `address`. The other parameters are those of BatchRunner."""
+
+    def __init__(
+        self, out: ResultFolder, launch: Launch, report: Report, address: str, *, attempts: int = 2
+    ) -> None:
+        self._out = out
+        self._launch = launch
+        self._report = report
+        self._address = address
+        self._attempts = attempts
+        self._stop = out.path / f".stop-{uuid.uuid4().hex}"
+
+    async def run(self, tasks: Sequence[Task]) -> Progress:
+        """Run every task that has no final result. A termination signal starts no more tasks and gives the running
+        ones a few seconds.
+
+        Raises:
+            AppError: Dask is not installed, no scheduler answers, or a worker cannot use the result folder.
+        """
+        progress = await to_thread.run_sync(read_progress, self._out, tasks, self._attempts)
+        self._report(progress, "")
+        open_tasks = [task for task in tasks if task.id not in progress.results]
+        if not open_tasks:
+            return progress
+        client = await self._connect()
+        try:
+            await self._run(client, open_tasks, progress)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await client.close()
+                with suppress(OSError):
+                    await to_thread.run_sync(self._stop.unlink)
+        return progress
+
+    async def _connect(self) -> Any:
+        try:
+            import distributed
+        except ImportError:
+            raise AppError("--dask needs Dask", 'install it: pip install "agent-ls[dask]"') from None
+        if not re.fullmatch(r"([a-z]+://)?[^/\s]+:[0-9]{1,5}", self._address):
+            raise AppError(f"--dask {self._address}: not an address of a Dask scheduler", ADDRESS_HINT)
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its tracebacks are not for users
+        client_type: Any = distributed.Client  # its methods have no types
+        try:
+            client: Any = await client_type(self._address, asynchronous=True, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError) as error:
+            raise AppError(f"no Dask scheduler answers at {self._address}: {error}", ADDRESS_HINT) from None
+        try:
+            await client.wait_for_workers(1, timeout=WORKERS_SECONDS)
+        except TimeoutError:
+            await client.close()
+            raise AppError(
+                f"the Dask cluster at {self._address} has no workers", "start some with `dask worker ADDRESS`"
+            ) from None
+        return client
+
+    async def _run(self, client: Any, tasks: Sequence[Task], progress: Progress) -> None:
+        import distributed
+
+        as_completed: Any = distributed.as_completed
+        given = {task.id: 0 for task in tasks}
+        owners: dict[Any, Task] = {}  # by future, which lives as long as somebody has it
+        waiting = as_completed()
+
+        def submit(task: Task) -> None:
+            given[task.id] += 1
+            future = self._submit(client, task)
+            owners[future] = task
+            waiting.add(future)
+
+        for task in tasks:
+            submit(task)
+        progress.running.update(given)
+        failure: AppError | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._stop_on_signal, group.cancel_scope, progress)
+            async for future in waiting:
+                task = owners.pop(future)
+                result = None
+                try:
+                    result = await to_thread.run_sync(final_result, self._out, task, self._attempts)
+                    if result:
+                        progress.results[task.id] = result
+                        progress.new_results += 1
+                    elif not progress.is_stopping:
+                        await self._check_lost(task, future, given[task.id])
+                        self._report(progress, f"{task.id}: its worker was lost; it is given to another")
+                        submit(task)
+                        continue
+                except AppError as error:
+                    failure = failure or error
+                    await self._ask_to_stop(progress)
+                progress.running.discard(task.id)
+                self._report(progress, describe(result) if result else "")
+            group.cancel_scope.cancel()
+        if failure:
+            raise failure
+
+    async def _check_lost(self, task: Task, future: Any, count: int) -> None:
+        """Check that a task without a result has none because Dask gave it up, whose workers were lost.
+
+        Raises:
+            AppError: it could not be run.
+        """
+        from distributed import KilledWorker
+
+        if future.status == "finished":
+            if problem := await future.result():
+                raise AppError(str(problem), f"{HINT} and run the same command again")
+            words = f"a worker has run {task.id}, and its result is not in {self._out.path}"
+            raise AppError(words, HINT)
+        error = await future.exception()
+        if isinstance(error, KilledWorker) and count < SUBMISSIONS:
+            return
+        raise AppError(f"{task.id} cannot be run by the workers: {error}", HINT)
+
+    def _submit(self, client: Any, task: Task) -> Any:
+        request = Request(
+            task=asdict(task),
+            out=str(self._out.path),
+            stop=str(self._stop),
+            attempts=self._attempts,
+            is_trusted=task.source in self._launch.trusted,
+            requests_per_minute=self._launch.pace[1] if self._launch.pace else None,
+            keeps_work=self._launch.keeps_work,
+        )
+        # A key of its own for each submission: an equal one would be answered from what Dask remembers.
+        return client.submit(
+            run_task, request_text(request), key=f"agent-ls-{task.id}-{uuid.uuid4().hex}", pure=False
+        )
+
+    async def _ask_to_stop(self, progress: Progress) -> None:
+        progress.is_stopping = True
+        try:
+            await to_thread.run_sync(self._stop.touch)
+        except OSError as error:
+            raise folder_error(self._out.path, error) from None
+
+    async def _stop_on_signal(self, everything: anyio.CancelScope, progress: Progress) -> None:
+        signals, first = 0, anyio.Event()
+
+        def stop() -> None:
+            nonlocal signals
+            signals += 1
+            progress.is_stopping = True
+            first.set()
+            if signals > 1:
+                everything.cancel()
+
+        with handle_termination_signals(stop):
+            await first.wait()
+            await self._ask_to_stop(progress)
+            self._report(
+                progress,
+                f"stopping: running tasks have {GRACE_SECONDS:g} s; the same command continues later",
+            )
+            await anyio.sleep(2 * GRACE_SECONDS)
+            everything.cancel()
+            await anyio.sleep_forever()
