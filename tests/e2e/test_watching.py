@@ -88,7 +88,7 @@ async def test_command_when_the_user_typed_in_the_same_line_is_a_conflict_and_bo
         assert file.read_text() == OLD.replace("two", "TWO")
         assert "a.txt was changed on disk" in await warning(editor, "disk_conflict")
         ended = await editor.client.event("tool_call_end", name="shell")
-        assert "left as they are: a.txt" in ended["data"]["output"]
+        assert "the unsaved text was kept: a.txt" in ended["data"]["output"]
 
 
 @pytest.mark.req("H4", "H6")
