@@ -38,8 +38,11 @@ def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = 
     return LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, ripgrep=ripgrep)
 
 
-HERE = FarHost(Place("command", command=(sys.executable,)), lambda: os.environ)
-"""A Python of this machine at the other end of a pipe, as it would be over ssh. All tests of a process share it."""
+BARE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
+"""A Python without the packages of the tests, as on a machine where agent-ls is not installed."""
+
+HERE = FarHost(Place("command", command=(BARE_PYTHON,)), lambda: os.environ)
+"""That Python at the other end of a pipe, as it would be over ssh. All tests of a process share it."""
 
 atexit.register(lambda: anyio.run(HERE.close))
 

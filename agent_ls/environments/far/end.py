@@ -71,14 +71,19 @@ def main(source: BinaryIO, descriptor: int, temporary: str) -> None:
     """
     for name in SSH_VARIABLES:
         os.environ.pop(name, None)
-    anyio.run(_serve, source, descriptor)
+    inherited = dict(os.environ)
+    # A worker process (timed_search.py) finds its modules only in this variable: the Python of this machine has
+    # none of them. Commands do not get it.
+    bundle = sys.path[0]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (bundle, inherited.get("PYTHONPATH"))))
+    anyio.run(_serve, source, descriptor, inherited)
     if temporary:
         shutil.rmtree(temporary, ignore_errors=True)
     os._exit(0)
 
 
-async def _serve(source: BinaryIO, descriptor: int) -> None:
-    end = _End(descriptor)
+async def _serve(source: BinaryIO, descriptor: int, inherited: Mapping[str, str]) -> None:
+    end = _End(descriptor, inherited)
     try:
         async with anyio.create_task_group() as group:
             end.group = group
@@ -118,8 +123,10 @@ def _start_reader(source: BinaryIO, end: _End) -> None:
 
 
 class _End:
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, inherited: Mapping[str, str]) -> None:
+        """Create the end. It writes to `descriptor`; commands inherit the variables `inherited`."""
         self.group: TaskGroup
+        self._inherited = inherited
         self.ended = anyio.Event()
         self._heard = anyio.current_time()
         self._outbox = Outbox(lambda data: _write_all(descriptor, data), self._failed)
@@ -257,6 +264,7 @@ class _End:
         root, home, state = await anyio.to_thread.run_sync(_folders, config.folder)
         environment = LocalEnvironment(
             root,
+            environ=self._inherited,
             env_policy=config.environment,
             terminate_grace_ms=config.grace_ms,
             max_background=lambda: config.max_background,
