@@ -60,7 +60,8 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     if effect.input_of and not _is_whole(effect.command):
         why = f"The text for process {effect.input_of} is not a whole line, so it cannot be judged."
         return _asked_always(effect, why, places, situation)
-    if found.is_read_only and not effect.input_of and (looks := _allowed_to_look(found, situation)):
+    is_read_only = found.is_read_only and not effect.input_of and not situation.config
+    if is_read_only and (looks := _allowed_to_look(found, situation)):
         return looks
     if situation.mode == "full":
         return Allow("Mode Full: commands run without a question.")
@@ -144,6 +145,8 @@ def _by_rules(effect: CommandEffect, found: Understanding, situation: Situation,
 
 
 def _why_in_this_mode(effect: CommandEffect, found: Understanding, situation: Situation) -> str:
+    if found.is_read_only and situation.config:
+        return situation.config
     if found.is_read_only and not effect.input_of and situation.confinement == "failed":
         return "It failed while it could only read, and would run again without confinement."
     if found.is_read_only and not effect.input_of:

@@ -56,7 +56,7 @@ def _changes_something(effect: Effect, situation: Situation) -> bool:
     if isinstance(effect, CommandEffect):
         from agent_ls.policy.commands import understood
 
-        return not understood(effect, situation.places.home).is_read_only
+        return bool(situation.config) or not understood(effect, situation.places.home).is_read_only
     return isinstance(effect, WriteEffect)
 
 

@@ -64,7 +64,8 @@ class Situation:
     available, so all commands need approval. `category` is that of the tool, None if the effect is not
     caused by a tool. `confinement` says whether a read-only command can be confined here; `failed`: this
     command failed under confinement, so it is judged like any other. `unconfined` is the setting for
-    read-only commands where confinement is not available.
+    read-only commands where confinement is not available. `config` says which file of the project may
+    determine what a command runs, so that it is not read-only; "" for none.
     """
 
     mode: Mode
@@ -79,6 +80,7 @@ class Situation:
     category: Category | None = None
     confinement: Confining = "available"
     unconfined: UnconfinedSetting = "ask"
+    config: str = ""
 
     @property
     def held_back(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 from agent_ls.app.permissions.paths import look, places_of
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
-from agent_ls.policy.situation import Allow, Ask, Judgement, Situation
+from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Situation
 
 pytestmark = pytest.mark.req("X7")
 
@@ -30,11 +30,14 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def judged(command: str, work: Path) -> Judgement:
+def judged(command: str, work: Path, mode: Mode = "ask") -> Judgement:
     places = places_of(str(work))
     effect = CommandEffect(command, str(work))
     seen = look(effect, places)
-    return judge(effect, Situation("ask", places, resolved=seen.resolved, leads=seen.leads, doubt=seen.doubt))
+    situation = Situation(
+        mode, places, resolved=seen.resolved, leads=seen.leads, doubt=seen.doubt, config=seen.config
+    )
+    return judge(effect, situation)
 
 
 def test_git_reads_in_an_ordinary_repository_need_no_approval(work: Path) -> None:
@@ -198,12 +201,16 @@ def test_a_second_git_folder_needs_approval(work: Path) -> None:
         ("npm --version", ".npmrc"),
         ("npm --help", ".npmrc"),
         ("pip freeze", ".hg"),
+        ("go version", "go.mod"),
+        ("go env GOPATH", "go.work"),
     ],
 )
 def test_a_program_named_by_a_project_file_needs_approval(command: str, name: str, work: Path) -> None:
     assert isinstance(judged(command, work), Allow)
     (work / name).write_text("")
-    assert isinstance(judged(command, work), Ask)
+    found = judged(command, work)
+    assert isinstance(found, Ask) and name in found.reason
+    assert isinstance(judged(command, work, "full"), Allow)
 
 
 def test_a_file_name_that_looks_like_an_option_needs_approval(work: Path) -> None:

@@ -26,7 +26,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     (work / ".new.env").write_text("NEW=1\n")
     for name in ("http:", "dirb", "sub/deep", "sub/.hg", "log", "nested"):
         (work / name).mkdir(parents=True)
-    for name in ("KEY", "l.py", "dirb/l.py", "sub/rust-toolchain.toml", "sub/.npmrc"):
+    for name in ("KEY", "l.py", "dirb/l.py", "sub/rust-toolchain.toml", "sub/.npmrc", "sub/go.mod"):
         (work / name).write_text("x\n")
     for name in ("zl.gz", "zz.zip"):
         (work / name).symlink_to("../outside/secret.txt")

@@ -52,7 +52,10 @@ def judged(text: str, work: Path) -> Judgement:
     places = places_of(str(work), settings=PathSettings(temporary="off"), state=str(work.parent / "state"))
     effect = CommandEffect(text, str(work))
     seen = look(effect, places)
-    return judge(effect, Situation("ask", places, frozenset(), seen.resolved, seen.leads, seen.doubt))
+    situation = Situation(
+        "ask", places, resolved=seen.resolved, leads=seen.leads, doubt=seen.doubt, config=seen.config
+    )
+    return judge(effect, situation)
 
 
 def asked_for(text: str, work: Path, name: str = "secrets") -> None:

@@ -180,7 +180,14 @@ class Scratch:
         """Whether a session in mode ask would run it without a question."""
         effect = CommandEffect(command, str(self.work))
         seen = look(effect, self.places)
-        situation = Situation("ask", self.places, resolved=seen.resolved, leads=seen.leads, doubt=seen.doubt)
+        situation = Situation(
+            "ask",
+            self.places,
+            resolved=seen.resolved,
+            leads=seen.leads,
+            doubt=seen.doubt,
+            config=seen.config,
+        )
         return isinstance(judge(effect, situation), Allow)
 
     def run(self, command: str) -> bytes:

@@ -114,6 +114,7 @@ class PolicyApprover:
             resolved=seen.resolved,
             leads=seen.leads,
             doubt=seen.doubt,
+            config=seen.config,
             review=review,
             is_trusted=is_trusted,
             is_walled=self._has_sandbox(),

@@ -37,6 +37,7 @@ def explained(line: str, folder: str, modes: Sequence[str]) -> Iterator[str]:
             seen.resolved,
             seen.leads,
             seen.doubt,
+            config=seen.config,
             confinement="available" if can_confine else "unavailable",
         )
         yield from _said(mode, judge(effect, situation))

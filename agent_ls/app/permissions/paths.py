@@ -230,6 +230,7 @@ class Look:
     resolved: Mapping[str, str] = field(default_factory=dict)
     leads: tuple[str, ...] = ()
     doubt: str = ""
+    config: str = ""
 
 
 def look(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> Look:
@@ -282,9 +283,12 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
     doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
     if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
         doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
-    doubt = doubt or next(filter(None, (_config_doubt(*it, places) for it in found.configs)), "")
     doubt = doubt or compared_folder(found) or unusual_name(effect.command, found, effect.working_dir)
-    return Look(resolved, tuple(dict.fromkeys(leads)), doubt)
+    config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
+    return Look(resolved, tuple(dict.fromkeys(leads)), doubt, config)
+
+
+_FAR_FILES = "files of the project on another machine may decide what it runs"
 
 
 def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
@@ -298,11 +302,11 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
     doubt = ""
     if any(map(_is_pattern, found.paths)):
         doubt = "its patterns stand for files of another machine, which were not looked at"
-    elif found.git_folders or found.configs:
-        doubt = "files of the project on another machine may decide what it runs"
+    elif found.git_folders:
+        doubt = _FAR_FILES
     elif found.needs_plain_names or reads_folders(effect.command, found.commands):
         doubt = "it reads folders of another machine, whose files were not checked for secrets"
-    return Look(resolved, doubt=doubt)
+    return Look(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
 
 
 def _looks_through(effect: CommandEffect, found: Understanding, places: Places) -> str:
@@ -330,7 +334,7 @@ def _fixed_part(path: str) -> Iterator[str]:
         yield os.path.dirname(head) or os.sep
 
 
-def _config_doubt(folder: str, name: str, places: Places) -> str:
+def _deciding_file(folder: str, name: str, places: Places) -> str:
     """Return why a file of the project may decide which program runs; "" for no reason."""
     for place in dict.fromkeys((folder, os.path.realpath(folder))):
         while places.is_inside(place):
