@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from os import path as ospath
@@ -43,8 +43,8 @@ def danger(argv: Sequence[str]) -> str:
     for option in _RUNNING_OPTIONS.get(name, ()):
         if any(_is_option(argument, option) for argument in arguments):
             return f"{name} {option} runs a program that the option names."
-    verb = next((a for a in arguments if not a.startswith("-")), "")
-    if verb and verb in _VERBS.get(name, ()):
+    known = _VERBS.get(name, ())
+    if verb := next((word for word in _verbs(arguments) if word in known), ""):
         return f"Acts on things that are not in this folder ({name} {verb})."
     check = _CHECKS.get(name)
     return check(arguments) if check else ""
@@ -113,6 +113,27 @@ def _is_option(argument: str, option: str) -> bool:
     return given in (option, f"-{option}")
 
 
+def _verbs(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the words that may be the subcommand: a word after an option may also be the option's value."""
+    for at, word in enumerate(arguments):
+        if not word.startswith(("-", "+")):
+            yield word
+            if at == 0 or not arguments[at - 1].startswith("-") or "=" in arguments[at - 1]:
+                return
+
+
+def _fd(arguments: Sequence[str]) -> str:
+    found = next((word for word in arguments if re.match(r"-[HIusigaF0plLq1]*[xX]", word)), "")
+    return f"fd {found} runs a program that the line names." if found else ""
+
+
+def _make(arguments: Sequence[str]) -> str:
+    reads_input = any(
+        word in ("-", "-f-") or "/dev/stdin" in word or "/dev/fd/" in word for word in arguments
+    )
+    return "make runs programs that its input names." if reads_input else ""
+
+
 def _find(arguments: Sequence[str]) -> str:
     if "-delete" in arguments:
         return "Deletes files (find -delete)."
@@ -148,5 +169,6 @@ def _tar(arguments: Sequence[str]) -> str:
 
 _CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
     "git": git.danger, "find": _find, "sed": _sed, "ps": _ps, "tar": _tar,
+    "fd": _fd, "fdfind": _fd, "make": _make, "gmake": _make,
 }  # fmt: skip
 NAMES = frozenset((*_WHY, *_VERBS, *_RUNNING_OPTIONS, *_CHECKS))

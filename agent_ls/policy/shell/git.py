@@ -35,8 +35,8 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "pull": ("--rebase", "-r", "--force", "-f"),
     "fetch": ("--force", "-f", "--update-head-ok", "-u"),
     "merge": ("--abort", "--quit"),
-    "cherry-pick": ("--abort", "--quit"),
-    "revert": ("--abort", "--quit"),
+    "cherry-pick": ("--abort", "--quit", "--skip"),
+    "revert": ("--abort", "--quit", "--skip"),
     "am": ("--abort", "--quit", "--skip"),
     "mv": ("-f", "--force"),
     "read-tree": ("--reset", "-u"),
@@ -44,6 +44,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "grep": ("-O", "--open-files-in-pager"),
 }
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
+_WHERE = ("--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "--null", "-z")
 _READING_CONFIG = ("--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list")
 
 
@@ -91,7 +92,8 @@ def _by_options(verb: str, options: Sequence[str]) -> str:
 
 def _reads_config(options: Sequence[str]) -> bool:
     names = [option for option in options if not option.startswith("-")]
-    if any(option in _READING_CONFIG for option in options):
+    first = next((option for option in options if option not in _WHERE), "")
+    if first in _READING_CONFIG:
         return True
     others = [option for option in options if option.startswith("-")]
     return len(names) == 1 and "." in names[0] and not set(others) - {"--global", "--local", "--system"}

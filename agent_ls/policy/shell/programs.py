@@ -18,6 +18,7 @@ from agent_ls.policy.shell.wrappers import (
     INTERPRETERS,
     SHELLS,
     WRAPPERS,
+    interpreter_of,
     is_harmless_wrapper,
     is_null_separated,
     program_in_arguments,
@@ -38,6 +39,11 @@ _OF_BASH = re.compile(
     r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells do not have: for them `[[ a || b ]]` runs the program b."""
+_DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
+_GNU = frozenset(
+    "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout nice nohup stdbuf tar".split()
+)
+"""Programs that package managers of macOS install with the letter g in front."""
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
 
@@ -123,14 +129,22 @@ class Programs:
             for word in words[1:]:
                 if is_treacherous(word.text.partition("=")[0]) or word.kind != "text":
                     self._found.doubt(f"It sets {word.source}, which changes what other commands do.")
+                elif not _DECLARED.match(word.text):
+                    self._found.doubt(
+                        f"Asked because of `{word.source}`: it may set a variable to the result of code."
+                    )
+        for variable in _variables_of(argv):
+            if is_treacherous(variable) or "[" in variable:
+                self._found.doubt(f"Asked because of `{variable}`: setting it may change what runs.")
         if name == "find":
             self._find(words, state, depth)
         folders = tuple(self._git_folders(argv, state)) if name == "git" else state.folders
         self._found.git_folders += folders if name == "git" else ()
         patterns = tuple(at for at, word in enumerate(words) if word.kind == "glob" or word is _FROM_INPUT)
         only_looks = is_usual and read_only.is_read_only(argv, patterns)
-        if name in INTERPRETERS and not only_looks and (why := program_in_arguments(argv, stdin)):
-            self._found.doubt(why)
+        if (program := interpreter_of(name)) and not only_looks:
+            if why := program_in_arguments((program, *argv[1:]), stdin):
+                self._found.doubt(why)
         if _FROM_INPUT in words:
             only_looks = only_looks and self._may_read_listed(argv)
             argv, words = argv[:-1], words[:-1]
@@ -159,15 +173,14 @@ class Programs:
     def _name(self, word: str, state: State) -> tuple[str, bool]:
         """Return the program's name as used in the tables, and whether the word certainly runs that program."""
         folder, name = ospath.split(word)
+        known = _known(name)
         if folder:
             if folder in _PROGRAM_FOLDERS:
-                return name, True
+                return known, known == name
             self._found.add_path(word, state.folders)
-            known = name.casefold()
             return (known, False) if dangers.is_known(known) else (word, False)
         if not name.isascii():
             self._found.doubt(f"{name!r} is not a usual name of a command.")
-        known = name.casefold() if name.casefold() in _NAMES else name
         return known, known == name
 
     def _cd(self, words: Sequence[Word], state: State) -> After:
@@ -287,6 +300,26 @@ class Programs:
         own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` detects copies
         given = [own[at + 1] for at, word in enumerate(own[:-1]) if word == "-C"]
         return [place for text in given or ["."] for place in self._found.places(text, state.folders)]
+
+
+def _known(name: str) -> str:
+    """Return the name that the tables have for a program."""
+    folded = name.casefold()
+    if folded[:1] == "g" and folded[1:] in _GNU:
+        return folded[1:]
+    return folded if folded in _NAMES else name
+
+
+def _variables_of(argv: Sequence[str]) -> Sequence[str]:
+    """Return the words with which a command of the shell may name a variable, or an element of an array."""
+    match argv[0]:
+        case "read" | "getopts":
+            return argv[1:]
+        case "printf" if argv[1:2] and argv[1].startswith("-v"):
+            return argv[1][2:], *argv[2:3]
+        case "test" if "-v" in argv or "-R" in argv:
+            return argv[1:]
+    return ()
 
 
 def _is_own_or_r(word: Word) -> bool:

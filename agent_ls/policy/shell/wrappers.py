@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
+SHELLS = frozenset(
+    ("sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "rbash", "csh", "tcsh", "mksh", "yash")
+)
 
 INTERPRETERS = {
     "python": "-c", "python3": "-c", "python2": "-c", "pypy": "-c", "pypy3": "-c", "perl": "-e -E",
@@ -14,13 +16,20 @@ INTERPRETERS = {
     "node": "-e --eval -p --print", "nodejs": "-e --eval -p --print", "deno": "eval", "bun": "-e --eval",
     "php": "-r", "lua": "-e", "osascript": "-e", "Rscript": "-e", "julia": "-e", "pwsh": "-c -Command",
     "powershell": "-c -Command", "tclsh": "", "expect": "-c", "awk": "", "gawk": "", "mawk": "",
+    "nawk": "", "original-awk": "", "ipython": "-c", "luajit": "-e", "guile": "-c", "raku": "-e", "elixir": "-e",
+    "tsx": "-e --eval -p --print", "ts-node": "-e --eval -p --print",
 }  # fmt: skip
 """Interpreters, with the options that are followed by a program; "": the first operand is a program."""
 
 
+def interpreter_of(name: str) -> str:
+    """Return the interpreter's name in the table, also for a name with a version (`python3.11`); "" for none."""
+    return next((it for it in (name, name.rstrip("0123456789.")) if it in INTERPRETERS), "")
+
+
 def runs_file_of_folder(name: str) -> bool:
     """Return whether the same words run another file in another folder."""
-    return "/" in name or name in INTERPRETERS or name in SHELLS
+    return "/" in name or bool(interpreter_of(name)) or name in SHELLS
 
 
 @dataclass(frozen=True, slots=True)
