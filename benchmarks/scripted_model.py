@@ -114,7 +114,7 @@ def _read_request(connection: socket.socket) -> bool:
 
 
 def _frames(answer: dict[str, Any], number: int) -> tuple[bytes, list[bytes], bytes]:
-    """What comes before the timed pieces, the pieces, and what comes after them."""
+    """Return the bytes before the timed pieces, the pieces, and the bytes after them."""
     opening = _event("message_start", message=MESSAGE)
     if "tool" in answer:
         arguments = json.dumps(answer["arguments"]).replace("{n}", str(number))

@@ -307,6 +307,25 @@ def test_every_file_that_a_page_names_exists() -> None:
     assert not missing, f"files that are not there: {missing}"
 
 
+def test_every_module_that_a_page_names_without_its_ending_exists() -> None:
+    packages = "|".join(sorted({name.split("/")[1] for name in MODULES if name.count("/") > 1}))
+    module = re.compile(rf"((?:{packages})/[\w/]+)(?:\.[A-Z]\w+)?")
+    named = [
+        (name, match[1])
+        for name in PAGES
+        for word in code_words(read(name))
+        if (match := module.fullmatch(word))
+    ]
+    missing = [
+        f"{page}: {path}"
+        for page, path in named
+        if not (ROOT / f"agent_ls/{path}.py").exists() and not (ROOT / "agent_ls" / path).exists()
+    ]
+
+    assert named
+    assert not missing, f"modules that do not exist: {missing}"
+
+
 def test_every_target_of_make_that_a_page_names_exists() -> None:
     there = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
     lines = [line for name in PAGES for block in blocks(read(name), "sh") for line in block.text.splitlines()]

@@ -1,6 +1,6 @@
 """Parameters and results of the requests `_agent-ls/*` and `_session/steering`: one class each, checked on arrival.
 
-They are named and mean what the `agent/*` messages of docs/protocol.md do; files are named by absolute paths.
+Names and meanings are those of the `agent/*` messages (docs/protocol/requests.md), but files are absolute paths.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
         for path in () if is_all else kept.moved_to(Path().resolve()):
             print(
                 to_single_row(
-                    f"sessions of {path}, which is not there any more: `agent-ls sessions relink {path}`"
+                    f"sessions of {path}, which no longer exists: `agent-ls sessions relink {path}`"
                 )
             )
     if len(found) > limit:

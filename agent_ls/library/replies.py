@@ -36,7 +36,9 @@ ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 
 NOBODY = "nobody is here to approve it: this program gave no `approve`"
 FAILED = "the program's approver failed"
-NO_REVIEWER = "(the program, not a person) nobody is here to review it: it gave no `review_changes`"
+NO_REVIEWER = (
+    "(the program, not a person) nobody is here to review the change: the program gave no `review_changes`"
+)
 PROGRAM = "program"
 
 

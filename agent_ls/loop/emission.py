@@ -59,7 +59,7 @@ def output_part(call_id: str) -> str:
 
 
 class Emitter(Protocol):
-    """Interface for emitting events of one agent: the session's EventEmitter, or a subagent's AgentVoice."""
+    """Interface for emitting events of one agent: the session's EventEmitter, or a subagent's AgentEmitter."""
 
     @property
     def turn_id(self) -> str: ...

@@ -87,7 +87,7 @@ class CompactionTurn:
     """A compaction: from here the model receives `content` instead of all earlier turns except the last
     `kept_turns`.
 
-    CompactionTurns are not counted in `kept_turns`. `summary` is the part of `content` that a model
+    Compaction turns are not counted in `kept_turns`. `summary` is the part of `content` that a model
     wrote, "" for none; `usage` is the cost of that call. The earlier turns stay in the list, so log and
     searches have the whole conversation.
     """

@@ -52,7 +52,9 @@ def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN)
     chosen: dict[str, tuple[ServerConfig, str]] = {}
     for config, place in found:
         if known := chosen.get(config.name):
-            problems.append(f"{place}: the server {config.name} is left out: {known[1]} has one of that name")
+            problems.append(
+                f"{place}: the server {config.name} is left out: {known[1]} has a server of that name"
+            )
             continue
         chosen[config.name] = (config, place)
     return Found(tuple(config for config, _ in chosen.values()), tuple(problems))

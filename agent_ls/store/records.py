@@ -205,7 +205,7 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
         case OpaquePart():
             return {"type": "opaque", **_origin_to_json(part.origin)}
         case SearchPart():
-            # Older versions read it as an opaque item.
+            # The type is "opaque" so that older versions, which know no searches, can read the record.
             found = {"queries": [*part.queries], "sources": [asdict(source) for source in part.sources]}
             return {"type": "opaque", **_origin_to_json(part.origin), "search": found}
         case ImagePart():

@@ -40,7 +40,7 @@ class ReadFileArguments(Arguments):
     @model_validator(mode="after")
     def _ends_behind_its_start(self) -> Self:
         if 0 < self.end_line < self.offset:
-            raise ValueError(f"{self.parameter('end_line')} lies before {self.parameter('offset')}")
+            raise ValueError(f"{self.parameter('end_line')} must not be less than {self.parameter('offset')}")
         return self
 
     @property

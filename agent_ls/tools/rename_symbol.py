@@ -80,7 +80,7 @@ async def _plan_rename(
         if files := [file for file in found if file.change.hunks]:
             return files
         raise ToolError(
-            f"The editor knows nothing to change for {name!r}. {grep_hint(name)}", kind="no_answer"
+            f"The editor's answer has nothing to change for {name!r}. {grep_hint(name)}", kind="no_answer"
         )
     raise ToolError(
         "The files kept changing while the editor computed the rename. Nothing was changed: try again.",

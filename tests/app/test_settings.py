@@ -28,7 +28,7 @@ def test_settings_that_are_right_hold_by_either_name(raw: dict[str, Any], expect
     assert settings == Settings(**expected) and problems == []
 
 
-# What is wrong, a word of the sentence that tells it, and what of the rest must hold.
+# GOOD is always added: an invalid setting must not affect the valid ones.
 GOOD = {"model": "m", "maxTurns": 7}
 URL = "http://localhost:1"
 

@@ -18,7 +18,7 @@ CONTRIBUTES = MANIFEST["contributes"]
 DECLARED: dict[str, dict[str, Any]] = CONTRIBUTES["configuration"]["properties"]
 PAGES = ("docs/vscode.md", "vscode-extension/README.md")
 ANY_SCOPE = {"agentLs.notify", "agentLs.codeLens"}
-"""What neither spends, widens nor runs anything."""
+"""Settings that a workspace may set: they cost no money, grant no rights and start no program."""
 NOT_OFFERED = {"walkthroughPauseMs", "place"}
 """Settings of the server that are for its tests and its demo, or count in the user's own settings file only."""
 

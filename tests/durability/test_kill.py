@@ -141,7 +141,7 @@ async def test_output_so_far_is_kept_and_what_the_command_left_running_does_not_
     tmp_path: Path,
 ) -> None:
     token = new_token()
-    # It says so when there is something to be left running.
+    # The output "so far" shows that the background process exists already.
     call = ToolCall("shell", {"command": f"LEFT={token} sleep 600 & echo so far; wait"})
     with AnthropicServer([[call], "I see."]) as provider:
         try:

@@ -31,7 +31,7 @@ from tests.support.sessions import AnyArguments, running_session, tool
 pytestmark = [pytest.mark.anyio, pytest.mark.req("T9")]
 
 PACKAGE = Path(agent_ls.__file__).parent
-# What a tool or an environment may answer that a general remedy is right for.
+# Error kinds of tools and environments for which the general remedy is right.
 GENERAL = {"environment", "commit", "io", "tool_error", "internal"}
 
 

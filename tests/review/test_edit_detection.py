@@ -59,7 +59,7 @@ A, B = "keep\nold line of text\nkeep too\n", "keep\nwholly other here\nkeep too\
         # The user took a part of either away.
         (A, B, "keep\nold text\nkeep too\n", Undetermined()),
         (A, B, "keep\nwholly here\nkeep too\n", Undetermined()),
-        # What the user left looks as if the edit, which only removes, were there with more typed.
+        # The edit only removes text, so the user's text could also be the edit's result with something typed.
         ("f(a, b)\n", "f(a)\n", "f(a, )\n", Undetermined()),
         ("f(a, b)\n", "f(a)\n", "f(a, bx)\n", Absent()),
         ("one\ntwo\nthree\n", "one\nthree\n", "one\nxthree\n", Present("one\nthree\n")),

@@ -103,7 +103,7 @@ def test_rewind_when_a_content_was_not_kept_then_it_is_lost_and_nothing_is_guess
     assert rewind(side(NEW), [AgentChange(side(OLD), FileVersion("b", None))], force=False) == RewindConflict(
         NOT_KEPT, is_lost=True
     )
-    # What it held in between need not be known.
+    # The content between the two changes is lost, but the first and last content are enough.
     assert rewind(side(NEW), [AgentChange(side(OLD), lost), AgentChange(lost, side(NEW))]) == Rewound(OLD)
 
 

@@ -1,4 +1,4 @@
-"""The writing end of the connection, over a real pipe and a real socket: nothing is lost, nobody is blocked."""
+"""The server's output over a real pipe and a real socket: no byte is lost, and a slow reader blocks no task."""
 
 from __future__ import annotations
 

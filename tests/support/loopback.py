@@ -134,7 +134,7 @@ class LoopbackProvider:
         self.requests: list[Recorded] = []
         self.violations: list[str] = []
         self.listed: Json | None = None
-        """What a GET is answered with, as of the list of models; None: 404."""
+        """The answer to a GET request, such as that for the list of models; None: 404."""
         self._wire = wire
         self._script = script
         self._played = 0

@@ -251,7 +251,7 @@ def _item(part: ContentPart, item: dict[str, Any]) -> None:
     if isinstance(part, TextPart):
         assert same(part.text, item["text"])
     raw = raw_of(part)
-    if not raw:  # what cannot be sent back as it is: incomplete, or clear thoughts alone
+    if not raw:  # not sent back: an incomplete item, or reasoning without encrypted content
         assert item.get("status") == "incomplete" or "encrypted_content" not in item
         return
     for key in ("type", "id", "status", "phase", "call_id", "name", "input"):

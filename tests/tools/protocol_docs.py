@@ -36,7 +36,7 @@ PAGES = ("overview", "requests", "events", "objects", "errors")
 COMMAND = "python -m tests.tools.protocol_docs"
 
 EVENTS: Mapping[str, type[Any]] = {cls.kind: cls for cls in get_args(events.RecordedEvent)}
-# What a table of `object NAME` may be about.
+# The classes that a table `object NAME` can describe.
 OBJECTS: Mapping[str, type[Any]] = {
     cls.__name__: cls
     for cls in (

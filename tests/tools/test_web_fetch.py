@@ -55,7 +55,7 @@ def test_text_of_a_page_that_takes_too_long_is_given_up(part: str) -> None:
 
 
 class Pages:
-    """ADAPTER WebPages: one page."""
+    """ADAPTER WebFetcher: one page."""
 
     def __init__(self, page: WebPage, private: str = "") -> None:
         self.page, self.private = page, private

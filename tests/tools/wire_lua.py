@@ -18,9 +18,9 @@ HEAD = """---@meta
 ABOUT = {
     "requests": "Parameters of requests and notifications, by method.",
     "results": "Answers, by method.",
-    "asked": "What the server asks of this client, and what it is answered, by what it is.",
+    "asked": "Requests of the server to this client, with the types of their answers.",
     "events": "Messages of agent/event, and their data by kind.",
-    "objects": "What messages hold.",
+    "objects": "Objects inside messages.",
 }
 _PLAIN = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean"}
 _NAME = re.compile(r"[A-Za-z_]\w*")

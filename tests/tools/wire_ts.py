@@ -14,10 +14,10 @@ HEAD = """// {about} Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
 """
 ABOUT = {
-    "objects": "What messages hold, by the names of the server's classes.",
+    "objects": "Objects inside messages, named like the server's classes.",
     "events": "Messages of agent/event, and their data by kind.",
     "requests": "Requests and notifications with their parameters and results, by method.",
-    "asked": "What the server asks of this client with its answers, by what it is.",
+    "asked": "Requests of the server to this client, with the types of their answers.",
 }
 _PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -291,8 +291,9 @@ Limit: TypeAlias = Annotated[int, Field(ge=0)]
 
 
 class Settings(_Section):
-    """All settings. `provider` and `model` "": the first provider that has a key. Times are milliseconds; 0:
-    no limit.
+    """All settings. If `provider` and `model` are "", the first provider that has a key is used.
+
+    Times are milliseconds; 0 means no limit.
     """
 
     provider: str = ""

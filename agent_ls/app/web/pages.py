@@ -43,7 +43,10 @@ async def looked_up(host: str, port: int) -> Sequence[str]:
 
 
 class HttpPages:
-    """Implements WebPages. `secrets` must not appear in any URL. Host names are resolved at the time of the request."""
+    """Implements WebFetcher. `secrets` must not appear in any URL.
+
+    Host names are resolved at the time of the request.
+    """
 
     def __init__(self, secrets: Known, resolve: Resolve = looked_up) -> None:
         self._secrets = secrets

@@ -1,4 +1,4 @@
--- What specs share: comparing with a readable message, and the golden files that other languages read too.
+-- Helpers for all specs: comparing with a readable message, and the golden files that other languages read too.
 local protocol = require("agent_ls.protocol")
 
 local M = {}

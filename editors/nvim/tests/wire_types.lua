@@ -141,7 +141,7 @@ function misfit(value, type_, place)
   return found
 end
 
----What is wrong with a value that is to be of a type; nil when it is.
+---Returns why a value does not have a type; nil if it has.
 ---@param value any
 ---@param type_ string
 ---@return string?

@@ -127,7 +127,7 @@ async def test_an_invalid_site_is_refused(tmp_path: Path, wrong: str) -> None:
 
 
 class Web:
-    """ADAPTER WebPages: a page for every address."""
+    """ADAPTER WebFetcher: a page for every address."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

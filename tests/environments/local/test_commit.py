@@ -223,7 +223,9 @@ def small_files_only() -> Iterator[None]:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
-    """Everything about a tree but the times of folders, which any temporary file changes."""
+    """Return the metadata and contents below `folder`, without modification times of folders.
+
+    Any temporary file changes those times."""
     found: dict[str, tuple[object, ...]] = {}
     for path in sorted(folder.rglob("*")):
         facts = path.lstat()

@@ -34,7 +34,7 @@ export function serverRow(server: McpServerInfo): { readonly label: string; read
   };
 }
 
-/** What can be done with a server in its state. */
+/** Returns the actions that the user can choose for a server in its state. */
 export function switchesOf({ state }: McpServerInfo): readonly ServerSwitch[] {
   return state === "off" || state === "denied" || state === "unapproved" || state === "stopped" ? ["on"] : ["restart", "off"];
 }

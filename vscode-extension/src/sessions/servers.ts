@@ -22,7 +22,7 @@ export async function showServers(sessions: Sessions): Promise<void> {
     const answer = await sessions.ofCurrent("agent/mcpServers", ({ sessionId }) => ({ sessionId }));
     if (!answer) return false;
     const { servers, problems } = answer;
-    pick.placeholder = servers.length > 0 ? "MCP servers of this session" : "No MCP server: they are started with the first message, see the setting agentLs.mcp";
+    pick.placeholder = servers.length > 0 ? "MCP servers of this session" : "This session has no MCP server. Servers start with the first message; add them in the setting agentLs.mcp";
     pick.items = [
       ...servers.map((server) => ({ ...serverRow(server), server, buttons: switchesOf(server).map(button) })),
       ...problems.map((problem) => ({ label: "$(warning) Left out", detail: problem })),

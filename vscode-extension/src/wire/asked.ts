@@ -1,4 +1,4 @@
-// What the server asks of this client with its answers, by what it is. Types only.
+// Requests of the server to this client, with the types of their answers. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
 import type { AskedCheckTime, AskedDiagnostics, AskedNotebookEdit, AskedPlace, AskedRename, AskedSave, AskedSymbols, AskedTerminal, AskedTerminalRuns, CodeLocations, CodeSymbols, DiagnosedFiles, Empty, RenameEdits, Saved } from "./objects";
 

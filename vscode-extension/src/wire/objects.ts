@@ -1,4 +1,4 @@
-// What messages hold, by the names of the server's classes. Types only.
+// Objects inside messages, named like the server's classes. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
 import type { Event } from "./events";
 

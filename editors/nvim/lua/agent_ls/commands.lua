@@ -226,7 +226,7 @@ M.commands = {
   unsteer = { run = function() session().unsteer() end, help = "take back a steer that still waits" },
   queue = {
     run = with_text("After this: ", function(text) session().follow_up(text) end),
-    help = "a message for when the agent is done",
+    help = "queue a message until the agent has finished",
   },
   stop = { run = function() session().interrupt() end, help = "end the turn; the session lives" },
   takeover = {

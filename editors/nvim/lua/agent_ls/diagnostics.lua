@@ -139,7 +139,7 @@ function M.watch()
   local group = api.nvim_create_augroup("agent_ls_diagnostics", {})
   api.nvim_create_autocmd("LspAttach", {
     group = group,
-    desc = "agent-ls: tell of problems",
+    desc = "agent-ls: send diagnostics to the server",
     callback = function(args)
       local lsp = client.lsp()
       if lsp and args.data.client_id == lsp.id then
@@ -156,7 +156,7 @@ function M.watch()
   end)
   api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
-    desc = "agent-ls: tell of problems",
+    desc = "agent-ls: send diagnostics to the server",
     callback = function(args) later(args.buf, QUIET_MS) end,
   })
   local lsp = client.lsp()

@@ -44,8 +44,9 @@ local function set_now(s, event)
   s.now = { turn_id = event.turnId ~= "" and event.turnId or nil, agent_id = event.agentId ~= "" and event.agentId or nil }
 end
 
----@param kind string of a delta, or of an open part
----@return string its kind of part
+---Returns the kind of part ("text") that belongs to an event kind ("text_delta", "text_start").
+---@param kind string
+---@return string
 local function stem(kind) return (kind:gsub("_delta$", ""):gsub("_start$", "")) end
 
 ---@param s agent_ls.Snapshot

@@ -40,7 +40,7 @@ export function eventOf(kind: EventKind): AgentEvent {
   return found;
 }
 
-/** What a provider tells that counts nothing else. */
+/** The usage report of a provider that counts only input and output tokens. */
 export function tokens(inputTokens: number, outputTokens: number): Tokens {
   return { inputTokens, outputTokens, reasoningTokens: null, cacheReadTokens: null, cacheWriteTokens: null, reportedCostUsd: null };
 }

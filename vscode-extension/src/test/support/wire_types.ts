@@ -22,7 +22,7 @@ export class WireTypes {
     return join(process.cwd(), "src/golden_messages.ts");
   }
 
-  /** What the compiler says of the extra source: the number of the line, from 0, and the words. */
+  /** The compiler's messages about the extra source. Lines count from 0. */
   problems(): { line: number; text: string }[] {
     const source = this.program.getSourceFile(this.extraPath);
     return [...this.program.getSyntacticDiagnostics(source), ...this.program.getSemanticDiagnostics(source)].map((found) => ({

@@ -231,7 +231,7 @@ function M.tool(item, ctx, out)
 end
 
 ---@param item agent_ls.Item of kind tool
----@return boolean the block of its only change shows everything about it
+---@return boolean true if a finished edit call made exactly one change, whose block replaces its row
 function M.is_one_change(item)
   return item.status == "done" and tool_words.edits(item.name) and item.changes ~= nil and #item.changes == 1
 end

@@ -92,10 +92,11 @@ end
 local render_item = log.guarded("showing an entry", render.item)
 local UNREADABLE = { lines = { "! an entry that cannot be shown" }, marks = {} } ---@type agent_ls.Rendered
 
+---Renders an item, without the first lines of its block if they cannot change any more.
 ---@param item agent_ls.Item
 ---@param block agent_ls.Block
----@return agent_ls.Rendered of the lines after `kept`
----@return integer kept lines of the block that stay as they are
+---@return agent_ls.Rendered of the lines after the first `kept`
+---@return integer kept number of lines at the start of the block that do not change
 local function draw(item, block)
   local ctx = render_context()
   if not render.is_stream(item, ctx) then

@@ -1,5 +1,5 @@
 ---@meta
--- What the server asks of this client, and what it is answered, by what it is. Types only: this file is never loaded.
+-- Requests of the server to this client, with the types of their answers. Types only: this file is never loaded.
 -- Written by `python -m tests.tools.wire_types` from the server's own types.
 
 ---@class agent_ls.wire.AskedParams

@@ -1,5 +1,5 @@
 ---@meta
--- What messages hold. Types only: this file is never loaded.
+-- Objects inside messages. Types only: this file is never loaded.
 -- Written by `python -m tests.tools.wire_types` from the server's own types.
 
 ---@alias agent_ls.wire.Effect agent_ls.wire.NoEffect|agent_ls.wire.ReadEffect|agent_ls.wire.WriteEffect|agent_ls.wire.CommandEffect|agent_ls.wire.ProcessEffect|agent_ls.wire.TrustEffect|agent_ls.wire.FetchEffect|agent_ls.wire.CallEffect|agent_ls.wire.ServerEffect
