@@ -16,10 +16,14 @@ class FrontMatterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A Markdown file: the fields of its front matter, and the text after it."""
+    """A Markdown file: the fields of its front matter, and the text after it.
+
+    `is_repaired`: the front matter is valid YAML only after values were quoted.
+    """
 
     rows: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
+    is_repaired: bool = False
 
     def string(self, key: str) -> str:
         """Return the value of a field as one line; "" if it is absent, or a list or table."""
@@ -52,14 +56,14 @@ def parse_page(data: str) -> Page:
     block = _BLOCK.match(data)
     if block is None:
         return Page(text=data.strip())
-    rows = _rows(block[1])
+    rows, is_repaired = _rows(block[1]), False
     if rows is None:
-        rows = _rows(_UNQUOTED.sub(_quoted, block[1]))
+        rows, is_repaired = _rows(_UNQUOTED.sub(_quoted, block[1])), True
     if rows is None:
         raise FrontMatterError(
             "the block between the lines `---` is not valid YAML: quote values with colons"
         )
-    return Page(rows, data[block.end() :].strip())
+    return Page(rows, data[block.end() :].strip(), is_repaired)
 
 
 def _rows(block: str) -> Mapping[str, object] | None:

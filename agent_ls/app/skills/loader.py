@@ -138,28 +138,33 @@ def _read(path: str, place: Place) -> tuple[UserCommand, tuple[str, ...]]:
         files=place.files,
     )
     if place.kind == "skill":
-        problems = [*_problems_of_skill(command)]
-        if not page.string("name"):
-            problems.append(f"{path}: it has no row `name`, and goes by the name of its folder.")
-        if len(page.string("description")) > MAX_DESCRIPTION:
-            problems.append(
-                f"{path}: its description is longer than {MAX_DESCRIPTION} characters, and is cut."
-            )
-        return command, tuple(problems)
+        return command, tuple(f"{path}: {problem}." for problem in _problems_of_skill(command, page))
     return _described(command, page), ()
 
 
-def _problems_of_skill(skill: UserCommand) -> Iterator[str]:
-    """
+def _problems_of_skill(skill: UserCommand, page: Page) -> Iterator[str]:
+    """Yield the errors of a skill that can be used, each as half a sentence.
+
     Raises:
         UnreadableFileError: it cannot be used at all.
     """
+    if not page.rows:
+        raise UnreadableFileError("it does not begin with rows between two lines `---`")
     if not skill.description:
         raise UnreadableFileError("it has no description, so that nobody can tell when to use it")
     if skill.name != os.path.basename(os.path.dirname(skill.path)):
-        yield f"{skill.path}: its name, {skill.name}, is not that of its folder."
+        yield f"its name, {skill.name}, is not that of its folder"
     if not _STANDARD_NAME.fullmatch(skill.name) or len(skill.name) > MAX_NAME:
-        yield f"{skill.path}: other agents take only names of at most {MAX_NAME} letters a-z, digits and hyphens."
+        yield f"other agents take only names of at most {MAX_NAME} letters a-z, digits and hyphens"
+    if not page.string("name"):
+        yield "it has no row `name`, and goes by the name of its folder"
+    if len(page.string("description")) > MAX_DESCRIPTION:
+        yield f"its description is longer than {MAX_DESCRIPTION} characters, and is cut"
+    if page.is_repaired:
+        yield "other agents refuse it until you quote its name and description"
+    for row in ("disable-model-invocation", "user-invocable"):
+        if not isinstance(page.rows.get(row, False), bool):
+            yield f"its row `{row}` is not used: write true or false"
 
 
 def _toml_page(text: str) -> Page:

@@ -74,8 +74,19 @@ def test_description_with_a_colon_crlf_and_bom_are_read(home: Path) -> None:
     path.parent.mkdir(parents=True)
     text = "---\nname: notes\ndescription: Use when: the user asks for notes\n---\nBody\n"
     path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
-    (found,) = load(home).found
+    loaded = load(home)
+    (found,) = loaded.found
     assert (found.name, found.description) == ("notes", "Use when: the user asks for notes")
+    assert loaded.problems == [f"{path}: other agents refuse it until you quote its name and description."]
+
+
+def test_rows_without_an_end_and_words_that_are_no_boolean_are_named(home: Path) -> None:
+    unclosed = command(home / ".agents/skills/unclosed/SKILL.md", "---\ndescription: Does it.\nText.\n")
+    secret = skill(home / ".agents/skills", "secret", disable_model_invocation='"true"')
+    assert load(home).problems == [
+        f"{secret}: its row `disable-model-invocation` is not used: write true or false.",
+        f"{unclosed}: it does not begin with rows between two lines `---`.",
+    ]
 
 
 def test_name_that_is_not_the_folders_is_a_warning_and_no_description_leaves_a_skill_out(home: Path) -> None:
