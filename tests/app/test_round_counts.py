@@ -1,4 +1,4 @@
-"""Accesses to the disk of a round that changes nothing: counted, not timed."""
+"""Accesses to the disk and thread calls of a round: counted, not timed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ ROUNDS = 5
 LOOKS = {
     ("app/permissions/paths.py", "look"): "",
     ("environments/local/files.py", "read_file"): "",
+    ("anyio/to_thread.py", "run_sync"): "",
 }
 
 
@@ -25,9 +26,10 @@ def _read(number: int) -> Piece:
 
 
 @pytest.mark.req("L5")
-async def test_a_read_only_call_is_judged_once_and_the_file_read_once(
+async def test_a_read_only_call_is_judged_once_and_the_file_read_once_in_three_thread_calls(
     tmp_path: Path,
 ) -> None:
+    """The three: to judge the call, to check and read the file, and to look for changed files."""
     model = CountingProvider([*map(_read, range(ROUNDS)), text("Done.")], LOOKS)
     with model.counting():
         async with running(tmp_path, model=model) as rig:
@@ -37,4 +39,6 @@ async def test_a_read_only_call_is_judged_once_and_the_file_read_once(
     assert not any(part.is_error for part in rig.results())
     _, first, *later = model.rounds
     assert first["look"] == 1
-    assert [dict(counted) for counted in later] == [{"look": 1, "read_file": 1}] * (ROUNDS - 1)
+    assert [(counted["look"], counted["read_file"]) for counted in later] == [(1, 1)] * (ROUNDS - 1)
+    # The session also checks each second whether another process wants it, which may fall into a round.
+    assert min(counted["run_sync"] for counted in later) == 3

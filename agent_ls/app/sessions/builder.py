@@ -431,7 +431,9 @@ class SessionBuilder:
 
             leaving = Leaving(permissions.approver, place.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, leaving)
-        return BoundedEnvironment(within, place.bounds)
+        # Neither a recording nor a client gets a path before it is checked.
+        opens_here = bool(place.listed) and not (parts.tape or self.client_files)
+        return BoundedEnvironment(within, place.bounds, opens_here=opens_here)
 
     def _reviewed(
         self,
