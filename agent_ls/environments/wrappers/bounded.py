@@ -11,9 +11,10 @@ sandbox. `file_exists` and `glob` return names, not contents.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from os import stat_result
 from os.path import join, normpath, sep
@@ -99,21 +100,54 @@ class Bounds(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class DiskRead:
+    """A file that was read from disk. `path` is absolute.
+
+    `began_ns` is the time (nanoseconds since the epoch) before the file was opened, `facts` were taken when it was
+    open, and `data` was read after that.
+    """
+
+    path: str
+    data: bytes
+    facts: stat_result
+    began_ns: int
+
+
 class BoundedEnvironment(ForwardingEnvironment):
     """Environment wrapper that enforces `bounds`.
 
     `opens_here`: files that `inner` does not have in memory are opened by a LocalEnvironment, which checks the path
-    in the same thread. Otherwise the path is checked before `inner` is asked.
+    in the same thread. Otherwise the path is checked before `inner` is asked. `on_read` is called with each read of a
+    file that an environment opened on disk. It must not raise or block.
     """
 
-    def __init__(self, inner: ExecutionEnvironment, bounds: Bounds, *, opens_here: bool = False) -> None:
+    def __init__(
+        self,
+        inner: ExecutionEnvironment,
+        bounds: Bounds,
+        *,
+        opens_here: bool = False,
+        on_read: Callable[[DiskRead], None] | None = None,
+    ) -> None:
         super().__init__(inner)
         self._bounds = bounds
         self._opens_here = opens_here
+        self._on_read = on_read
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        with checking(partial(self._demand_opened, path)):
-            return await self._with_path_checked(path, partial(self.inner.read_bytes, path, max_bytes))
+        began_ns = time.time_ns()
+        opened: list[stat_result] = []
+
+        def check(real: str, facts: stat_result) -> None:
+            self._demand_opened(path, real, facts)
+            opened.append(facts)
+
+        with checking(check):
+            data = await self._with_path_checked(path, partial(self.inner.read_bytes, path, max_bytes))
+        if opened and self._on_read:
+            self._on_read(DiskRead(self._absolute(path), data, opened[-1], began_ns))
+        return data
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         with checking(partial(self._demand_opened, path)):
