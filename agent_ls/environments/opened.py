@@ -1,7 +1,7 @@
-"""Check an opened file again by its descriptor, which closes the race between check and use of a path.
+"""Check a path directly before it is opened, and the opened file again by its descriptor, which closes the race.
 
-A wrapper that limits an environment sets the check; an environment that opens files on disk calls it. The
-check is passed in a context variable, because other wrappers may be in between. Threads receive it too.
+A wrapper that limits an environment sets the checks; an environment that opens files on disk calls them. The
+checks are passed in context variables, because other wrappers may be in between. Threads receive them too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,44 @@ Raises EnvError to refuse.
 """
 
 _check: ContextVar[Check | None] = ContextVar("agent_ls_opened", default=None)
+_path_check: ContextVar[PathCheck | None] = ContextVar("agent_ls_path_check", default=None)
+
+
+class PathCheck:
+    """A check of a path that succeeds once, in the thread that opens the file.
+
+    `run` blocks, and raises EnvError to refuse.
+    """
+
+    def __init__(self, check: Callable[[], object]) -> None:
+        self._check = check
+        self.is_done = False
+
+    def run(self) -> None:
+        if not self.is_done:
+            self._check()
+            self.is_done = True
+
+
+@contextmanager
+def checking_path(check: Callable[[], object]) -> Iterator[PathCheck]:
+    """Have the check run by the first `demand_path` in this context."""
+    pending = PathCheck(check)
+    token = _path_check.set(pending)
+    try:
+        yield pending
+    finally:
+        _path_check.reset(token)
+
+
+def demand_path() -> None:
+    """Run the pending check of the path that is about to be opened. Blocks.
+
+    Raises:
+        EnvError: the path is not allowed.
+    """
+    if pending := _path_check.get():
+        pending.run()
 
 
 @contextmanager

@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.permissions.paths import PathBounds, look as look_at, places_of
-from agent_ls.environments.base import Attribution, CommandOptions, FileWrite, GrepOptions
+from agent_ls.environments.base import (
+    Attribution,
+    CommandOptions,
+    ExecutionEnvironment,
+    FileWrite,
+    GrepOptions,
+)
+from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.effects import PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.environments.errors import AccessDeniedError, OutsideBoundsError, PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.sandboxes import needs_bubblewrap
 
 pytestmark = pytest.mark.req("X6")
@@ -23,7 +31,8 @@ CALL = Attribution("s", "t", "call")
 class Guarded:
     """A workspace, a folder `outside` next to it, and a home with keys in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, opens_here: bool) -> None:
+        self.opens_here = opens_here
         self.outside = folder / "outside"
         self.root = folder / "work"
         for made in (self.outside, self.root):
@@ -34,7 +43,10 @@ class Guarded:
         self.keys.mkdir()
         (self.keys / "id").write_text("key\n")
         self.bounds = PathBounds(places_of(str(self.root)))
-        self.environment = BoundedEnvironment(LocalEnvironment(str(self.root)), self.bounds)
+        self.environment = self.bounded(LocalEnvironment(str(self.root)))
+
+    def bounded(self, inner: ExecutionEnvironment) -> BoundedEnvironment:
+        return BoundedEnvironment(inner, self.bounds, opens_here=self.opens_here)
 
     def allow_write(self, *names: str, call_id: str = "call") -> None:
         paths = [str(self.root / name) for name in names]
@@ -52,9 +64,9 @@ class Guarded:
         await self.environment.commit([FileWrite(str(self.root / name), content.encode(), before)], who)
 
 
-@pytest.fixture
-async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
-    made = Guarded(tmp_path)
+@pytest.fixture(params=[False, True], ids=["checked before", "checked when opened"])
+async def guarded(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Guarded]:
+    made = Guarded(tmp_path, opens_here=request.param)
     await made.environment.initialize()
     yield made
     await made.environment.cleanup()
@@ -63,6 +75,26 @@ async def guarded(tmp_path: Path) -> AsyncIterator[Guarded]:
 async def test_a_read_below_the_root_is_allowed(guarded: Guarded) -> None:
     assert await guarded.environment.read_bytes("a.txt") == b"mine\n"
     assert await guarded.environment.read_bytes(str(guarded.root / "a.txt")) == b"mine\n"
+
+
+async def test_an_open_document_outside_is_not_read_without_approval(guarded: Guarded) -> None:
+    outside = guarded.outside / "secret.txt"
+    host = FakeEditorHost({str(outside): "typed\n", str(guarded.root / "a.txt"): "typed here\n"})
+    guarded.environment = guarded.bounded(EditorEnvironment(LocalEnvironment(str(guarded.root)), host))
+    assert await guarded.environment.read_bytes("a.txt") == b"typed here\n"
+    with pytest.raises(OutsideBoundsError):
+        await guarded.environment.read_bytes(str(outside))
+    guarded.allow_read(outside)
+    assert await guarded.environment.read_bytes(str(outside)) == b"typed\n"
+
+
+async def test_the_kind_of_a_path_outside_is_not_revealed(guarded: Guarded) -> None:
+    for path in (guarded.outside, guarded.keys):
+        with pytest.raises((OutsideBoundsError, AccessDeniedError)) as refused:
+            await guarded.environment.read_bytes(str(path))
+        assert "directory" not in str(refused.value)
+    with pytest.raises(OutsideBoundsError):
+        await guarded.environment.list_directory(str(guarded.outside / "secret.txt"))
 
 
 OUTSIDE = ["../outside/secret.txt", "link.txt", "folder/secret.txt"]
@@ -121,7 +153,7 @@ async def test_credentials_are_never_read_even_with_approval(guarded: Guarded, n
 
 
 async def test_a_search_skips_credentials_below_the_root(tmp_path: Path) -> None:
-    made = Guarded(tmp_path)
+    made = Guarded(tmp_path, opens_here=True)
     (Path.home() / "notes.txt").write_text("a key\n")
     home = BoundedEnvironment(LocalEnvironment(str(Path.home())), PathBounds(places_of(str(Path.home()))))
     found = await home.grep("key", ".", GrepOptions())
@@ -189,7 +221,7 @@ async def test_a_write_permission_ends_with_the_turn(guarded: Guarded) -> None:
 
 
 async def test_a_root_opened_through_a_link_counts_under_both_names(tmp_path: Path) -> None:
-    made = Guarded(tmp_path)
+    made = Guarded(tmp_path, opens_here=True)
     link = tmp_path / "by-link"
     link.symlink_to(made.root)
     places = places_of(str(link))
@@ -228,7 +260,7 @@ async def swapped(guarded: Guarded) -> Guarded:
     (guarded.root / "sub").mkdir()
     (guarded.root / "sub" / "secret.txt").write_text("harmless\n")
     guarded.bounds = Swapping(guarded)
-    guarded.environment = BoundedEnvironment(LocalEnvironment(str(guarded.root)), guarded.bounds)
+    guarded.environment = guarded.bounded(LocalEnvironment(str(guarded.root)))
     return guarded
 
 

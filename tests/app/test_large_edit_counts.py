@@ -47,4 +47,4 @@ async def test_a_large_file_is_hashed_once_and_not_split_for_an_edit_of_one_line
         assert counted["_decode"] == 1
         assert counted["split_lines"] == 0
         assert counted["text_splice"] == 1, "for what is shown, for what is told and for the ledger"
-        assert counted["read_file"] <= 4, "to prepare, twice to be sure of the base, once after it"
+        assert counted["read_file"] == 3, "to prepare it, to be sure of the base, and once after it"

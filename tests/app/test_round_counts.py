@@ -1,14 +1,17 @@
-"""Accesses to the disk of a round that changes nothing: counted, not timed."""
+"""Accesses to the disk and thread calls of a round: counted, not timed."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from agent_ls.app.changes.stamps import STEP_NS
 from tests.support.counting import CountingProvider
 from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.processes import eventually
 from tests.support.session_rig import running
 
 ROUNDS = 5
@@ -16,6 +19,7 @@ ROUNDS = 5
 LOOKS = {
     ("app/permissions/paths.py", "look"): "",
     ("environments/local/files.py", "read_file"): "",
+    ("anyio/to_thread.py", "run_sync"): "",
 }
 
 
@@ -25,9 +29,10 @@ def _read(number: int) -> Piece:
 
 
 @pytest.mark.req("L5")
-async def test_a_read_only_call_is_judged_once_and_the_file_read_once(
+async def test_a_read_only_call_is_judged_once_and_the_file_read_once_in_three_thread_calls(
     tmp_path: Path,
 ) -> None:
+    """The three: to judge the call, to check and read the file, and to look for changed files."""
     model = CountingProvider([*map(_read, range(ROUNDS)), text("Done.")], LOOKS)
     with model.counting():
         async with running(tmp_path, model=model) as rig:
@@ -37,4 +42,25 @@ async def test_a_read_only_call_is_judged_once_and_the_file_read_once(
     assert not any(part.is_error for part in rig.results())
     _, first, *later = model.rounds
     assert first["look"] == 1
-    assert [dict(counted) for counted in later] == [{"look": 1, "read_file": 1}] * (ROUNDS - 1)
+    assert [(counted["look"], counted["read_file"]) for counted in later] == [(1, 1)] * (ROUNDS - 1)
+    # The session also checks each second whether another process wants it, which may fall into a round.
+    assert min(counted["run_sync"] for counted in later) == 3
+
+
+@pytest.mark.req("L5", "H4")
+async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_path: Path) -> None:
+    reads = [tool_call("read_file", json.dumps({"file_path": f"{n}.txt"}), f"c{n}") for n in range(ROUNDS)]
+    model = CountingProvider([*reads, text("Done.")], LOOKS)
+    with model.counting():
+        async with running(tmp_path, model=model) as rig:
+            files = [rig.folder / f"{number}.txt" for number in range(ROUNDS)]
+            for file in files:
+                file.write_text(f"{file.name}\n")
+            changed_ns = files[-1].stat().st_ctime_ns
+            await eventually(lambda: time.time_ns() > changed_ns + STEP_NS)
+            talk = await rig.talk("full")
+            await talk.say("go")
+    assert not any(part.is_error for part in rig.results())
+    _, _, *later = model.rounds
+    assert [counted["read_file"] for counted in later] == [1] * (ROUNDS - 1)
+    assert min(counted["run_sync"] for counted in later) == 3

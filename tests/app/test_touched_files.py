@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 import pytest
 
+from agent_ls.app.changes.stamps import STEP_NS
 from agent_ls.app.changes.watched_files import MAX_FILES, NoWatch, TouchedFiles
 from agent_ls.app.review.service import ReviewService
 from agent_ls.environments.base import sha256
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.bounded import DiskRead
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import Piece, text, tool_call
@@ -154,26 +157,80 @@ async def test_hunks_removed_by_others_are_gone_and_reported_once(tmp_path: Path
         assert stale(rig) == []
 
 
-async def test_the_cost_of_a_check_does_not_grow_with_the_session(tmp_path: Path) -> None:
-    class Counting(LocalEnvironment):
-        reads = 0
+class CountedReads(LocalEnvironment):
+    reads = 0
 
-        async def read_bytes(self, path: str, max_bytes: int = 0) -> bytes:
-            self.reads += 1
-            return await super().read_bytes(path, max_bytes)
+    async def read_bytes(self, path: str, max_bytes: int = 0) -> bytes:
+        self.reads += 1
+        return await super().read_bytes(path, max_bytes)
 
-    files = Counting(str(tmp_path))
-    told: list[str] = []
-    review = ReviewService(lambda session_id: None, clock=FakeClock(), start=lambda work: None)
-    touched = TouchedFiles(
+
+def watching(files: LocalEnvironment, told: list[str]) -> TouchedFiles:
+    return TouchedFiles(
         files,
-        review,
+        ReviewService(lambda session_id: None, clock=FakeClock(), start=lambda work: None),
         documents=dict,
         tell=told.append,
         watch=NoWatch(),
         known={},
         record=lambda path, digest: None,
     )
+
+
+def a_read(path: Path, facts: os.stat_result, *, age_ns: int) -> DiskRead:
+    """Return a read of OLD at a time when the file had not changed for `age_ns`."""
+    return DiskRead(str(path), OLD.encode(), facts, max(facts.st_mtime_ns, facts.st_ctime_ns) + age_ns)
+
+
+@pytest.mark.req("H4", "L5")
+async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp_path: Path) -> None:
+    files, told = CountedReads(str(tmp_path)), list[str]()
+    touched = watching(files, told)
+    path = tmp_path / "a.txt"
+    path.write_text(OLD)
+    touched.was_read(a_read(path, path.stat(), age_ns=STEP_NS + 1))
+    touched.shown(str(path), sha256(OLD.encode()))
+    await touched.look()
+    assert (files.reads, told) == (0, [])
+    path.write_text("another\n")
+    await touched.look()
+    assert (files.reads, told) == (1, [f"{notice('a.txt')}. Read them again before you rely on their text."])
+
+
+@pytest.mark.req("H4", "X9")
+async def test_a_change_while_the_model_reads_a_file_is_reported_before_the_next_call(tmp_path: Path) -> None:
+    told: list[str] = []
+    touched = watching(LocalEnvironment(str(tmp_path)), told)
+    path = tmp_path / "a.txt"
+    path.write_text(OLD)
+    opened = path.stat()
+    path.write_text(OLD.replace("two", "2wo!"))
+    touched.was_read(a_read(path, opened, age_ns=STEP_NS + 1))
+    touched.shown(str(path), sha256(OLD.encode()))
+    await touched.look()
+    assert len(told) == 1
+
+
+@pytest.mark.req("H4", "X9")
+async def test_a_change_that_leaves_the_times_of_a_new_file_is_reported_before_the_next_call(
+    tmp_path: Path,
+) -> None:
+    """A file system with coarse times gives two changes within one step the same times."""
+    told: list[str] = []
+    touched = watching(LocalEnvironment(str(tmp_path)), told)
+    path = tmp_path / "a.txt"
+    path.write_text(OLD.replace("two", "2wo"))
+    same_times = path.stat()
+    touched.was_read(a_read(path, same_times, age_ns=STEP_NS))
+    touched.shown(str(path), sha256(OLD.encode()))
+    await touched.look()
+    assert len(told) == 1
+
+
+async def test_the_cost_of_a_check_does_not_grow_with_the_session(tmp_path: Path) -> None:
+    files = CountedReads(str(tmp_path))
+    told: list[str] = []
+    touched = watching(files, told)
     for number in range(MAX_FILES + 200):
         path = tmp_path / f"{number:04}"
         path.write_text("x")

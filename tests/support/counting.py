@@ -1,13 +1,16 @@
-"""Counts calls of functions of agent-ls, in all threads, between an answer of the model and its next request."""
+"""Counts calls of functions, in all threads, from one request to the model to the next."""
 
 from __future__ import annotations
 
+import dis
+import re
 import sys
 import threading
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import FrameType
+from functools import cache
+from types import CodeType, FrameType
 from typing import Any
 
 from agent_ls.llm.requests import Request
@@ -16,10 +19,18 @@ from tests.support.fake_provider import FakeProvider, Piece
 
 LARGE = 200_000
 
+_BELOW = re.compile("/(?:agent_ls|site-packages)/")
+
+
+@cache
+def _start(code: CodeType) -> int:
+    """Return the offset at which a call begins; a coroutine that goes on after an `await` is beyond it."""
+    return next(step.offset for step in dis.get_instructions(code) if step.opname == "RESUME")
+
 
 class CountingProvider(FakeProvider):
-    """`watched` are functions by file (below agent_ls/) and name, with the argument that must be LARGE for a call to
-    count; "": each call counts. `rounds` has the counts before each request.
+    """`watched` are functions by file (below agent_ls/ or site-packages/) and name, with the argument that must be
+    LARGE for a call to count; "": each call counts. `rounds` has the counts before each request.
     """
 
     def __init__(self, script: Sequence[Piece], watched: Mapping[tuple[str, str], str]) -> None:
@@ -30,9 +41,9 @@ class CountingProvider(FakeProvider):
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         self.rounds.append(self._count)
+        self._count = Counter()
         async for event in super().stream(request):
             yield event
-        self._count = Counter()
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -48,9 +59,9 @@ class CountingProvider(FakeProvider):
     def _called(self, frame: FrameType, event: str, argument: Any) -> None:
         if event != "call":
             return
-        file, name = frame.f_code.co_filename.replace("\\", "/").split("/agent_ls/")[-1], frame.f_code.co_name
+        file, name = _BELOW.split(frame.f_code.co_filename.replace("\\", "/"))[-1], frame.f_code.co_name
         argument_name = self._watched.get((file, name))
-        if argument_name is None:
+        if argument_name is None or frame.f_lasti > _start(frame.f_code):
             return
         if not argument_name or len(frame.f_locals[argument_name]) > LARGE:
             self._count[name] += 1

@@ -150,7 +150,9 @@ FACTORIES = [
     EnvironmentFactory(
         "logging", lambda folder, files: LoggingEnvironment(local(folder, files), lambda line: None)
     ),
-    EnvironmentFactory("bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds())),
+    EnvironmentFactory(
+        "bounded", lambda folder, files: BoundedEnvironment(local(folder, files), NoBounds(), opens_here=True)
+    ),
     EnvironmentFactory("sandboxed", sandboxed),
     EnvironmentFactory("far", far),
     EnvironmentFactory("far under another name", mapped),

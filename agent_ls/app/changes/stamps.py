@@ -9,10 +9,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+from agent_ls.environments.wrappers.bounded import DiskRead
+
 Stamp: TypeAlias = tuple[tuple[int, int, int, int] | None, int | None]
 """Two parts: of the file on disk (size in bytes, mtime and ctime in ns, inode), None if it does not exist; and the
 version of the document in the editor, None if it is not open there.
 """
+
+STEP_NS = 2_000_000_000
+"""The largest step of file times, that of FAT. Two changes within one step may leave the same times."""
 
 Documents: TypeAlias = Callable[[], Mapping[str, int]]
 """Returns the versions of the documents open in an editor, by path. Call on the event loop's thread."""
@@ -36,8 +41,21 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
             continue
         if version is None:
             version = versions.get((facts.st_dev, facts.st_ino))
-        found[path] = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino), version
+        found[path] = _disk_stamp(facts), version
     return found
+
+
+def stamp_of_read(read: DiskRead) -> Stamp | None:
+    """Return the stamp of a file that is not open in an editor, as it was directly before it was read.
+
+    None: the file changed so recently (STEP_NS) that another change may leave its times as they are.
+    """
+    changed_ns = max(read.facts.st_mtime_ns, read.facts.st_ctime_ns)
+    return (_disk_stamp(read.facts), None) if changed_ns + STEP_NS < read.began_ns else None
+
+
+def _disk_stamp(facts: os.stat_result) -> tuple[int, int, int, int]:
+    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 
 def _maybe_facts(path: str) -> os.stat_result | None:

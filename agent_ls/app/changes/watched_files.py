@@ -15,15 +15,19 @@ from typing import Protocol
 
 import anyio.to_thread
 
-from agent_ls.app.changes.stamps import Documents, Stamp, stamps
+from agent_ls.app.changes.stamps import Documents, Stamp, stamp_of_read, stamps
 from agent_ls.app.review.change_events import relative_name
 from agent_ls.app.review.service import ReviewService
 from agent_ls.environments.base import ExecutionEnvironment, sha256
 from agent_ls.environments.errors import EnvError, PathNotFoundError
+from agent_ls.environments.wrappers.bounded import DiskRead
 
 MAX_FILES = 500
 MAX_READ_BYTES = 8 * 1024 * 1024
 """A larger file counts as changed when its stamp has changed."""
+
+MAX_READS = 32
+"""How many reads from disk are remembered until the model gets their content."""
 
 NAMED_FILES = 20
 
@@ -52,7 +56,7 @@ class _Touched:
     """A watched file. `digest` is that of the content the model knows.
 
     `digest` None: the model was sent a notice of a change, and then knows the content of the next check.
-    `stamp` is from the last check; None: not checked yet.
+    `stamp` is from the last check, or from the read that the model got; None: to be read in the next check.
     """
 
     digest: str | None
@@ -88,19 +92,36 @@ class TouchedFiles:
         self._record = record
         self._stamps_of = stamps_of
         self._touched: OrderedDict[str, _Touched] = OrderedDict()
+        self._reads: OrderedDict[str, tuple[str, Stamp]] = OrderedDict()  # digest and stamp of a path
         for path, digest in known.items():
             self.shown(path, digest)
+
+    def was_read(self, read: DiskRead) -> None:
+        """Note the stamp of a read from disk, so that the next check need not read the file again."""
+        stamp = stamp_of_read(read)
+        touched = self._touched.get(read.path)
+        if stamp is None or (touched and touched.stamp == stamp) or len(read.data) > MAX_READ_BYTES:
+            return
+        self._reads[read.path] = sha256(read.data), stamp
+        self._reads.move_to_end(read.path)
+        if len(self._reads) > MAX_READS:
+            self._reads.popitem(last=False)
 
     def shown(self, path: str, digest: str) -> None:
         """Note that the model has read the file with this content."""
         self._touch(path, digest)
+        of_read, stamp = self._reads.pop(path, ("", None))
+        # The check of a file with hunks also updates them.
+        if of_read == digest and path not in self._review.state.files:
+            self._touched[path].stamp = stamp
 
     def changed(self, path: str) -> None:
         """Note that the model was informed about a new content of the file in another way."""
         self._touch(path, None)
 
     async def look(self) -> None:
-        """Check the files; called before model calls."""
+        """Check the files; called before model calls. Waits first for changes that are being recorded."""
+        await self._review.under_way.settle()
         paths = list(self._touched)
         if not paths:
             return

@@ -266,9 +266,9 @@ class SessionBuilder:
             offers=Offers(choice.tools.skills, choice.tools.agents),
         )
         parts = self._parts(place, opened)
-        bounded = self._bounded(place, permissions, parts)
-        environment = self._reviewed(place, permissions, parts, bounded, stored)
         touched = self._touched(place, opened, notices)
+        bounded = self._bounded(place, permissions, parts, touched)
+        environment = self._reviewed(place, permissions, parts, bounded, stored)
         profiles = with_session_tools(
             web_profiles(self.models, self.now, parts, self.pages, self.secrets),
             choice.tools,
@@ -421,7 +421,11 @@ class SessionBuilder:
         return record_parts(parts, tape)
 
     def _bounded(
-        self, place: SessionPlace, permissions: SessionPermissions, parts: RecordedParts
+        self,
+        place: SessionPlace,
+        permissions: SessionPermissions,
+        parts: RecordedParts,
+        touched: TouchedFiles,
     ) -> ExecutionEnvironment:
         """Return the session's environment with its sandbox and path rules."""
         within = parts.files
@@ -431,7 +435,10 @@ class SessionBuilder:
 
             leaving = Leaving(permissions.approver, place.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, leaving)
-        return BoundedEnvironment(within, place.bounds)
+        # Neither a recording nor a client gets a path before it is checked.
+        opens_here = bool(place.listed) and not (parts.tape or self.client_files)
+        on_read = touched.was_read if opens_here else None
+        return BoundedEnvironment(within, place.bounds, opens_here=opens_here, on_read=on_read)
 
     def _reviewed(
         self,
@@ -467,7 +474,7 @@ class SessionBuilder:
         )
         opened.recorder.on_shown = touched.shown
         if place.listed or place.site:
-            notices.look_with(partial(_look_for_changes, self.review, touched))
+            notices.look_with(touched.look)
         return touched
 
     def _hooks(
@@ -581,11 +588,6 @@ class SessionBuilder:
             made=[],
             places=lambda: place.bounds.places,
         )
-
-
-async def _look_for_changes(review: ReviewService, touched: TouchedFiles) -> None:
-    await review.under_way.settle()
-    await touched.look()
 
 
 async def _cannot_confine() -> bool:

@@ -131,7 +131,7 @@ def commit(
     `demand_right` raises an error of the caller's own when writing is no longer allowed.
     """
     with _ONE_AT_A_TIME:
-        targets = [_look(write, resolve, deleted) for write in writes]
+        targets = [_look(write, resolve, deleted, is_only=len(writes) == 1) for write in writes]
         _refuse_repeats(targets)
         _Transaction(demand_right).run([target for target in targets if target.changes])
         for target in targets:
@@ -157,7 +157,9 @@ def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> No
 # --- checking -------------------------------------------------------------------------------------------------
 
 
-def _look(write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes) -> _Target:
+def _look(
+    write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes, *, is_only: bool
+) -> _Target:
     path = resolve(write.path)
     try:
         facts = _facts(path)
@@ -168,7 +170,10 @@ def _look(write: FileWrite, resolve: Callable[[str], str], deleted: DeletedModes
         target = _Target(write, path, _real(path, write), facts, mode)
     except (OSError, ValueError) as error:
         raise _as_env_error(write.path, error) from error
-    _demand_base(target)
+    # Several files are compared with their base before the first is written. A single one is compared once,
+    # directly before it is replaced.
+    if not (is_only and facts and stat.S_ISREG(facts.st_mode) and target.changes and not target.is_deletion):
+        _demand_base(target)
     if facts and target.changes and not target.is_deletion:
         _demand_writable(target, facts)
     return target

@@ -16,7 +16,7 @@ from agent_ls.environments.errors import (
     NotAFolderError,
     PathNotFoundError,
 )
-from agent_ls.environments.opened import demand_opened, real_path
+from agent_ls.environments.opened import demand_opened, demand_path, real_path
 
 CHUNK_BYTES = 1 << 20
 # O_NONBLOCK: if the path becomes a pipe after the check, opening it must not wait for a writer.
@@ -35,6 +35,7 @@ _KINDS = (
 
 def read_file(path: str, asked: str, max_bytes: int) -> bytes:
     """Return the content of a regular file; errors name it as `asked`, the caller's spelling."""
+    demand_path()
     try:
         demand_regular(os.stat(path), asked)  # before opening: opening a device can already have an effect
         descriptor = os.open(path, _OPEN_FLAGS)
@@ -74,6 +75,7 @@ def demand_regular(facts: os.stat_result, asked: str) -> None:
 
 
 def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
+    demand_path()
     try:
         with _opened_folder(path) as folder:
             return _listed(folder, "", depth)

@@ -11,13 +11,14 @@ sandbox. `file_exists` and `glob` return names, not contents.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from os import stat_result
 from os.path import join, normpath, sep
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from anyio.to_thread import run_sync
 
@@ -41,8 +42,10 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     SecretFileError,
 )
-from agent_ls.environments.opened import checking
+from agent_ls.environments.opened import checking, checking_path
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+
+T = TypeVar("T")
 
 
 class Bounds(Protocol):
@@ -97,20 +100,58 @@ class Bounds(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class DiskRead:
+    """A file that was read from disk. `path` is absolute.
+
+    `began_ns` is the time (nanoseconds since the epoch) before the file was opened, `facts` were taken when it was
+    open, and `data` was read after that.
+    """
+
+    path: str
+    data: bytes
+    facts: stat_result
+    began_ns: int
+
+
 class BoundedEnvironment(ForwardingEnvironment):
-    def __init__(self, inner: ExecutionEnvironment, bounds: Bounds) -> None:
+    """Environment wrapper that enforces `bounds`.
+
+    `opens_here`: files that `inner` does not have in memory are opened by a LocalEnvironment, which checks the path
+    in the same thread. Otherwise the path is checked before `inner` is asked. `on_read` is called with each read of a
+    file that an environment opened on disk. It must not raise or block.
+    """
+
+    def __init__(
+        self,
+        inner: ExecutionEnvironment,
+        bounds: Bounds,
+        *,
+        opens_here: bool = False,
+        on_read: Callable[[DiskRead], None] | None = None,
+    ) -> None:
         super().__init__(inner)
         self._bounds = bounds
+        self._opens_here = opens_here
+        self._on_read = on_read
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        await self._demand_readable(path)
-        with checking(partial(self._demand_opened, path)):
-            return await self.inner.read_bytes(path, max_bytes)
+        began_ns = time.time_ns()
+        opened: list[stat_result] = []
+
+        def check(real: str, facts: stat_result) -> None:
+            self._demand_opened(path, real, facts)
+            opened.append(facts)
+
+        with checking(check):
+            data = await self._with_path_checked(path, partial(self.inner.read_bytes, path, max_bytes))
+        if opened and self._on_read:
+            self._on_read(DiskRead(self._absolute(path), data, opened[-1], began_ns))
+        return data
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        await self._demand_readable(path)
         with checking(partial(self._demand_opened, path)):
-            return await self.inner.list_directory(path, depth)
+            return await self._with_path_checked(path, partial(self.inner.list_directory, path, depth))
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         paths = [self._absolute(write.path) for write in writes if write.content != write.base]
@@ -138,6 +179,19 @@ class BoundedEnvironment(ForwardingEnvironment):
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         await self._demand_readable(path)
         return await self.inner.glob(pattern, path)
+
+    async def _with_path_checked(self, path: str, act: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of a read-only operation, whose path is checked at the latest before it returns."""
+        if not self._opens_here:
+            await self._demand_readable(path)
+            return await act()
+        with checking_path(partial(self._bounds.demand_readable, self._absolute(path))) as pending:
+            try:
+                return await act()
+            finally:
+                # The result came from memory, or an error came first: neither may reveal a forbidden path.
+                if not pending.is_done:
+                    await run_sync(pending.run, abandon_on_cancel=True)
 
     async def _demand_readable(self, path: str) -> str:
         """Check that a path may be read; return its real path."""

@@ -132,6 +132,15 @@ def test_a_write_that_changes_nothing_does_not_touch_the_file(folder: Path) -> N
     assert (folder / "file").stat() == before
 
 
+def test_a_file_that_is_stale_leaves_nothing_of_a_single_write(folder: Path) -> None:
+    put(folder / "file", b"changed by another program")
+    with pytest.raises(StaleFileError):
+        commit_in(folder, FileWrite("file", b"new", b"old"))
+    assert [(it.name, it.read_bytes()) for it in folder.iterdir()] == [
+        ("file", b"changed by another program")
+    ]
+
+
 # --- what is refused ------------------------------------------------------------------------------------------
 
 

@@ -33,7 +33,7 @@ def wrappers(root: Path, said: list[str]) -> Mapping[str, Wrap]:
     return {
         "logging": lambda inner: LoggingEnvironment(inner, said.append),
         "read-only": ReadOnlyEnvironment,
-        "bounded": lambda inner: BoundedEnvironment(inner, PathBounds(places_of(str(root)))),
+        "bounded": lambda inner: BoundedEnvironment(inner, PathBounds(places_of(str(root))), opens_here=True),
         "sandboxed": lambda inner: SandboxedEnvironment(
             inner, make_sandbox(root, root.parent / "state"), _stay
         ),
