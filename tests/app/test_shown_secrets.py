@@ -201,3 +201,7 @@ def test_folder_with_too_many_files_is_asked_about(work: Path) -> None:
         (many / str(number)).touch()
     asked_for("grep -r TOKEN .", work, "too many files")
     shutil.rmtree(many)
+
+
+def test_command_whose_name_is_two_dashes_is_asked_about(work: Path) -> None:
+    assert isinstance(judged("find . | xargs -0 ls; -- x", work), Ask)

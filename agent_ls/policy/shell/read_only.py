@@ -193,7 +193,7 @@ def lists_names(argv: Sequence[str]) -> bool:
 def lists_names_only(argv: Sequence[str]) -> bool:
     """Return whether the output certainly has nothing but names below the given folders: no text of a file or
     a format, no target of a link."""
-    words = before_operands(argv)
+    words = (argv[0], *before_operands(argv[1:]))
     return (
         lists_names(words)
         and not _PRINTS_MORE & set(words)

@@ -28,7 +28,7 @@ def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
 
 
 def _lists_names(argv: Sequence[str]) -> bool:
-    return read_only.lists_names(read_only.before_operands(argv))
+    return read_only.lists_names((argv[0], *read_only.before_operands(argv[1:])))
 
 
 def _reads_folders(argv: tuple[str, ...]) -> bool:
