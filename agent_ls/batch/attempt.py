@@ -34,10 +34,11 @@ from agent_ls.batch.folder import (
     write_atomically,
     write_result,
 )
+from agent_ls.batch.machine import LocalMachine, Machine
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.workfolder import WorkFolders
 from agent_ls.environments.base import CommandOptions
-from agent_ls.environments.errors import EnvError
+from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.local.processes.ending import killed, terminate
@@ -54,28 +55,38 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 class Launch:
     """How attempts are started. `child` is the program that runs one `agent-ls exec` and ends with its standard input.
 
-    `environ` are the variables of that program; `tool_environ` those of git and of checks, without keys.
+    `environ` are the variables of that program. Work folders are on `machine`, where git and checks run, without keys.
     `pace` is the file and the number of model requests per minute of all attempts; None: no limit.
     """
 
     child: Sequence[str]
     environ: Mapping[str, str]
-    tool_environ: Mapping[str, str]
+    machine: Machine
     trusted: frozenset[str] = frozenset()
     pace: tuple[Path, int] | None = None
     keeps_work: bool = False
 
 
-def make_launch(
-    trusted: frozenset[str], out: ResultFolder, requests_per_minute: int | None, *, keeps_work: bool
-) -> Launch:
-    """Return how this process starts attempts, with its own variables and keys."""
+def tool_environ() -> Mapping[str, str]:
+    """Return the variables of this process without keys."""
     from agent_ls.app.models.key_store import load_credentials
 
+    return without_secrets(os.environ, load_credentials().known_secrets())
+
+
+def make_launch(
+    trusted: frozenset[str],
+    out: ResultFolder,
+    requests_per_minute: int | None,
+    machine: Machine | None = None,
+    *,
+    keeps_work: bool,
+) -> Launch:
+    """Return how this process starts attempts, with its own variables and keys. `machine` None: this one."""
     return Launch(
         child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
         environ=dict(os.environ),
-        tool_environ=without_secrets(os.environ, load_credentials().known_secrets()),
+        machine=machine or LocalMachine(tool_environ(), out),
         trusted=trusted,
         pace=(out.path / ".pace", requests_per_minute) if requests_per_minute else None,
         keeps_work=keeps_work,
@@ -97,9 +108,9 @@ class Usage:
 
 
 async def run_attempt(
-    task: Task, number: int, folder: Path, place: Path, lock: TaskLock, launch: Launch, works: WorkFolders
+    task: Task, number: int, folder: Path, lock: TaskLock, launch: Launch, works: WorkFolders
 ) -> Result:
-    """Run one attempt in `folder`, which is empty but for its task, with the work folder below `place`.
+    """Run one attempt, with its files in `folder`, which is empty but for its task.
 
     The result is stored before this returns. A cancelled attempt stores none, and the next run repeats it.
 
@@ -109,8 +120,8 @@ async def run_attempt(
     began = time.monotonic()
     failed = Result(task.id, number, "failed", 1, 0, task.digest, tags=task.tags)
     try:
-        await works.remove(task, place)
-        work = await works.make(task, place)
+        await works.remove(task)
+        work = await works.make(task)
         exit_code, timed_out = await _run_agent(task, folder, work.path, lock, launch)
         usage = await to_thread.run_sync(read_usage, folder)
         patch = await works.patch(work)
@@ -138,18 +149,19 @@ async def run_attempt(
         )
     except AppError as error:
         result = replace(failed, error=f"{error}: {error.hint}", seconds=round(time.monotonic() - began, 3))
+    except EnvironmentLostError as error:
+        seconds = round(time.monotonic() - began, 3)
+        result = replace(failed, status="crashed", error=error.sentence, is_transient=True, seconds=seconds)
     await to_thread.run_sync(write_result, folder, result)
     if not launch.keeps_work:
-        with suppress(AppError):  # what is left is removed by the next run
-            await works.remove(task, place)
+        with suppress(AppError, EnvironmentLostError):  # what is left is removed by the next run
+            await works.remove(task)
     return result
 
 
-async def _run_agent(
-    task: Task, folder: Path, work: Path, lock: TaskLock, launch: Launch
-) -> tuple[int, bool]:
+async def _run_agent(task: Task, folder: Path, work: str, lock: TaskLock, launch: Launch) -> tuple[int, bool]:
     """Run the child process to its end. Returns its exit code, and whether it was ended at the time limit."""
-    arguments = ["exec", "--json", "--cd", str(work), "--approve", task.approve]
+    arguments = ["exec", "--json", *launch.machine.arguments(work), "--approve", task.approve]
     for option, value in (("--provider", task.provider), ("--model", task.model), ("--effort", task.effort)):
         arguments += [f"{option}={value}"] if value else []
     arguments += [f"--allow={value}" for value in task.allow]
@@ -199,20 +211,23 @@ async def _end(process: Process) -> None:
     await process.aclose()
 
 
-async def _run_check(task: Task, folder: Path, work: Path, launch: Launch) -> CheckResult:
-    environment = LocalEnvironment(str(work), environ=launch.tool_environ)
+async def _run_check(task: Task, folder: Path, work: str, launch: Launch) -> CheckResult:
+    environment = launch.machine.environment(work)
     await environment.initialize()
-    await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
+    if isinstance(environment, LocalEnvironment):  # a place ends the commands of a lost connection itself
+        await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
     try:
         ended = await environment.exec_command(
             task.check, CommandOptions(timeout_ms=round(task.check_seconds * 1000))
         )
+    except EnvironmentLostError:
+        raise
     except EnvError as error:
         raise AppError(f"the check cannot be started: {error}", "repair 'check' in the manifest") from None
     finally:
         with anyio.CancelScope(shield=True):
             await environment.cleanup()
-            await to_thread.run_sync((folder / CHECK_MARK).unlink)
+            await to_thread.run_sync((folder / CHECK_MARK).unlink, True)
     output = ended.output + (f"\n(ended after {task.check_seconds:g} s)\n" if ended.timed_out else "")
     await to_thread.run_sync(write_atomically, folder / CHECK, output)
     return CheckResult(ended.exit_code or (124 if ended.timed_out else 0), ended.timed_out)

@@ -12,7 +12,9 @@ import os
 import re
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -25,6 +27,7 @@ Status: TypeAlias = Literal["done", "refused", "failed", "limit", "timeout", "cr
 
 RESULT, TASK, EVENTS, ERRORS = "result.json", "task.json", "events.jsonl", "stderr.txt"
 PATCH, CHECK, CHECK_MARK, SETTINGS = "change.patch", "check.txt", "check.mark", "settings.json"
+_IDENTITY = re.compile(r"[0-9a-f]{32}\Z")
 _ATTEMPT = re.compile(r"attempt-([0-9]+)\Z")
 
 
@@ -162,6 +165,26 @@ class ResultFolder:
             (self.path / "tasks").mkdir(exist_ok=True)
         except OSError as error:
             raise folder_error(self.path, error) from None
+
+    def identity(self) -> str:
+        """Return the random name of this batch, which its folders at a place have. The first caller chooses it. Blocks.
+
+        Raises:
+            AppError: the folder cannot be written, or the file with the name is damaged.
+        """
+        path, chosen = self.path / ".batch-id", self.path / f".batch-id-{uuid.uuid4().hex}"
+        try:
+            if not path.exists():
+                write_atomically(chosen, uuid.uuid4().hex)
+                with suppress(FileExistsError):  # another runner was faster
+                    os.link(chosen, path)
+                chosen.unlink()
+            name = path.read_text("utf-8", "replace")
+        except OSError as error:
+            raise folder_error(self.path, error) from None
+        if not _IDENTITY.match(name):
+            raise AppError(f"{path} is damaged", "delete it, and remove ~/.cache/agent-ls/batch at the place")
+        return name
 
     def task(self, task_id: str) -> TaskFolder:
         """Return the folder of a task, which may not exist yet."""

@@ -21,7 +21,10 @@ _HINT = "docs/batch.md lists the fields of a task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One line of a manifest. Exactly one of `folder` (copied) and `repo` (checked out at `commit`) is set."""
+    """One line of a manifest. Exactly one of `folder` (copied) and `repo` (checked out at `commit`) is set.
+
+    It is an absolute path of this machine, or the whole name of a folder at a place, such as `ssh:HOST:/path`.
+    """
 
     id: str
     prompt: str
@@ -75,8 +78,10 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def read_manifest(path: Path) -> list[Task]:
+def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
     """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
+
+    With `is_far`, folders are at a place: they are not looked for here, and stay as they are written.
 
     Raises:
         BadChoiceError: the file cannot be read, or a line is wrong; the message has its number.
@@ -88,7 +93,7 @@ def read_manifest(path: Path) -> list[Task]:
             for number, data in _numbered(file):
                 if len(data) > MAX_LINE_BYTES:
                     _refuse(path, number, f"the line is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
-                task = _parse(data, path, number) if data.strip() else None
+                task = _parse(data, path, number, is_far=is_far) if data.strip() else None
                 if task is None:
                     continue
                 # Some file systems do not distinguish case, and each task has a folder with the name of its id.
@@ -113,7 +118,7 @@ def _numbered(file: Any) -> Iterator[tuple[int, bytes]]:
         yield number, data.removesuffix(b"\n")
 
 
-def _parse(data: bytes, path: Path, number: int) -> Task:
+def _parse(data: bytes, path: Path, number: int, *, is_far: bool) -> Task:
     try:
         raw = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -139,7 +144,7 @@ def _parse(data: bytes, path: Path, number: int) -> Task:
     if problem := _source_problem(values) or _choice_problem(values):
         _refuse(path, number, problem)
     for name in ("folder", "repo"):
-        if values.get(name):
+        if values.get(name) and not is_far:
             values[name] = str((path.parent / Path(values[name]).expanduser()).resolve())
             if not Path(values[name]).is_dir():
                 _refuse(path, number, f"no such folder: {values[name]}")
@@ -165,6 +170,8 @@ def _choice_problem(values: Mapping[str, Any]) -> str:
     settings = values.get("settings", {})
     if taken := settings.keys() & {"mode", "review"}:
         return f"the setting {sorted(taken)[0]!r} has no effect here; 'approve' says what is allowed"
+    if "place" in settings:
+        return "the setting 'place' has no effect here; --on names the place of all tasks"
     return "; ".join(setting_problems(settings))
 
 

@@ -14,6 +14,7 @@ from agent_ls.batch.attempt import GRACE_SECONDS, Launch, end_interrupted_check,
 from agent_ls.batch.folder import Result, ResultFolder, TaskLock, folder_error
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.workfolder import WorkFolders
+from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.system import handle_termination_signals
 
 RETRY_SECONDS = (5.0, 30.0)
@@ -53,7 +54,7 @@ class BatchRunner:
         self._report = report
         self._attempts = attempts
         self._jobs = anyio.CapacityLimiter(jobs)
-        self._works = WorkFolders(launch.tool_environ, out.path)
+        self._works = WorkFolders(launch.machine)
         self._scope = anyio.CancelScope()
         self._failure: AppError | None = None
 
@@ -62,13 +63,24 @@ class BatchRunner:
         running ones a few seconds; a second one ends them at once.
 
         Raises:
-            AppError: the result folder cannot be used, or holds results of other tasks.
+            AppError: the result folder or the place cannot be used, or the folder holds results of other tasks.
         """
+        machine = self._launch.machine
         self._progress = await to_thread.run_sync(read_progress, self._out, tasks, self._attempts)
         self._report(self._progress, "")
-        for task in tasks:
-            if task.id in self._progress.results and not self._launch.keeps_work:
-                await self._remove_leftover(task)
+        try:
+            await machine.start()
+            leftovers = () if self._launch.keeps_work else await machine.leftovers()
+            for task in tasks:
+                if task.id in self._progress.results and task.id in leftovers:
+                    await self._remove_leftover(task)
+            await self._run(tasks)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await machine.close()
+        return self._progress
+
+    async def _run(self, tasks: Sequence[Task]) -> None:
         open_tasks = [task for task in tasks if task.id not in self._progress.results]
         async with anyio.create_task_group() as group:
             group.start_soon(self._stop_on_signal, group.cancel_scope)
@@ -82,19 +94,15 @@ class BatchRunner:
             group.cancel_scope.cancel()
         if self._failure:  # raised here, because a task group would wrap it
             raise self._failure
-        return self._progress
 
     async def _remove_leftover(self, task: Task) -> None:
         """Remove the work folder of a finished task whose runner was killed before it could."""
-        place = self._out.work(task.id)
-        if not await to_thread.run_sync(place.exists):
-            return
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
             return  # its runner is just removing it
         try:
-            with suppress(AppError):
-                await self._works.remove(task, place)
+            with suppress(AppError, EnvironmentLostError):
+                await self._works.remove(task)
         finally:
             lock.release()
 
@@ -136,14 +144,16 @@ class BatchRunner:
         for lost in await to_thread.run_sync(folder.set_aside_interrupted):
             await end_interrupted_check(lost)
             self._report(self._progress, f"{task.id}: an interrupted attempt is repeated")
+        await (
+            self._launch.machine.start()
+        )  # a place that cannot be reached again stops the run, and costs no attempt
         number, path = await to_thread.run_sync(folder.begin, task)
         self._progress.running.add(task.id)
         self._report(
             self._progress, f"{task.id}: starts" + (f" again, attempt {number}" if number > 1 else "")
         )
         try:
-            place = self._out.work(task.id)
-            result = await run_attempt(task, number, path, place, lock, self._launch, self._works)
+            result = await run_attempt(task, number, path, lock, self._launch, self._works)
         finally:
             self._progress.running.discard(task.id)
         if result.is_transient and number < self._attempts:

@@ -7,17 +7,16 @@ copied. Git runs without hooks, and with an index outside the work folder, which
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
-from anyio import to_thread
 
 from agent_ls.app.errors import AppError
+from agent_ls.batch.machine import Machine
 from agent_ls.batch.manifest import Task
-from agent_ls.environments.local.processes.ending import run_program
+from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.environments.far.place import path_of
 
 _SAFE = (
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -27,146 +26,131 @@ _SAFE = (
     *("-c", "submodule.recurse=false"),
     *("-c", "advice.detachedHead=false"),
 )
+_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_NO_SUCH_REVISION = 1
+_DIFF = ("diff", "--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
 class GitError(AppError):
     """A git command failed; the message has the last line that git wrote."""
 
+    def __init__(self, message: str, hint: str, exit_code: int, last_line: str) -> None:
+        super().__init__(message, hint)
+        self.exit_code = exit_code
+        self.last_line = last_line
+
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A folder to work in. `git_folder` and `index` are outside of it; `base` is the tree to compare with."""
+    """A folder to work in. `git_folder`, `index` and `patch` are outside of it; `base` is the tree to compare with."""
 
-    path: Path
-    git_folder: Path
-    index: Path
+    path: str
+    git_folder: str
+    index: str
+    patch: str
     base: str
 
 
 class WorkFolders:
-    """Makes and removes work folders. `environ` are the variables of git, without keys."""
+    """Makes and removes work folders on a machine."""
 
-    def __init__(self, environ: Mapping[str, str], out: Path) -> None:
-        kept = {name: value for name, value in environ.items() if not name.upper().startswith("GIT_")}
-        self._environ = {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-        self._out = out.resolve()
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
         self._locks: dict[str, anyio.Lock] = {}
 
-    async def make(self, task: Task, place: Path) -> WorkFolder:
-        """Make the work folder of a task below `place`, which must not exist.
+    async def check_revisions(self, tasks: Sequence[Task]) -> None:
+        """Check that each task of a repository has one, with its revision.
 
         Raises:
-            AppError: git failed, or a file cannot be copied.
+            AppError: a task has none; the message names the task.
         """
-        await to_thread.run_sync(lambda: place.mkdir(parents=True, mode=0o700))
-        # The folder has the name of the original: a model sees the path of its folder.
-        path, index = place / Path(task.source).name, place / ".index"
+        checked = set()
+        for task in tasks:
+            if task.repo and (task.repo, task.commit) not in checked:
+                checked.add((task.repo, task.commit))
+                try:
+                    await self._commit_of(task)
+                except EnvironmentLostError as error:
+                    raise AppError(error.sentence, error.hint) from error
+                except AppError as error:
+                    raise AppError(f"task {task.id}: {error}", error.hint) from error
+
+    async def make(self, task: Task) -> WorkFolder:
+        """Make the work folder of a task.
+
+        Raises:
+            AppError: git failed, or a file cannot be copied. EnvironmentLostError.
+        """
+        source = path_of(task.source)
+        place, path = await self._machine.make_folder(task.id, source)
+        index, patch = f"{place}/.index", f"{place}/.patch"
         if task.repo:
             async with self._locks.setdefault(task.repo, anyio.Lock()):
                 commit = await self._commit_of(task)
-                await self._git(
-                    ["worktree", "add", "--detach", "--force", str(path), commit], Path(task.repo)
-                )
+                await self._git(["worktree", "add", "--detach", "--force", path, commit], source)
                 git_folder = await self._git(["rev-parse", "--absolute-git-dir"], path)
-            work = WorkFolder(path, Path(git_folder), index, commit)
+            work = WorkFolder(path, git_folder, index, patch, commit)
             await self._git(["read-tree", commit], path, work)
             return work
-        try:
-            await to_thread.run_sync(
-                lambda: shutil.copytree(task.folder, path, symlinks=True, ignore=self._ignore)
-            )
-        except (OSError, shutil.Error) as error:
-            raise AppError(
-                f"{task.folder} cannot be copied: {_first_reason(error)}", "check its files, or use 'repo'"
-            ) from None
-        git_folder_of_copy = place / ".git-of-copy"
-        await self._git(["init", "-q", "--bare", str(git_folder_of_copy)], place)
-        work = WorkFolder(path, git_folder_of_copy, index, "")
+        await self._machine.copy(source, path)
+        git_folder_of_copy = f"{place}/.git-of-copy"
+        await self._git(["init", "-q", "--bare", git_folder_of_copy], place)
+        work = WorkFolder(path, git_folder_of_copy, index, patch, "")
         await self._git(["add", "--all"], path, work)
-        return WorkFolder(path, git_folder_of_copy, index, await self._git(["write-tree"], path, work))
+        tree = await self._git(["write-tree"], path, work)
+        return WorkFolder(path, git_folder_of_copy, index, patch, tree)
 
     async def patch(self, work: WorkFolder) -> bytes:
         """Return the changes as a git patch, new files included, ignored files not.
 
         Raises:
-            AppError: git failed.
+            AppError: git failed, or the patch cannot be read. EnvironmentLostError.
         """
         await self._git(["add", "--all"], work.path, work)
-        arguments = [
-            "diff",
-            "--cached",
-            "--binary",
-            "--full-index",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-        ]
-        return await self._output(
-            [*arguments, "--src-prefix=a/", "--dst-prefix=b/", work.base], work.path, work
-        )
+        arguments = [*_DIFF, "--src-prefix=a/", "--dst-prefix=b/", f"--output={work.patch}", work.base]
+        await self._git(arguments, work.path, work)
+        return await self._machine.read(work.patch)
 
-    async def remove(self, task: Task, place: Path) -> None:
-        """Remove a work folder, if there is one, also one that was only begun."""
-        if not await to_thread.run_sync(place.exists):
-            return
-        await to_thread.run_sync(_remove, place)
-        if task.repo:
+    async def remove(self, task: Task) -> None:
+        """Remove the work folder of a task, if there is one, also one that was only begun.
+
+        Raises:
+            AppError: git failed. EnvironmentLostError.
+        """
+        if await self._machine.remove(task.id) and task.repo:
             async with self._locks.setdefault(task.repo, anyio.Lock()):
-                await self._git(["worktree", "prune"], Path(task.repo))
+                await self._git(["worktree", "prune"], path_of(task.repo))
 
     async def _commit_of(self, task: Task) -> str:
         try:
             return await self._git(
-                ["rev-parse", "--verify", "--quiet", f"{task.commit}^{{commit}}"], Path(task.repo)
+                ["rev-parse", "--verify", "--quiet", f"{task.commit}^{{commit}}"], path_of(task.repo)
             )
-        except GitError:
+        except GitError as error:
+            if error.exit_code != _NO_SUCH_REVISION:
+                raise AppError(
+                    f"{task.repo} is not a git repository that can be used: {error.last_line}",
+                    "name a git repository with 'repo', or use 'folder'",
+                ) from None
             raise AppError(
                 f"{task.repo} has no revision {task.commit!r}",
-                "check that it is a git repository with that commit",
+                "check 'commit', or fetch that revision into the repository",
             ) from None
 
-    async def _git(self, arguments: list[str], folder: Path, work: WorkFolder | None = None) -> str:
-        return os.fsdecode(await self._output(arguments, folder, work)).removesuffix("\n")
-
-    async def _output(self, arguments: list[str], folder: Path, work: WorkFolder | None = None) -> bytes:
-        places = {}
+    async def _git(self, arguments: list[str], folder: str, work: WorkFolder | None = None) -> str:
+        variables = dict(_VARIABLES)
         if work:
-            places = {"GIT_DIR": work.git_folder, "GIT_WORK_TREE": work.path, "GIT_INDEX_FILE": work.index}
-        try:
-            environ = {**self._environ, **{name: str(value) for name, value in places.items()}}
-            done = await run_program(["git", *_SAFE, *arguments], folder, environ)
-        except OSError as error:
-            raise AppError(
-                f"git cannot be started: {error.strerror}", "install git, and put it on PATH"
-            ) from None
-        if done.returncode:
-            lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+            variables |= {
+                "GIT_DIR": work.git_folder,
+                "GIT_WORK_TREE": work.path,
+                "GIT_INDEX_FILE": work.index,
+            }
+        done = await self._machine.git([*_SAFE, *arguments], folder, variables)
+        if done.exit_code:
             raise GitError(
-                f"git {arguments[0]} failed: {lines[-1]}", "run it in that folder to see the reason"
+                f"git {arguments[0]} failed on {self._machine.name}: {done.error}",
+                "run it in that folder to see the reason",
+                done.exit_code,
+                done.error,
             )
-        return done.stdout
-
-    def _ignore(self, folder: str, names: list[str]) -> list[str]:
-        """Leave the result folder out of a copy that would contain it."""
-        return [name for name in names if Path(folder, name).resolve() == self._out]
-
-
-def _first_reason(error: OSError | shutil.Error) -> str:
-    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list) and error.args[0]:
-        source, _, reason = error.args[0][0]
-        return f"{source}: {reason}"
-    return error.strerror or str(error)
-
-
-def _remove(place: Path) -> None:
-    """Delete a folder with read-only folders in it."""
-
-    def retry(function: Callable[[str], object], path: str, _: object) -> None:
-        try:
-            os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o700, follow_symlinks=False) if os.chmod in os.supports_follow_symlinks else None
-            function(path)
-        except OSError:
-            pass  # the next attempt uses another place
-
-    shutil.rmtree(place, onerror=retry)
+        return done.stdout.removesuffix("\n")

@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agent_ls.batch.far_machine import FarMachine
+    from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.manifest import Task
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
-MERGE = "merge"
-ON_PLACE = "batch makes the work folders of its tasks on this machine, and has no --on"
-ON_PLACE_HINT = (
-    "run `agent-ls exec --on PLACE` once for each task, or `agent-ls batch` on the other machine itself: "
-    "docs/batch.md has an example"
-)
+MERGE, HERE = "merge", "here"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,15 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust", action="store_true", help="trust the folders of all tasks for this run")
     parser.add_argument("--keep-work", action="store_true", help="keep the work folders of finished tasks")
     parser.add_argument("--json", action="store_true", help="one result per line on standard output")
-    parser.add_argument("--on", metavar="PLACE", help="refused, with what to use instead")
+    parser.add_argument(
+        "--on",
+        metavar="PLACE",
+        help="run the tasks on another machine or in a container: the places of `exec --on`",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
 
     try:
-        if options.on is not None:
-            raise AppError(ON_PLACE, ON_PLACE_HINT)
         if options.manifest == MERGE:
             return _merge(options)
         if options.folders:
@@ -89,13 +88,22 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.dask and options.jobs:
         raise AppError("--jobs does not go with --dask", "the threads of the workers say how many tasks run")
+    if options.dask and options.on:
+        raise AppError("--on does not go with --dask", "use --jobs and --shard, or a cluster without --on")
+    use_pidfd_watcher()
     shard = parse_shard(options.shard)
-    tasks = [task for task in read_manifest(Path(options.manifest)) if shard.has(task.id)]
-    trusted = _trusted(tasks, options.trust)
+    is_far = options.on not in (None, HERE)
+    tasks: Sequence[Task] = [
+        task for task in read_manifest(Path(options.manifest), is_far=is_far) if shard.has(task.id)
+    ]
     out = ResultFolder(options.out)
+    machine = _far_machine(options.on, out) if is_far else None
+    if machine:
+        tasks = anyio.run(_locate, machine, tasks)
+    trusted = _trusted(tasks, options.trust)
     out.prepare()
     display = Display(sys.stdout, as_json=options.json, columns=shutil.get_terminal_size().columns)
-    launch = make_launch(trusted, out, options.requests_per_minute, keeps_work=options.keep_work)
+    launch = make_launch(trusted, out, options.requests_per_minute, machine, keeps_work=options.keep_work)
 
     async def run_all() -> Progress:
         if options.dask:
@@ -106,13 +114,45 @@ def _run(options: argparse.Namespace) -> int:
         jobs = options.jobs or 1
         return await BatchRunner(out, launch, display.report, jobs=jobs, attempts=options.attempts).run(tasks)
 
-    use_pidfd_watcher()
     progress = anyio.run(run_all)
     write_summary(out)
     display.finish(progress)
     if progress.is_stopping:
         return EXIT_INTERRUPTED
     return EXIT_FAILED if progress.failed else EXIT_DONE
+
+
+def _far_machine(on: str, out: ResultFolder) -> FarMachine:
+    """Return the machine that --on names.
+
+    Raises:
+        BadChoiceError: it is no name of a place, or a container that is started for each process.
+    """
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.app.sessions.far_sites import chosen_place
+    from agent_ls.app.settings.layers import chosen_settings, read_user_settings
+    from agent_ls.batch.attempt import tool_environ
+    from agent_ls.batch.far_machine import FarMachine
+
+    place = chosen_place(on, chosen_settings([("your settings file", read_user_settings())], []))
+    if place.image:
+        raise BadChoiceError(
+            f"{place.machine}: the setting place.image starts another container for each process",
+            "start the container yourself, and name it with --on",
+        )
+    return FarMachine(place, tool_environ(), out)
+
+
+async def _locate(machine: FarMachine, tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return the tasks with the whole names of their folders, after a check of these and of the revisions."""
+    from agent_ls.batch.workfolder import WorkFolders
+
+    try:
+        located = await machine.locate(tasks)
+        await WorkFolders(machine).check_revisions(located)
+    finally:
+        await machine.close()
+    return located
 
 
 def _merge(options: argparse.Namespace) -> int:

@@ -51,6 +51,7 @@ def _run(request: dict[str, Any]) -> int:
     parser = argparse.ArgumentParser(prog="agent-ls")
     command.add_arguments(parser.add_subparsers(required=True).add_parser("exec"))
     options = parser.parse_args(request["arguments"])
+    options.ends_at_loss = True
     if pace := request.get("pace"):
         from agent_ls.batch.pace import SharedPace
 

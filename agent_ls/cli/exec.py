@@ -121,7 +121,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="record the session's whole input in a new file, for `agent-ls replay`",
     )
-    parser.set_defaults(middleware=None)  # `agent-ls batch` limits the requests of its processes together
+    # `agent-ls batch` limits the requests of its processes together, and repeats a task that lost its place.
+    parser.set_defaults(middleware=None, ends_at_loss=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -169,12 +170,15 @@ def run(options: argparse.Namespace) -> int:
                 record=options.record.absolute() if options.record else None,
                 bell=options.bell,
                 middleware=options.middleware,
+                ends_at_loss=options.ends_at_loss,
             )
         )
     except AppError as error:
         print(f"agent-ls exec: {error}", file=sys.stderr)
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)
+        if options.ends_at_loss and error.kind == "place":
+            return face.LOST
         return face.USAGE if error.is_usage else face.FAILED
 
 

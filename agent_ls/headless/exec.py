@@ -22,6 +22,7 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.tool_limits import check_limits
 from agent_ls.app.settings.model import Settings
+from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import MODES, Approve, answerer
 from agent_ls.headless.findings import FindingsFormat, findings_text
@@ -52,6 +53,8 @@ from agent_ls.system import (
 )
 
 DONE, FAILED, USAGE, REFUSED, LIMIT = 0, 1, 2, 3, 4
+LOST = 5
+"""With `ends_at_loss`: the place could not be reached, or was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class ExecOptions:
     instead of `folder`.
 
     `own_settings` are those of `settings` that were given for this run, and not in the user's settings file.
+    `ends_at_loss`: a call that failed because the connection to the place was lost ends the run.
     With `findings`, the findings of a review are the output, and the transcript goes to standard error.
     """
 
@@ -81,12 +85,15 @@ class ExecOptions:
     middleware: Middleware | None = None
     findings: FindingsFormat | None = None
     on: str = ""
+    ends_at_loss: bool = False
 
 
 class Outcome:
     """Collects from events what determines the exit code."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ends_at_loss: bool = False) -> None:
+        self._ends_at_loss = ends_at_loss
+        self.is_lost = False
         self.failed = False
         self.limit = ""
         self.refused = False
@@ -100,6 +107,9 @@ class Outcome:
             # Every refusal counts, also one without a question to the user (for example a folder of credentials).
             case ToolCallEnd(error_kind="permission_denied"):
                 self.refused = True
+            case ToolCallEnd(error_kind=EnvironmentLostError.kind) if self._ends_at_loss:
+                self.is_lost = True
+                return True
             case TurnLimit(message=message):
                 self.limit = message
             case ProcessingEnd(reason=reason):
@@ -113,6 +123,8 @@ class Outcome:
     def exit_code(self) -> int:
         if self.interrupted:
             return INTERRUPTED
+        if self.is_lost:
+            return LOST
         if self.failed:
             return FAILED
         return LIMIT if self.limit else REFUSED if self.refused else DONE
@@ -140,7 +152,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if options.middleware:
         manager.models.client.add_middleware(options.middleware)
     manager.folders = lambda: [str(folder) for folder in options.beside]
-    outcome = Outcome()
+    outcome = Outcome(ends_at_loss=options.ends_at_loss)
     refused: AppError | None = None
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
@@ -265,6 +277,9 @@ class _Play:
         if problem:
             session.interrupt()  # close its questions: no other client will open this session to answer them
             raise problem
+        if self._outcome.is_lost:
+            session.interrupt()
+            self._output.err.write("agent-ls exec: the connection to the place was lost\n")
         if self._outcome.limit:
             words = f"To go on: agent-ls exec --resume {session.id}, with a higher limit"
             self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")

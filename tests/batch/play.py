@@ -62,5 +62,10 @@ def results(out: Path) -> dict[str, dict[str, Any]]:
     return {result["id"]: result for result in sorted(found, key=lambda it: it["attempt"])}
 
 
+def work_folders(folder: Path) -> list[Path]:
+    """The work folders of tasks that a batch in `folder` has left: here, and at a place with the same home folder."""
+    return [*folder.glob("runs/.work/*"), *folder.glob("home/.cache/agent-ls/batch/*/*")]
+
+
 def json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]

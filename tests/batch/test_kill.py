@@ -14,14 +14,17 @@ import pytest
 
 from tests.batch.play import (
     environ_of,
+    git,
     json_lines,
     prompt_of,
     repository,
     results,
+    work_folders,
     write_a_file,
     write_manifest,
 )
 from tests.support.commands import DEADLINE_S, start
+from tests.support.environments import BARE_PYTHON
 from tests.support.loopback import Answer, AnthropicServer
 from tests.support.processes import eventually, new_token, processes_with
 
@@ -65,7 +68,10 @@ def follow_lines(file: Any, prefix: str, steps: Steps) -> threading.Thread:
 @pytest.mark.req("X12", "R4")
 @pytest.mark.sweep
 @pytest.mark.timeout(7200 if IS_WHOLE else 600)
-async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_far", [False, True], ids=["here", "at a place"])
+async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(
+    tmp_path: Path, is_far: bool
+) -> None:
     commit = repository(tmp_path / "project")
     checked = tmp_path / "checked"
     tasks = [
@@ -87,7 +93,8 @@ async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(tmp
 
     with AnthropicServer(answer, allow_violations=True) as server:
         environ = environ_of(server, tmp_path / "home", TEST_TOKEN=token)
-        arguments = ("batch", str(manifest), "--out", str(out), "--jobs", "2")
+        on = ("--on", f"command:{tmp_path}:{BARE_PYTHON}") if is_far else ()
+        arguments = ("batch", str(manifest), "--out", str(out), "--jobs", "2", "--trust", *on)
         for _ in range(KILLS):
             before, asked = contents(out), len(server.requests)
             steps.clear()
@@ -115,7 +122,8 @@ async def test_runner_killed_at_any_step_repeats_no_result_and_loses_no_task(tmp
     predictions = json_lines(out / "predictions.jsonl")
     assert sorted(it["instance_id"] for it in predictions) == sorted(found)
     assert all(f"+do-{it['instance_id'][1:]}." in it["model_patch"] for it in predictions)
-    assert not any((out / ".work").iterdir())
+    assert not work_folders(tmp_path)
+    assert git(tmp_path / "project", "worktree", "list").count("\n") == 0
 
 
 def contents(out: Path) -> dict[Path, bytes]:

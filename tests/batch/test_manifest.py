@@ -35,6 +35,7 @@ WRONG = [
     pytest.param({**GOOD, "approve": "ask"}, "never, edits, all", id="unknown approve"),
     pytest.param({**GOOD, "settings": {"maxTurns": "many"}}, "maxTurns", id="wrong setting"),
     pytest.param({**GOOD, "settings": {"mode": "full"}}, "'approve' says", id="setting without effect"),
+    pytest.param({**GOOD, "settings": {"place": {}}}, "--on names the place", id="place in settings"),
     pytest.param({**GOOD, "allow": "x"}, "a list of texts", id="allow that is no list"),
     pytest.param({**GOOD, "maxSeconds": 0}, "greater than 0", id="no time"),
     pytest.param({**GOOD, "checkSeconds": True}, "must be a number", id="time that is no number"),
@@ -101,13 +102,3 @@ def test_changed_task_is_refused_where_its_id_has_a_result(tmp_path: Path) -> No
         done = batch(server, tmp_path, "tasks.jsonl", "--out", "runs")
     assert done.code == 2 and "another task with the id 'one'" in done.err, done
     assert results(tmp_path / "runs") == before
-
-
-def test_a_place_is_refused_with_what_to_use_instead(tmp_path: Path) -> None:
-    manifest = write_manifest(tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "do-one", "folder": "."}])
-    environ = environment(tmp_path / "home")
-    done = run(
-        "batch", str(manifest), "--out", "runs", "--on", "ssh:build:/srv/app", cwd=tmp_path, environ=environ
-    )
-    assert done.code == 2 and "exec --on" in done.err and "Traceback" not in done.err, done
-    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,206 @@
+"""The machine that the work folders of a batch are on. `FarMachine` (far_machine.py) is the place of `--on`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from anyio import to_thread
+
+from agent_ls.app.errors import AppError
+from agent_ls.batch.folder import ResultFolder
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.local.environment import LocalEnvironment
+from agent_ls.environments.local.processes.ending import run_program
+
+
+@dataclass(frozen=True, slots=True)
+class GitOutput:
+    """Output of a git command that has ended. `error` is its last line on standard error."""
+
+    exit_code: int
+    stdout: str
+    error: str
+
+
+class Machine(Protocol):
+    """Makes, copies and removes folders, and runs git and checks.
+
+    `name` is for messages.
+    """
+
+    name: str
+
+    async def start(self) -> None:
+        """Connect, if that is necessary. May be called again, which connects again after a loss.
+
+        Raises:
+            AppError: the machine cannot be used.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+    async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
+        """Run git to its end in a folder, without other variables that name a repository to it.
+
+        Raises:
+            AppError: it cannot be started. EnvironmentLostError.
+        """
+        ...
+
+    async def read(self, path: str) -> bytes:
+        """Return the content of a file that git wrote.
+
+        Raises:
+            AppError: it cannot be read. EnvironmentLostError.
+        """
+        ...
+
+    def environment(self, folder: str) -> ExecutionEnvironment:
+        """Return a new environment that runs a check in `folder`."""
+        ...
+
+    def arguments(self, folder: str) -> Sequence[str]:
+        """Return the options of `agent-ls exec` to work in this folder."""
+        ...
+
+    async def leftovers(self) -> Collection[str]:
+        """Return the ids of the tasks that have a folder here."""
+        ...
+
+    async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:
+        """Make a folder for an attempt. Returns it, and the work folder to make in it, which has the name of `source`:
+        a model sees the path of its folder.
+
+        Raises:
+            AppError: it cannot be made. EnvironmentLostError.
+        """
+        ...
+
+    async def copy(self, source: str, target: str) -> None:
+        """Copy a folder with its symbolic links.
+
+        Raises:
+            AppError: a file cannot be copied. EnvironmentLostError.
+        """
+        ...
+
+    async def remove(self, task_id: str) -> bool:
+        """Remove the folders of all attempts of a task, as far as possible. Returns whether there was one.
+
+        Raises:
+            EnvironmentLostError.
+        """
+        ...
+
+
+class LocalMachine:
+    """This machine. Work folders are in the result folder. `environ` are the variables of commands, without keys."""
+
+    def __init__(self, environ: Mapping[str, str], out: ResultFolder) -> None:
+        self.name = "this machine"
+        self._environ = environ
+        self._out = out
+        self._git_environ = {
+            name: value for name, value in environ.items() if not name.upper().startswith("GIT_")
+        }
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
+        try:
+            done = await run_program(["git", *arguments], folder, {**self._git_environ, **variables})
+        except OSError as error:
+            raise git_error(self.name, error.strerror or str(error)) from None
+        return GitOutput(
+            done.returncode, os.fsdecode(done.stdout), last_line(done.stderr.decode("utf-8", "replace"))
+        )
+
+    async def read(self, path: str) -> bytes:
+        try:
+            return await to_thread.run_sync(Path(path).read_bytes)
+        except OSError as error:
+            raise read_error(path, error.strerror or str(error)) from None
+
+    def environment(self, folder: str) -> ExecutionEnvironment:
+        return LocalEnvironment(folder, environ=self._environ)
+
+    def arguments(self, folder: str) -> Sequence[str]:
+        return ("--cd", folder)
+
+    async def leftovers(self) -> Collection[str]:
+        folder = self._out.work("")
+        return await to_thread.run_sync(lambda: os.listdir(folder) if folder.is_dir() else [])
+
+    async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:
+        folder = self._out.work(task_id)
+        await to_thread.run_sync(lambda: folder.mkdir(parents=True, mode=0o700))
+        return str(folder), str(folder / Path(source).name)
+
+    async def copy(self, source: str, target: str) -> None:
+        out = self._out.path.resolve()
+
+        def ignore(folder: str, names: list[str]) -> list[str]:
+            return [name for name in names if Path(folder, name).resolve() == out]
+
+        try:
+            await to_thread.run_sync(lambda: shutil.copytree(source, target, symlinks=True, ignore=ignore))
+        except (OSError, shutil.Error) as error:
+            raise copy_error(source, _first_reason(error)) from None
+
+    async def remove(self, task_id: str) -> bool:
+        folder = self._out.work(task_id)
+        if not await to_thread.run_sync(folder.exists):
+            return False
+        await to_thread.run_sync(_remove, folder)
+        return True
+
+
+def git_error(machine: str, reason: str) -> AppError:
+    """Describe git that cannot be started."""
+    return AppError(f"git cannot be started on {machine}: {reason}", "install git there, and put it on PATH")
+
+
+def read_error(path: str, reason: str) -> AppError:
+    """Describe a patch that cannot be read."""
+    return AppError(f"the patch {path} cannot be read: {reason}", "let the task change less, or free memory")
+
+
+def last_line(text: str) -> str:
+    """Return the last line of an error output."""
+    return (text.strip().splitlines() or ["no message"])[-1]
+
+
+def copy_error(source: str, reason: str) -> AppError:
+    """Describe a folder that cannot be copied."""
+    return AppError(f"{source} cannot be copied: {reason}", "check its files, or use 'repo'")
+
+
+def _first_reason(error: OSError | shutil.Error) -> str:
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list) and error.args[0]:
+        source, _, reason = error.args[0][0]
+        return f"{source}: {reason}"
+    return error.strerror or str(error)
+
+
+def _remove(folder: Path) -> None:
+    """Delete a folder with read-only folders in it."""
+
+    def retry(function: Callable[[str], object], path: str, _: object) -> None:
+        try:
+            os.chmod(os.path.dirname(path), 0o700)
+            os.chmod(path, 0o700, follow_symlinks=False) if os.chmod in os.supports_follow_symlinks else None
+            function(path)
+        except OSError:
+            pass  # the next attempt uses another place
+
+    shutil.rmtree(folder, onerror=retry)
