@@ -98,6 +98,10 @@ ALLOWED: dict[str, set[str]] = {
     "app.permissions": {
         "app.errors", "app.permissions", "app.settings", "environments", "loop", "policy", "store", "system",
     },
+    "app.suggestions": {
+        "app.errors", "app.models", "app.permissions", "app.settings", "app.suggestions", "environments", "llm", "loop",
+        "profiles", "system", "text",
+    },
     "app.web": {
         "app.settings", "app.web", "_version", "environments", "llm", "loop", "profiles", "tools",
     },
@@ -146,7 +150,7 @@ ALLOWED: dict[str, set[str]] = {
     "server.features": {
         "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.transport", "llm.messages", "app.context", "app.errors", "app.permissions", "app.review", "app.servers",
-        "app.sessions", "app.skills", "app.slash_commands", "environments", "loop", "system", "text",
+        "app.sessions", "app.skills", "app.slash_commands", "app.suggestions", "environments", "loop", "system", "text",
     },
     "server.chat": {
         "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",

@@ -33,6 +33,7 @@ from agent_ls.server.features import (
 from agent_ls.server.features.configuration import Configuration, section_of
 from agent_ls.server.features.moved_hunks import MovedHunks
 from agent_ls.server.features.rich_findings import RichFindings
+from agent_ls.server.features.suggestions import SuggestionRequests
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.access import follow_access
 from agent_ls.server.rpc.context import Context
@@ -44,6 +45,7 @@ from agent_ls.server.transport.jsonrpc import AgentProtocol
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.manager import SessionManager
+    from agent_ls.app.settings.model import Settings
     from agent_ls.server.chat.ui import StockFace
 
 log = logging.getLogger(__name__)
@@ -127,6 +129,20 @@ def assemble(
         configuration.settled,
     )
 
+    suggestions = SuggestionRequests(context, protocol, lambda problem: tell((problem,)), start)
+    host.on_change = suggestions.text_changed
+    apply_settings = manager.on_settings
+
+    def settings_changed(settings: Settings) -> None:
+        apply_settings(settings)
+        suggestions.settings_changed()
+
+    manager.on_settings = settings_changed
+
+    async def initialized(params: Any) -> None:
+        await configuration.initialized(params)
+        suggestions.initialized()
+
     async def files_changed(params: Any) -> None:
         paths = host.watched_files.changed(params)
         manager.files_changed(paths)
@@ -134,7 +150,8 @@ def assemble(
             face.text_changed(path)
 
     standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
-        lsp.INITIALIZED: configuration.initialized,
+        lsp.INITIALIZED: initialized,
+        lsp.TEXT_DOCUMENT_INLINE_COMPLETION: suggestions.answer,
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.changed,
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
     }

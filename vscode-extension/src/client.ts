@@ -78,6 +78,11 @@ export class Client implements Connection, vscode.Disposable {
     return sender(await this.start())(method, params);
   }
 
+  /** Starts the server if it is not running. */
+  async ensureStarted(): Promise<void> {
+    await this.start();
+  }
+
   /** Runs `ask` if the server is running, else returns undefined without starting one. */
   async whileRunning<Result>(ask: (send: Send) => Promise<Result>): Promise<Result | undefined> {
     return this.running && ask(sender(this.running));

@@ -10,6 +10,7 @@ import type { Ctx } from "./ctx";
 import type { ApprovalItem } from "./items";
 import type { Keys } from "./keys";
 import { isRefused } from "./owners";
+import { problemOf } from "./protocol";
 import { chooseFolder, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
@@ -58,6 +59,18 @@ async function answer({ ctx }: Parts, how: (item: ApprovalItem) => Promise<void>
   else isRefused(ctx.sessions, "agent/approve", "answered");
 }
 
+/** Shows a suggestion of the server at the cursor. The language client registers the provider when the server starts. */
+async function suggest({ ctx }: Parts): Promise<void> {
+  try {
+    await ctx.client.ensureStarted();
+  } catch (error) {
+    const { message, hint } = problemOf(error);
+    void vscode.window.showErrorMessage(`agent-ls: ${[message, hint].filter(Boolean).join(" ")}`);
+    return;
+  }
+  await vscode.commands.executeCommand("editor.action.inlineSuggest.trigger");
+}
+
 async function restart({ ctx }: Parts): Promise<void> {
   await ctx.client.stop();
   await ctx.sessions.resume();
@@ -98,6 +111,7 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     rollBack: () => chooseRollBack(sessions),
     addSelection: () => addSelection(parts),
     addToChat: (uri, uris) => addToChat(parts, uri, uris),
+    suggest: () => suggest(parts),
     approve: () => answer(parts, (item) => picker.send(item, { decision: "allow" })),
     deny: () => answer(parts, (item) => picker.denyWithReason(item)),
     answer: () => answer(parts, (item) => picker.ask(item)),

@@ -26,6 +26,7 @@ class ConfiguredModels:
             "compaction": settings.compaction,
             "titles": settings.titles,
             "subagents": settings.subagents,
+            "suggestions": settings.suggestions or settings.titles,
         }[purpose]
         return self._profile(name) if name else None
 

@@ -167,7 +167,8 @@ ModelName: TypeAlias = Annotated[str, AfterValidator(_check_model_name)]
 
 
 class ModelSettings(_Section):
-    """Models other than the session's, each as "PROVIDER/MODEL". "": the session's model; for titles, no model.
+    """Models other than the session's, each as "PROVIDER/MODEL". "": the session's model; for titles, no model; for
+    suggestions, the one for titles, else the model of new sessions.
 
     `fallbacks` are tried in order when the session's model is unavailable.
     """
@@ -175,6 +176,7 @@ class ModelSettings(_Section):
     compaction: ModelName = ""
     titles: ModelName = ""
     subagents: ModelName = ""
+    suggestions: ModelName = ""
     fallbacks: list[ModelName] = Field(default_factory=list)
 
 
@@ -337,6 +339,7 @@ class Settings(_Section):
     submit_tool: bool = False
     web_fetch: bool = False
     web_search: bool = False
+    suggestions: bool = False
     tool_packs: ToolPackSettings = ToolPackSettings()
     approval_timeout_ms: int = Field(default=0, ge=0)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)

@@ -91,6 +91,7 @@ LOOSER: Mapping[str, Looser] = {
     "web_search": _on,
     "tool_packs": _other,
     # Costs.
+    "suggestions": _on,
     "max_turns": _higher,
     "max_tool_rounds_per_input": _higher,
     "max_command_timeout_ms": _longer,

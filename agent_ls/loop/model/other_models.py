@@ -21,7 +21,7 @@ from agent_ls.loop.events.types import Warning
 from agent_ls.loop.model.failures import visible
 from agent_ls.profiles.base import ProviderProfile
 
-Purpose: TypeAlias = Literal["compaction", "titles", "subagents"]
+Purpose: TypeAlias = Literal["compaction", "titles", "subagents", "suggestions"]
 
 CODE = "model_fallback"
 """The code of warnings that name the model that answers."""

@@ -172,6 +172,8 @@ class LspEditorHost:
         self._listener: DocumentListener | None = None
         self._actions: ClientActions | None = None
         self._watcher: Watcher | None = None
+        self.on_change: Callable[[str], object] = lambda path: None
+        """Called with the path of each document that was changed or closed."""
         self._saved_early: list[str] = []
         self._save_policy: SavePolicy = "agent"
         self._asks_to_save = AskToSave(self._ask_user)
@@ -234,6 +236,7 @@ class LspEditorHost:
         if version <= tracked.last[0] and text != tracked.last[1]:
             tracked.repeats_versions = True
         tracked.last = (version, text)
+        self.on_change(tracked.path)
         if tracked.flight:
             self._feed(tracked, in_flight_edit.Observed(version, text))
         else:
@@ -270,6 +273,7 @@ class LspEditorHost:
         tracked = self._tracked.pop(path, None)
         if tracked is None:
             return
+        self.on_change(tracked.path)
         if tracked.flight:
             self._feed(tracked, in_flight_edit.Closed())
         if self._listener:

@@ -66,6 +66,8 @@ class ClientAbilities:
     - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
     - `renames_files`, `deletes_files`: performs such operations in a workspace edit. Deleting counts only if a failed
       change stops the following ones: then the version of a text edit protects what the user has just typed.
+    - `inline_completion_at_start`: has inline completion, and `initializationOptions` turn it on.
+      `inline_completion_registration`: lets the server add and remove it later.
     - `watched_files`: reports changes of files that it is asked to watch; `relative_patterns`: by folder and name.
     - `workspace_trusted`: the user trusts the workspace in the editor. Believed, because only a plugin writes these
       capabilities, never a file of the workspace.
@@ -96,6 +98,8 @@ class ClientAbilities:
     code_lens: bool = False
     code_lens_refresh: bool = False
     completion: bool = False
+    inline_completion_registration: bool = False
+    inline_completion_at_start: bool = False
     publish_diagnostics: bool = False
     work_done_progress: bool = False
     watched_files: bool = False
@@ -136,6 +140,9 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         code_lens=_has(capabilities, "textDocument", "codeLens"),
         code_lens_refresh=_object(capabilities, "workspace", "codeLens").get("refreshSupport") is True,
         completion=_has(capabilities, "textDocument", "completion"),
+        inline_completion_registration=_registers(capabilities, "textDocument", "inlineCompletion"),
+        inline_completion_at_start=_has(capabilities, "textDocument", "inlineCompletion")
+        and _object(params, "initializationOptions", "agentLs").get("suggestions") is True,
         publish_diagnostics=_has(capabilities, "textDocument", "publishDiagnostics"),
         notebook_sync=_has(capabilities, "notebookDocument", "synchronization"),
         work_done_progress=_object(capabilities, "window").get("workDoneProgress") is True,
@@ -161,6 +168,8 @@ def initialize_result(client: ClientAbilities) -> dict[str, Any]:
     if client.notebook_sync:
         selector = {"notebook": {"notebookType": "jupyter-notebook", "scheme": "file"}}
         capabilities["notebookDocumentSync"] = {"notebookSelector": [selector], "save": True}
+    if client.inline_completion_at_start:
+        capabilities["inlineCompletionProvider"] = {}
     if client.text_document_content:
         capabilities["workspace"]["textDocumentContent"] = {"schemes": [SCHEME]}
     if client.is_rich:

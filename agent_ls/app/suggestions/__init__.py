@@ -1,0 +1,1 @@
+"""Edit suggestions at the cursor: the request to the model, and the cleaned answer."""

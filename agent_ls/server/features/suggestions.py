@@ -1,0 +1,179 @@
+"""Edit suggestions on request: answers `textDocument/inlineCompletion` while the setting `suggestions` is on.
+
+Only requests that the user invoked are answered; those that an editor sends while the user types get an empty answer.
+A change of the document, or a newer request, ends the model call.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
+
+import anyio
+from lsprotocol import types as lsp
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from agent_ls.app.suggestions.prompt import CursorText
+from agent_ls.app.suggestions.service import NoSuggestionError, Suggestions
+from agent_ls.server.lsp import to_lsp
+from agent_ls.server.lsp.from_lsp import maybe_path, spot
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.transport.errors import InvalidParamsError
+from agent_ls.server.transport.jsonrpc import AgentProtocol
+
+log = logging.getLogger(__name__)
+
+Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
+
+REGISTRATION_ID = "agentLs.suggestions"
+REGISTER_S = 10.0
+"""Time that the client has to answer a registration."""
+
+INVOKED: Final = lsp.InlineCompletionTriggerKind.Invoked.value
+
+
+class _Sent(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", frozen=True, defer_build=True)
+
+
+class _Document(_Sent):
+    uri: str
+
+
+class _Position(_Sent):
+    line: int = Field(ge=0)
+    character: int = Field(ge=0)
+
+
+class _Trigger(_Sent):
+    trigger_kind: int
+
+
+class _InlineCompletion(_Sent):
+    text_document: _Document
+    position: _Position
+    context: _Trigger
+
+
+class SuggestionRequests:
+    """Handler of one connection. `tell` shows a message to the user, `start` runs a task."""
+
+    def __init__(
+        self, context: Context, protocol: AgentProtocol, tell: Callable[[str], None], start: Start
+    ) -> None:
+        manager = context.manager
+        self._context = context
+        self._protocol = protocol
+        self._tell = tell
+        self._start = start
+        self._suggestions = Suggestions(
+            manager.models, manager.trust, lambda: manager.settings, manager.secrets
+        )
+        self._reported: set[str] = set()
+        self._running: tuple[str, anyio.CancelScope] | None = None
+        self._can_register = False
+        self._is_registered = False
+        self._registering = anyio.Lock()
+
+    def initialized(self) -> None:
+        """Begin to register the feature: from now on the client may be asked. What was offered at the start stays."""
+        client = self._context.client
+        self._can_register = client.inline_completion_registration and not client.inline_completion_at_start
+        self.settings_changed()
+
+    def settings_changed(self) -> None:
+        """Register or unregister the feature if the setting has changed. Problems are reported again."""
+        self._reported.clear()
+        if self._can_register:
+            self._start(self._register)
+
+    def text_changed(self, path: str) -> None:
+        """End the model call for a document that was changed or closed."""
+        if self._running and self._running[0] == path:
+            self._running[1].cancel()
+
+    async def answer(self, raw: Any) -> dict[str, Any]:
+        """Answer `textDocument/inlineCompletion`.
+
+        Raises:
+            InvalidParamsError
+        """
+        try:
+            params = _InlineCompletion.model_validate(raw)
+        except ValidationError as error:
+            raise InvalidParamsError(lsp.TEXT_DOCUMENT_INLINE_COMPLETION, str(error)) from None
+        if params.context.trigger_kind != INVOKED:
+            return {"items": []}
+        await self._context.settled()
+        if not self._context.manager.settings.suggestions:
+            return {"items": []}
+        return {"items": await self._items(params.text_document.uri, params.position)}
+
+    async def _items(self, uri: str, at: _Position) -> list[dict[str, Any]]:
+        path = maybe_path(uri)
+        opened = self._context.host.open_document(path) if path else None
+        document = self._protocol.documents.maybe_open(uri)
+        if opened is None or document is None:
+            return []
+        client, lines = self._context.client, document.lines
+        line, offset = spot(lines, at.line, at.character, client.encoding, newline_only=client.newline_only)
+        content = lines[line] if line < len(lines) else ""
+        text = CursorText(
+            name="",
+            language=document.language_id or "",
+            before="".join((*lines[:line], content[:offset])),
+            after="".join((content[offset:], *lines[line + 1 :])),
+        )
+        suggested = await self._suggested(opened.path, text)
+        if not suggested:
+            return []
+        where = {"line": line, "character": to_lsp.character(content, offset, client.encoding)}
+        # Without a range, editors replace the word at the cursor.
+        return [{"insertText": suggested, "range": {"start": where, "end": where}}]
+
+    async def _suggested(self, path: str, text: CursorText) -> str:
+        """Return the suggestion, "" if there is none or the call was ended. Each problem is reported once, until a
+        suggestion succeeds or the settings change.
+        """
+        if self._running:
+            self._running[1].cancel()
+        suggested = ""
+        with anyio.CancelScope() as scope:
+            running = self._running = (path, scope)
+            try:
+                suggested = await self._suggestions.suggest(path, text, self._context.folders())
+                self._reported.clear()
+            except NoSuggestionError as error:
+                if error.cause not in self._reported:
+                    self._reported.add(error.cause)
+                    hint = f" {error.hint.rstrip('.')}." if error.hint else ""
+                    self._tell(f"No suggestion: {str(error).rstrip('.')}.{hint}")
+            finally:
+                if self._running is running:
+                    self._running = None
+        return suggested
+
+    async def _register(self) -> None:
+        async with self._registering:
+            wanted = self._context.manager.settings.suggestions
+            if wanted == self._is_registered:
+                return
+            method = lsp.TEXT_DOCUMENT_INLINE_COMPLETION
+            if wanted:
+                selector = [lsp.TextDocumentFilterScheme(scheme="file")]
+                options = lsp.InlineCompletionRegistrationOptions(document_selector=selector)
+                registration = lsp.Registration(REGISTRATION_ID, method, options)
+                await self._ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams([registration]))
+            else:
+                unregistration = lsp.Unregistration(REGISTRATION_ID, method)
+                await self._ask(lsp.CLIENT_UNREGISTER_CAPABILITY, lsp.UnregistrationParams([unregistration]))
+            self._is_registered = wanted
+
+    async def _ask(self, method: str, params: Any) -> None:
+        try:
+            with anyio.move_on_after(REGISTER_S):
+                await self._protocol.send_request_async(method, params)
+        except Exception as error:  # the client cannot do what it announced
+            log.info("%s was not answered: %s", method, error)
