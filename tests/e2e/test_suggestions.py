@@ -315,6 +315,17 @@ async def test_a_missing_key_is_told_once(tmp_path: Path) -> None:
         assert MODEL in message and "there is no key" in message and "ANTHROPIC_API_KEY" in message
 
 
+async def test_the_walkthrough_suggests_nothing(tmp_path: Path) -> None:
+    async with suggesting(tmp_path) as found:
+        await found.configure(suggestions=True, models={}, provider="walkthrough")
+        file = found.project / "a.py"
+        await found.editor.open(file, "x = ")
+        for _ in range(2):
+            assert await found.suggest(file, (0, 4)) == []
+        (message,) = found.told
+        assert "the walkthrough follows a script" in message and "models.suggestions" in message
+
+
 async def test_without_a_model_of_its_own_that_of_titles_or_of_new_sessions_answers(tmp_path: Path) -> None:
     with AnthropicServer(["1", "2"]) as provider:
         models = {"titles": "anthropic/claude-haiku-4-5"}

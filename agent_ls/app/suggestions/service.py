@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from agent_ls.app.errors import AppError, BadChoiceError
 from agent_ls.app.models.other_models import ConfiguredModels
-from agent_ls.app.models.service import Models
+from agent_ls.app.models.service import WALKTHROUGH, Models
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.settings.model import Settings
@@ -133,6 +133,11 @@ class Suggestions:
         if isinstance(chosen, UnusableModel):
             raise NoSuggestionError(
                 f"the model {chosen.name} for suggestions cannot be used: {chosen.reason}"
+            )
+        if chosen.id == WALKTHROUGH:
+            raise NoSuggestionError(
+                "the walkthrough follows a script and has no suggestions",
+                "Set up a model, or name one in `models.suggestions`",
             )
         return chosen
 
