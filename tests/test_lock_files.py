@@ -11,7 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ("product.lock", "test.lock")
 TOOL_LOCKS = ("docs.lock", "release.lock")  # environments of their own, without the product
-_PIN = re.compile(r"([a-z0-9-]+)==\S+(?: ; [^\\]+?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
+_PIN = re.compile(
+    r"([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==\S+(?: ; [^\\]+?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
+)
 
 
 def pins(name: str) -> dict[str, int]:
@@ -43,7 +45,8 @@ def test_lock_files_hold_what_the_project_names_and_the_same_versions() -> None:
     assert wanted("test") <= test.keys()
     texts = {name: (ROOT / "requirements" / name).read_text("utf-8") for name in LOCKS}
     versions = {
-        name: set(re.findall(r"^[a-z0-9-]+==\S+", text, re.MULTILINE)) for name, text in texts.items()
+        name: set(re.findall(r"^[a-z0-9-]+(?:\[[a-z0-9,-]+\])?==\S+", text, re.MULTILINE))
+        for name, text in texts.items()
     }
     assert versions["product.lock"] <= versions["test.lock"]
 
