@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
-from tests.support import services
+from tests.support import forked_programs, services
 
 # Derandomised: an example that fails here fails for everybody. Tests set no counts of their own.
 settings.register_profile(
@@ -28,6 +28,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "thorough" if is_whol
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+forked_programs.install()
 
 KEY_VARIABLES = tuple(name for row in VARIABLES.values() for name in row.keys)
 BASE_VARIABLES = (*(row.base_url for row in VARIABLES.values()), "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")

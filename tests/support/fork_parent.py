@@ -1,0 +1,207 @@
+"""The parent of forked programs: a process that has imported the modules of a program, and forks for each start of it.
+
+Run as a script by tests/support/forked_programs.py. Each request on its socket holds the descriptors of the new
+process, and a pickled `Request`; the answer is the new process's pid.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import io
+import os
+import pickle
+import runpy
+import socket
+import struct
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+REPOSITORY = str(Path(__file__).resolve().parents[2])
+PADDING = "AGENT_LS_TESTS_PADDING"
+PADDING_BYTES = 32768
+"""Room for the arguments, and for the variables, of a new process: `ps` and /proc show them in place of ours."""
+MOST_BYTES = 4 * PADDING_BYTES
+MOST_DESCRIPTORS = 16
+_ARGUMENTS_AT, _VARIABLES_AT = 45, 47
+"""Fields of /proc/self/stat after the name: where each begins in memory. Their ends follow."""
+
+_IMPORTED = (
+    "agent_ls.cli.output",
+    "agent_ls.app.sessions.manager",
+    "agent_ls.app.models.warm_up",
+    "agent_ls.app.permissions.sandbox",
+    "agent_ls.app.sessions.session_hooks",
+    "agent_ls.llm.transport",
+    "agent_ls.llm.providers.anthropic",
+    "agent_ls.profiles.anthropic",
+    "anyio._backends._asyncio",
+    "httpx",
+)
+_OF_SERVER = ("agent_ls.server.start", "agent_ls.server.assembly", "agent_ls.server.server")
+_OF_COMMANDS = (
+    "agent_ls.acp.start",
+    "agent_ls.acp.serving",
+    "agent_ls.headless.exec",
+    "agent_ls.cli.sessions",
+)
+
+
+class Request(NamedTuple):
+    arguments: list[str]
+    """After `python -m MODULE`."""
+    variables: dict[str, str]
+    folder: str
+    starts_session: bool
+    group: int
+    """The process group to join, 0 for one of its own; -1 for this process's."""
+    kept: list[int]
+    """Numbers of the descriptors that were sent; those of the new process are the same."""
+
+
+def main() -> None:
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    module, is_server = sys.argv[2], sys.argv[3] == "serve"
+    sys.path[0] = REPOSITORY
+    os.environ.pop(PADDING)
+    preload(module, is_server)
+    gc.collect()
+    gc.freeze()
+    while True:
+        data, sent, _, _ = socket.recv_fds(connection, MOST_BYTES, MOST_DESCRIPTORS)
+        if not data:
+            os._exit(0)
+        request = Request(*pickle.loads(data))
+        pid = fork()
+        if not pid:
+            break
+        for descriptor in sent:
+            os.close(descriptor)
+        connection.sendall(struct.pack("i", pid))
+    connection.detach()
+    take_descriptors(sent, request.kept)
+    become(module, request)
+    runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # it is what `python -m` calls
+
+
+def preload(module: str, is_server: bool) -> None:
+    """Import what the program would import, and build what it would build from it, without running any of it."""
+    if module != "agent_ls":
+        importlib.import_module(module)
+        return
+    from agent_ls.lean_imports import make_lean
+
+    make_lean(speaks_lsp=is_server)
+    for name in ("agent_ls.cli.main", *(_OF_SERVER if is_server else _OF_COMMANDS), *_IMPORTED):
+        importlib.import_module(name)
+    from agent_ls.app.models.service import make_profile
+    from agent_ls.loop.events import codec
+
+    codec.build()
+    make_profile("anthropic", "claude-sonnet-4-5").registry.definitions()
+
+
+def fork() -> int:
+    """Return the pid of a new process whose parent is the one that asked, not this one; 0 in the new process.
+
+    The one that asked is a "subreaper" in this moment: when the parent of a process below it ends, the system makes
+    it the parent. The new process waits until that has happened.
+    """
+    reported, report = os.pipe()
+    begin, let_begin = os.pipe()
+    middle = os.fork()
+    if not middle:
+        pid = os.fork()
+        if pid:
+            os.write(report, struct.pack("i", pid))
+            os._exit(0)
+        os.close(let_begin)
+        os.close(reported)
+        os.close(report)
+        os.read(begin, 1)
+        os.close(begin)
+        return 0
+    os.close(report)
+    (pid,) = struct.unpack("i", os.read(reported, 4))
+    os.waitpid(middle, 0)
+    for descriptor in (reported, begin, let_begin):
+        os.close(descriptor)
+    return int(pid)
+
+
+def take_descriptors(sent: list[int], kept: list[int]) -> None:
+    """Give the descriptors that were sent their numbers, and close all others."""
+    above = max(*kept, *sent) + 1
+    high = [os.dup2(descriptor, above + index) for index, descriptor in enumerate(sent)]
+    for descriptor, number in zip(high, kept, strict=True):
+        os.dup2(descriptor, number, inheritable=True)
+    bounds = [-1, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
+    for number, following in pairwise(bounds):
+        if number + 1 < following:  # an empty range would close all
+            os.closerange(number + 1, following)
+
+
+def become(module: str, request: Request) -> None:
+    """Make this process look as if it had been started by itself."""
+    if request.starts_session:
+        os.setsid()
+    if request.group >= 0:
+        os.setpgid(0, request.group)
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environ.update(request.variables)
+    words = [sys.executable, "-m", module, *request.arguments]
+    _show(_ARGUMENTS_AT, words)
+    _show(_VARIABLES_AT, variable_lines(request.variables))
+    sys.argv = ["-m", *request.arguments]
+    sys.orig_argv = words
+    sys.path[0] = os.getcwd()
+    sys.dont_write_bytecode = bool(request.variables.get("PYTHONDONTWRITEBYTECODE"))
+    _open_standard_streams()
+    if start_time := sys.modules.get("agent_ls.server.start_time"):
+        vars(start_time)["STARTED_AT"] = time.time()
+
+
+def encode(words: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def variable_lines(variables: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in variables.items()]
+
+
+def _show(field: int, words: list[str]) -> None:
+    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    begin, end = int(fields[field]), int(fields[field + 1])
+    text = encode(words)
+    ctypes.memset(begin, 0, end - begin)
+    ctypes.memmove(begin, text, len(text))
+
+
+def _open_standard_streams() -> None:
+    """Open them as the interpreter does at its start: by line on a terminal, else by block."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        before = getattr(sys, name)
+        raw = io.FileIO(number, "w" if number else "r", closefd=False)
+        vars(raw)["name"] = f"<{name}>"
+        stream = io.TextIOWrapper(
+            io.BufferedWriter(raw) if number else io.BufferedReader(raw),
+            before.encoding,
+            before.errors,
+            newline="\n",
+            line_buffering=number == 2 or raw.isatty(),
+            write_through=before.write_through,
+        )
+        vars(stream)["mode"] = raw.mode[:1]
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+if __name__ == "__main__":
+    main()
