@@ -6,17 +6,24 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib.resources import files
 from os import path as ospath
+from typing import Any
 
 from agent_ls.policy.shell import git, sed
 
-_TABLES: dict[str, dict[str, str]] = tomllib.loads(
+_TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     files("agent_ls.policy.shell").joinpath("dangers.toml").read_text("utf-8")
 )
 _WHY = {name: why for why, names in _TABLES["names"].items() for name in names.split()}
 _VERBS = {name: verbs.split() for name, verbs in _TABLES["verbs"].items()}
-_RUNNING_OPTIONS = {name: options.split() for name, options in _TABLES["running_options"].items()}
+_OPTIONS = [
+    (name, options.split(), why) for why, rows in _TABLES["options"].items() for name, options in rows.items()
+]
+_QUIET = {name: re.compile(pattern) for name, pattern in _TABLES["quiet"].items()}
+_ONLY_INFORMS = (["--version"], ["--help"])
+_RUNS_ITS_WORDS = "Can run code that this line does not show"
 
 CREDENTIAL_PLACES = re.compile(
     r"(^|[\s/~'\"=:@])(\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store|pgpass|npmrc|pypirc)\b"
@@ -36,16 +43,19 @@ _ONTO_DEVICES = frozenset("wipefs blkdiscard shred tee cp mv".split())
 def danger(argv: Sequence[str]) -> str:
     """Return why this command needs approval in every mode, "" if no table lists it."""
     name, arguments = argv[0], argv[1:]
-    if why := _WHY.get(name):
+    why = _WHY.get(name)
+    if name in _QUIET and _QUIET[name].fullmatch(" ".join(arguments)):
+        return ""
+    if why and not (list(arguments) in _ONLY_INFORMS and why != _RUNS_ITS_WORDS):
         return f"{why} ({name})."
     if name.startswith("mkfs"):
         return f"Works on disks ({name})."
-    for option in _RUNNING_OPTIONS.get(name, ()):
-        if any(_is_option(argument, option) for argument in arguments):
-            return f"{name} {option} runs a program that the option names."
+    for options, reason in _options_of(name):
+        if found := next((word for word in arguments if any(_is_option(word, it) for it in options)), ""):
+            return f"{reason} ({name} {found})."
     known = _VERBS.get(name, ())
     if verb := next((word for word in _verbs(arguments) if word in known), ""):
-        return f"Acts on things that are not in this folder ({name} {verb})."
+        return f"Acts on things that are not in this folder ({name} {verb.replace('/', ' ')})."
     check = _CHECKS.get(name)
     return check(arguments) if check else ""
 
@@ -67,6 +77,11 @@ def refusal(argv: Sequence[str], places: Callable[[str], Iterable[str]], home: s
         if any(is_device(place) for place in places(target)):
             return f"{name} would overwrite the disk {target}"
     return ""
+
+
+@cache
+def _options_of(name: str) -> Sequence[tuple[Sequence[str], str]]:
+    return [(options, why) for program, options, why in _OPTIONS if program == name]
 
 
 def is_known(name: str) -> bool:
@@ -105,6 +120,8 @@ def _is_option(argument: str, option: str) -> bool:
     accept it."""
     if option == "+":
         return argument.startswith("+")
+    if option.startswith("-*"):
+        return re.match(rf"-[^-]*{option[2:]}", argument) is not None
     given = argument.partition("=")[0]
     if option.startswith("--"):
         return given == option or (len(given) > 4 and given.startswith("--") and option.startswith(given))
@@ -114,10 +131,14 @@ def _is_option(argument: str, option: str) -> bool:
 
 
 def _verbs(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the words that may be the subcommand: a word after an option may also be the option's value."""
+    """Yield the words that may be the subcommand, each also with the word after it as `word/next`.
+
+    A word after an option may also be the option's value.
+    """
     for at, word in enumerate(arguments):
         if not word.startswith(("-", "+")):
             yield word
+            yield from (f"{word}/{it}" for it in arguments[at + 1 :][:1])
             if at == 0 or not arguments[at - 1].startswith("-") or "=" in arguments[at - 1]:
                 return
 
@@ -163,12 +184,14 @@ def _tar(arguments: Sequence[str]) -> str:
     bundles = [
         word for at, word in enumerate(arguments) if re.match(r"-[^-]", word) or (at == 0 and word[:1] != "-")
     ]
-    found = next((word for word in bundles if set("IF") & set(word)), "")
-    return f"tar {found} runs a program." if found else ""
+    if found := next((word for word in bundles if set("IF") & set(word)), ""):
+        return f"Runs a program that the line names (tar {found})."
+    found = next((word for word in bundles if "U" in word), "")
+    return f"Deletes or overwrites files (tar {found})." if found else ""
 
 
 _CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
     "git": git.danger, "find": _find, "sed": _sed, "ps": _ps, "tar": _tar,
     "fd": _fd, "fdfind": _fd, "make": _make, "gmake": _make,
 }  # fmt: skip
-NAMES = frozenset((*_WHY, *_VERBS, *_RUNNING_OPTIONS, *_CHECKS))
+NAMES = frozenset((*_WHY, *_VERBS, *(name for name, _, _ in _OPTIONS), *_CHECKS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 _LOSES = frozenset(
@@ -23,27 +24,32 @@ _HARMLESS = frozenset(
 """Subcommands of git that do no harm, except with the options listed below. Any other name may be an alias."""
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
-    "switch": ("-f", "--force", "--discard-changes", "-C", "--force-create"),
+    "switch": ("-f", "--force", "--discard-changes", "-C", "--force-create", "--orphan"),
     "branch": ("-D", "-d", "--delete", "-f", "--force", "-M", "-C"),
     "tag": ("-d", "--delete", "-f", "--force"),
     "stash": ("drop", "clear"),
     "worktree": ("remove", "prune", "-f", "--force", "-B"),
-    "remote": ("add", "remove", "rm", "set-url", "rename", "prune"),
+    "remote": ("add", "remove", "rm", "set-url", "rename", "prune", "set-branches", "--prune", "-p"),
     "reflog": ("expire", "delete"),
-    "notes": ("remove", "prune"),
+    "notes": ("remove", "prune", "-f", "--force"),
     "symbolic-ref": ("-d", "--delete"),
-    "pull": ("--rebase", "-r", "--force", "-f"),
-    "fetch": ("--force", "-f", "--update-head-ok", "-u"),
+    "pull": ("--rebase", "-r", "--force", "-f", "--prune", "-p", "--prune-tags"),
+    "fetch": ("--force", "-f", "--update-head-ok", "-u", "--prune", "-p", "--prune-tags", "-P"),
+    "archive": ("--remote",),
+    "repack": ("-d",),
     "merge": ("--abort", "--quit"),
     "cherry-pick": ("--abort", "--quit", "--skip"),
     "revert": ("--abort", "--quit", "--skip"),
     "am": ("--abort", "--quit", "--skip"),
     "mv": ("-f", "--force"),
     "read-tree": ("--reset", "-u"),
-    "init": ("--template",),
+    "init": ("--template", "--separate-git-dir"),
+    "apply": ("--unsafe-paths",),
     "grep": ("-O", "--open-files-in-pager"),
 }
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
+_QUIET = ("submodule", "submodule status", "bisect log", "lfs ls-files", "lfs status")
+"""Commands that only list something."""
 _WHERE = ("--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "--null", "-z")
 _READING_CONFIG = ("--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list")
 
@@ -58,6 +64,8 @@ def danger(arguments: Sequence[str]) -> str:
     if not rest:
         return ""
     verb, options = rest[0], rest[1:]
+    if _only_unstages(verb, options) or " ".join(rest) in _QUIET:
+        return ""
     if verb in _LOSES:
         return f"git {verb} can drop work, or sends it to another machine."
     if verb in _RUNS:
@@ -65,6 +73,32 @@ def danger(arguments: Sequence[str]) -> str:
     if verb not in _HARMLESS:
         return f"git {verb} is not a command of git itself: it may be an alias."
     return _by_options(verb, options)
+
+
+def _only_unstages(verb: str, options: Sequence[str]) -> bool:
+    """Return whether the command changes only the index, or shows what it would delete."""
+    given = {option for option in options if option.startswith("-")}
+    match verb:
+        case "restore":
+            return bool(given & {"-S", "--staged"}) and given <= {"-S", "--staged", "-q", "--quiet", "--"}
+        case "reset":
+            words = [option for option in options if option not in ("-q", "--quiet", "--mixed")]
+            return not words or words[0] in ("HEAD", "--")
+        case "rm":
+            return "--cached" in given and given <= {
+                "--cached",
+                "-r",
+                "-q",
+                "--quiet",
+                "-n",
+                "--ignore-unmatch",
+                "--",
+            }
+        case "clean":
+            return any(re.fullmatch(r"-[dxX]*n[dxXn]*|--dry-run", option) for option in given)
+        case "config":
+            return given <= {"--local"} and [*options][len(given) :][:1] in (["user.name"], ["user.email"])
+    return False
 
 
 def _by_options(verb: str, options: Sequence[str]) -> str:

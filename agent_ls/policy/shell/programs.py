@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
-from agent_ls.policy.shell import dangers, read_only
+from agent_ls.policy.shell import dangers, read_only, runners
 from agent_ls.policy.shell.arguments import absolute, may_climb
 from agent_ls.policy.shell.findings import Findings
 from agent_ls.policy.shell.names import ASSIGNING, is_harmless, is_own, is_treacherous
@@ -34,7 +34,7 @@ MAX_ACTIONS = 10
 _PROGRAM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
-_NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING
+_NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING | runners.NAMES
 _OF_BASH = re.compile(
     r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
@@ -138,6 +138,8 @@ class Programs:
                 self._found.doubt(f"Asked because of `{variable}`: setting it may change what runs.")
         if name == "find":
             self._find(words, state, depth)
+        elif name in runners.NAMES:
+            self._carried(words, state, stdin, depth)
         folders = tuple(self._git_folders(argv, state)) if name == "git" else state.folders
         self._found.git_folders += folders if name == "git" else ()
         patterns = tuple(at for at, word in enumerate(words) if word.kind == "glob" or word is _FROM_INPUT)
@@ -259,6 +261,22 @@ class Programs:
                 self._found.doubt("It makes code of what it reads from its input.")
             inner, stdin = (*inner, _FROM_INPUT), "pipe"
         self.run(inner, state, stdin, depth + 1)
+
+    def _carried(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
+        """Judge the command that a project runner such as `uv run` runs, as if it were alone.
+
+        A rule is about the words of the runner, so the inner command is in `commands` but not in `acts`.
+        """
+        argv = tuple(word.text for word in words)
+        acts = len(self._found.acts)
+        for at in runners.starts_of_commands(argv):
+            if not argv[at].strip() or " " not in argv[at].strip():
+                self.run(words[at:], state, stdin, depth + 1)
+        for at, line in runners.lines_of(argv):
+            if words[at].kind != "text":
+                self._found.doubt(f"Asked because of `{words[at].source}`: it is run as code.")
+            self._read(line, state)
+        del self._found.acts[acts:]
 
     def _bind_to_folder(self, name: str, state: State) -> None:
         """Exclude scripts that run in another folder from rules, because their words name another file

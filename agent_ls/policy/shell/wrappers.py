@@ -17,7 +17,11 @@ INTERPRETERS = {
     "php": "-r", "lua": "-e", "osascript": "-e", "Rscript": "-e", "julia": "-e", "pwsh": "-c -Command",
     "powershell": "-c -Command", "tclsh": "", "expect": "-c", "awk": "", "gawk": "", "mawk": "",
     "nawk": "", "original-awk": "", "ipython": "-c", "luajit": "-e", "guile": "-c", "raku": "-e", "elixir": "-e",
-    "tsx": "-e --eval -p --print", "ts-node": "-e --eval -p --print",
+    "tsx": "-e --eval -p --print", "ts-node": "-e --eval -p --print", "nu": "-c --commands", "xonsh": "-c",
+    "elvish": "-c", "osh": "-c", "oil": "-c", "ysh": "-c", "ion": "-c", "ghc": "-e", "erl": "-eval", "iex": "-e --eval",
+    "clojure": "-e --eval", "clj": "-e --eval", "bb": "-e --eval", "sbcl": "--eval", "scala": "-e", "kotlin": "-e",
+    "groovy": "-e", "octave": "--eval", "R": "-e", "gnuplot": "-e", "sage": "-c", "rust-script": "-e --expr",
+    "swift": "-e", "es": "-c", "rc": "-c",
 }  # fmt: skip
 """Interpreters, with the options that are followed by a program; "": the first operand is a program."""
 
