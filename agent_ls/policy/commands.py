@@ -133,7 +133,7 @@ def _exact(rule_id: str) -> tuple[Rule, ...]:
 
 
 def _by_rules(effect: CommandEffect, found: Understanding, situation: Situation, exact: str) -> Judgement:
-    is_bound = any(runs_file_of_folder(argv[0]) for argv in found.acts)
+    is_bound = any(runs_file_of_folder(argv[0]) for argv in found.commands)
     is_placed = effect.working_dir in situation.places.roots or not is_bound
     can_be_ruled = found.is_general and is_placed and not effect.background and not effect.input_of
     used = rules.matching(found.acts, situation.grants) if can_be_ruled else None

@@ -5,6 +5,7 @@ read:/PATH                   reading one path outside the workspace
 command:DIGEST               one exact command in one folder
 words:npm test               this command
 words:pytest                 this command with any arguments that shell/rules.toml allows for it
+words:ruff check --fix       the same, where `--fix` has to be among the arguments
 words:git add && git commit  several commands
 words:npm test *             commands that begin with these words, as the user wrote them for one run
 tool:NAME@DEFINITION         calls of one added tool with its current definition; of any, if none is named
@@ -36,26 +37,35 @@ MAX_WORDS = 12
 
 _PLAIN_WORD = re.compile(r"[\w@%+:./=,-]+", re.ASCII)
 _ANY_OPERAND = r"[^\n\0]*"
-_NO_OPTION = r"(?![-@+*?\[])(?:{})"
-"""Excludes options, option files, and patterns that might match the name of such a file."""
+_NO_OPTION = r"(?![-@+:*?\[])(?:{})"
+"""Excludes options, option files, pathspecs of git such as `:/`, and patterns that might match the name of such a file."""
 _ANYTHING = "*"
 """The last word of a rule that the user wrote for a run: any further words are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenEnd:
-    """The further words that a rule allows: options and operands, as patterns for one word each."""
+    """The further words that a rule allows: options and operands, as patterns for one word each.
+
+    `kept` are options that decide whether the command only checks or also writes, so that a rule names them.
+    """
 
     options: re.Pattern[str]
     operands: re.Pattern[str] | None
+    kept: re.Pattern[str]
     example: str
 
     def covers(self, words: Sequence[str]) -> bool:
         """Return whether none of these further words can change what runs."""
         return all(
-            self.options.fullmatch(word) or (self.operands is not None and self.operands.fullmatch(word))
+            self.kept.fullmatch(word)
+            or self.options.fullmatch(word)
+            or (self.operands is not None and self.operands.fullmatch(word))
             for word in words
         )
+
+    def kept_words(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(sorted({word for word in words if self.kept.fullmatch(word)}))
 
 
 @cache
@@ -70,6 +80,7 @@ def _open_ends() -> Mapping[tuple[str, ...], OpenEnd]:
             re.compile(_NO_OPTION.format(_ANY_OPERAND if operands == "any" else operands))
             if operands
             else None,
+            re.compile("|".join(row.get("kept", "").split()) or r"(?!)"),
             row["example"],
         )
         for words in (name, *filter(None, row.get("also", "").split(","))):
@@ -131,7 +142,7 @@ def described(rule_id: str) -> str:
     """
     told = []
     for words in _parts(rule_id):
-        is_open = words in _open_ends() or words[-1] == _ANYTHING
+        is_open = _open_end(words) is not None or words[-1] == _ANYTHING
         told.append(f"`{' '.join(word for word in words if word != _ANYTHING)}{' …' if is_open else ''}`")
     return ", ".join(told)
 
@@ -144,8 +155,8 @@ def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
     words = next(_parts(rule_id))
     told = " ".join(words)
     other = " ".join((*words[:-1], "something-else")) if len(words) > 1 else "something-else"
-    end = _open_ends().get(words)
-    return (f"{told} {end.example}",) if end else (told,), (
+    found = _open_end(words)
+    return (f"{told} {found[0].example}",) if found else (told,), (
         other,
         f"{told} --another-option",
         f"{told} && rm -r .",
@@ -181,14 +192,31 @@ def _covers(words: tuple[str, ...], argv: tuple[str, ...]) -> bool:
         return argv[: len(words) - 1] == words[:-1]
     if argv == words:
         return True
-    end = _open_ends().get(words)
-    return end is not None and argv[: len(words)] == words and end.covers(argv[len(words) :])
+    found = _open_end(words)
+    if found is None:
+        return False
+    end, prefix = found
+    further = argv[len(prefix) :]
+    return (
+        argv[: len(prefix)] == prefix
+        and end.covers(further)
+        and end.kept_words(further) == words[len(prefix) :]
+    )
+
+
+def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
+    """Return the open end of a rule and the words that it follows, without the kept options; None for exact words."""
+    for count in range(len(words), 0, -1):
+        end = _open_ends().get(words[:count])
+        if end is not None and end.kept_words(words[count:]) == words[count:]:
+            return end, words[:count]
+    return None
 
 
 def _open_words(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first words of a command for a rule that allows further words, () if there is none."""
+    """Return the words of a rule that allows further words, () if there is none: first words and kept options."""
     for count in range(min(len(argv), 5), 0, -1):
         end = _open_ends().get(argv[:count])
         if end is not None and end.covers(argv[count:]):
-            return argv[:count]
+            return (*argv[:count], *end.kept_words(argv[count:]))
     return ()

@@ -26,8 +26,8 @@ def test_usual_work_is_silent_in_mode_full() -> None:
     [
         "uv run", "uv run --with a", "npx -y", "npm exec --", "pnpm --filter a exec", "yarn exec", "bunx",
         "bundle exec", "poetry run", "pipenv run", "mise exec --", "direnv exec .", "nix develop -c", "fakeroot",
-        "conda run -n base", "docker exec c", "xvfb-run -a", "faketime yesterday", "perf stat -e cycles", "npx cross-env A=1",
-        "uv run --unknown value", "hyperfine", "concurrently",
+        "conda run -n base", "docker exec c", "xvfb-run -a", "faketime yesterday", "perf stat -e cycles",
+        "npx cross-env A=1", "uv run --unknown value", "hyperfine", "concurrently",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("inner", ["rm a.txt", "sh -c 'rm a.txt'", "env A=1 kill 1", "python -c 'x'"])

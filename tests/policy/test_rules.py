@@ -43,7 +43,8 @@ def general(command: str) -> str:
         ("python -m pytest -q tests/a.py", "words:python -m pytest"),
         ("python script.py --flag", "words:python script.py --flag"),
         ("pytest -k 'a or b'", "words:pytest"),
-        ("git add -A && git commit -m 'x y'", "words:git add && git commit"),
+        ("git add -A && git commit -m 'x y'", "words:git add -A && git commit"),
+        ("git add a.txt && git commit -m 'x y'", "words:git add && git commit"),
         ("touch made.txt && cat a.txt", "words:touch"),
         ("timeout 60 cargo test", "words:cargo test"),
         ("make test", "words:make test"),
@@ -53,7 +54,9 @@ def general(command: str) -> str:
         ("make", "words:make"),
         ("npm --prefix sub test", "words:npm --prefix sub test"),
         ("git -C sub add .", "words:git -C sub add ."),
-        ("ruff check src --fix", "words:ruff check"),
+        ("ruff check src --fix", "words:ruff check --fix"),
+        ("prettier src --check", "words:prettier --check"),
+        ("git commit -am 'x y'", "words:git commit -am"),
         ("ruff check --config x.toml", "words:ruff check --config x.toml"),
         ("sed -i s/a/b/ a.txt", "words:sed -i s/a/b/ a.txt"),
         # nothing in general form
@@ -206,6 +209,21 @@ def test_rule_covers_no_further_words_that_were_not_shown() -> None:
         )
     ]
     assert len(cases) > 200 and covered == []
+
+
+def test_rule_offered_for_one_command_does_not_cover_the_other_of_the_pair() -> None:
+    text = Path(__file__).with_name("rule_pairs.txt").read_text(encoding="utf-8")
+    pairs = [
+        line.replace("⏎", "\n").split(" ⇒ ", 1) for line in text.splitlines() if not line.startswith("# ")
+    ]
+    covered = [
+        (first, second)
+        for first, second in pairs
+        if isinstance(
+            judge(CommandEffect(second, "/w"), Situation("ask", PLACES, frozenset((general(first),)))), Allow
+        )
+    ]
+    assert len(pairs) > 200 and covered == []
 
 
 def test_words_that_the_user_wrote_for_a_run_cover_whatever_follows() -> None:

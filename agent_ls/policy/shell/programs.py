@@ -234,7 +234,7 @@ class Programs:
         if found is None or any(word.kind != "text" for word in words[1 : len(words) - len(found.inner)]):
             self._found.doubt(f"{argv[0]} {' '.join(argv[1:2])} is not understood.")
             return
-        self._found.is_plain &= not found.variables
+        self._found.is_plain &= not found.variables and (argv[0] != "env" or not found.options)
         for name, value in found.variables:
             if is_treacherous(name):
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
