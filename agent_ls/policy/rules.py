@@ -38,7 +38,7 @@ MAX_WORDS = 12
 _PLAIN_WORD = re.compile(r"[\w@%+:./=,-]+", re.ASCII)
 _ANY_OPERAND = r"[^\n\0]*"
 _NO_OPTION = r"(?![-@+:*?\[])(?:{})"
-"""Excludes options, option files, pathspecs of git such as `:/`, and patterns that might match the name of such a file."""
+"""Excludes options, option files, pathspecs of git such as `:/`, and patterns that might match such a name."""
 _ANYTHING = "*"
 """The last word of a rule that the user wrote for a run: any further words are allowed."""
 

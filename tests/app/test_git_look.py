@@ -239,3 +239,47 @@ def test_a_pattern_from_a_file_for_grep_is_resolved_too(work: Path) -> None:
 def test_a_pattern_outside_needs_approval_without_expanding_it(work: Path) -> None:
     assert look(CommandEffect("ls /*/*/*/*", str(work)), places_of(str(work))).doubt == ""
     assert isinstance(judged("ls /*/*/*/*", work), Ask)
+
+
+EVIL = '[core]\n\tfsmonitor = "touch made; false"\n'
+
+
+def is_asked_and_runs_it(work: Path, command: str = "git status") -> bool:
+    """Return whether policy asks, where git would run the program that the settings name."""
+    subprocess.run(["sh", "-c", command], cwd=work, check=False)
+    assert list(work.rglob("made")), "git did not run the program"
+    return isinstance(judged(command, work), Ask)
+
+
+def test_included_file_with_the_name_of_a_harmless_program_needs_approval(work: Path) -> None:
+    (work / ".git/cat").write_text(EVIL)
+    with (work / ".git/config").open("a") as file:
+        file.write("[include]\n\tpath = cat\n")
+    assert is_asked_and_runs_it(work)
+
+
+def test_common_folder_whose_name_begins_with_a_blank_needs_approval(work: Path) -> None:
+    git_folder = work / ".git"
+    (work / "plain").mkdir()
+    (git_folder / "commondir").write_text(" evil\n")
+    for name in ("objects", "refs", "config"):
+        (git_folder / " evil").mkdir(exist_ok=True)
+        (git_folder / name).rename(git_folder / " evil" / name)
+    with (git_folder / " evil/config").open("a") as file:
+        file.write(EVIL)
+    assert is_asked_and_runs_it(work)
+
+
+def test_bare_repository_next_to_an_empty_git_folder_needs_approval(work: Path) -> None:
+    bare = work / "sub"
+    git(work, "clone", "-q", "--bare", ".", "sub")
+    (bare / ".git").mkdir()
+    (bare / "config").write_text(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n" + EVIL
+    )
+    assert is_asked_and_runs_it(work, "cd sub && git status")
+
+
+def test_extension_of_git_lfs_needs_approval(work: Path) -> None:
+    git(work, "config", "lfs.extension.x.clean", "./evil %f")
+    assert isinstance(judged("git diff", work), Ask)

@@ -80,8 +80,8 @@ def _index_of(git: str) -> str:
             line = file.readline(4096)
     except OSError:
         return ""
-    target = line.removeprefix("gitdir:").strip()
-    return os.path.join(os.path.dirname(git), target, "index") if line.startswith("gitdir:") else ""
+    target = line.removeprefix("gitdir: ").rstrip("\r\n")
+    return os.path.join(os.path.dirname(git), target, "index") if line.startswith("gitdir: ") else ""
 
 
 @lru_cache(maxsize=4)

@@ -23,8 +23,10 @@ _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
 _RUNS = re.compile(
     r"core\.(fsmonitor|pager|alternaterefscommand)|pager\..*|diff\.(.*\.)?(external|command|textconv)|"
     r"filter\..*\.(clean|smudge|process)|gpg\.(.*\.)?program|include(if)?\.(.*\.)?path|log\.showsignature|"
-    r"merge\..*\.driver|log\.diffmerges|hook\..*\.command"
+    r"merge\..*\.driver|log\.diffmerges|hook\..*\.command|lfs\.(extension|customtransfer)\..*|"
+    r"lfs\.standalonetransferagent"
 )
+_INCLUDES = re.compile(r"include(if)?\..*")
 _CHECKS_SIGNATURE = re.compile(r"%[-+ ]?G")
 _HARMLESS_VALUE = re.compile(r"(true|false|yes|no|on|off|0|1|cat|less)?|\"?git-lfs [\w -]+(%f)?\"?")
 _READS = frozenset(
@@ -37,6 +39,7 @@ _FETCHES_BY = re.compile(
 )
 _USUAL_URL = re.compile(r"(https|ssh|git)://[\w.@:/~+%-]+|[\w.-]+@[\w.-]+:[\w./~+-]+")
 _HOOK = "post-index-change"
+_GITDIR = "gitdir: "
 _HEAD = re.compile(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
 
 
@@ -44,9 +47,10 @@ def git_doubt(folder: str, places: Places) -> str:
     """Return why git in this folder may run programs or read another repository; "" for no reason. Blocks."""
     for place in _upwards(os.path.realpath(folder)):
         entry = os.path.join(place, ".git")
-        if os.path.basename(place) != ".git" and _may_be_repository(place) and not os.path.lexists(entry):
-            return f"{place} is a git repository of its own, whose settings may run programs."
         found = _git_folder(entry)
+        is_bare = os.path.basename(place) != ".git" and _may_be_repository(place)
+        if is_bare and not (found and _is_repository(found)):
+            return f"{place} is a git repository of its own, whose settings may run programs."
         if not found:
             continue
         is_inside = places.is_inside(os.path.realpath(found))
@@ -96,7 +100,9 @@ class _Check:
             for name, value in _settings(text):
                 known.append((name, value))
                 place = os.path.join(work_tree, os.path.expanduser(value.strip('"')))
-                if _RUNS.fullmatch(name) and not _HARMLESS_VALUE.fullmatch(value):
+                # `cat` is a harmless program, but as an included file it may have any name.
+                is_harmless = _HARMLESS_VALUE.fullmatch(value) and not _INCLUDES.fullmatch(name)
+                if _RUNS.fullmatch(name) and not is_harmless:
                     return f"{path} sets {name}, which makes git run a program."
                 if _CHECKS_SIGNATURE.search(value):
                     return f"{path} sets {name}, which makes git run a program to check signatures."
@@ -144,14 +150,15 @@ def _git_folder(entry: str) -> str:
     if os.path.isdir(entry):
         return entry
     text = _text(entry)
-    if not text.startswith("gitdir:"):
+    if not text.startswith(_GITDIR):
         return ""
-    return os.path.normpath(os.path.join(os.path.dirname(entry), text.removeprefix("gitdir:").strip()))
+    target = text.removeprefix(_GITDIR).rstrip("\r\n")  # git keeps blanks, which are part of the name
+    return os.path.normpath(os.path.join(os.path.dirname(entry), target))
 
 
 def _common(git_folder: str) -> str:
     """Return the folder of settings and objects, which several work trees may share."""
-    return os.path.join(git_folder, _text(os.path.join(git_folder, "commondir")).strip())
+    return os.path.join(git_folder, _text(os.path.join(git_folder, "commondir")).rstrip("\r\n"))
 
 
 def _leads_away(git_folder: str, places: Places) -> str:
