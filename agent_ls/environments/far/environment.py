@@ -196,9 +196,11 @@ class FarEnvironment:
         return result
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        info: ProcessInfo = await self._ask("start_process", ProcessInfo, command, _sent(options))
-        if self._connection:
-            self._processes[info.id] = (self._connection, command)
+        connection, number = await self._ready()
+        info: ProcessInfo = await self._ask_over(
+            connection, number, "start_process", ProcessInfo, command, _sent(options)
+        )
+        self._processes[info.id] = (connection, command)
         return info
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
@@ -222,14 +224,15 @@ class FarEnvironment:
         return info
 
     async def _of_process(self, method: str, process_id: str, expected: Any, *arguments: Any) -> Any:
-        await self._ready()
-        if (known := self._processes.get(process_id)) and known[0] is not self._connection:
+        connection, number = await self._ready()
+        if (known := self._processes.get(process_id)) and known[0] is not connection:
             raise EnvironmentLostError(
                 f"Process {process_id} was ended when the connection to {self.host.place.machine} was lost, "
                 "and its output is lost too.",
                 "Start it again if it is still needed.",
             )
-        return await self._ask(method, expected, process_id, *arguments)
+        # Over this connection: a new one, made after a loss in this moment, would not know the process.
+        return await self._ask_over(connection, number, method, expected, process_id, *arguments)
 
     # --- search
 
@@ -288,6 +291,17 @@ class FarEnvironment:
         on_output: Callable[[str, str], object] | None = None,
     ) -> Any:
         connection, number = await self._ready()
+        return await self._ask_over(connection, number, method, expected, *arguments, on_output=on_output)
+
+    async def _ask_over(
+        self,
+        connection: Connection,
+        number: int,
+        method: str,
+        expected: Any,
+        *arguments: Any,
+        on_output: Callable[[str, str], object] | None = None,
+    ) -> Any:
         call = connection.call(method, *arguments, environment=number, on_output=on_output)
         try:
             return value_of(await finished(call), expected)[0]

@@ -204,6 +204,45 @@ async def test_a_lost_background_process_is_reported_and_its_id_is_not_given_aga
         assert "exec sleep 1000" in said[0] and len(said) == 1
 
 
+async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_before_it_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    """The loss comes between the look at the connection and the call, as a kill at a busy place does."""
+    async with reached(tmp_path) as env:
+        started = await env.start_process("exec sleep 1000", CommandOptions())
+        current = env.host.current()
+        assert current
+        ready = env._ready
+
+        async def lose_after() -> tuple[connection.Connection, int]:
+            found = await ready()
+            os.kill(current.pid, 9)
+            with anyio.fail_after(60):
+                while not current.lost:  # noqa: ASYNC110  # its thread notices, and tells nobody
+                    await anyio.sleep(0.01)
+            env._ready = ready  # type: ignore[method-assign]
+            return found
+
+        env._ready = lose_after  # type: ignore[method-assign]
+        with pytest.raises(EnvironmentLostError, match="was lost"):
+            await env.wait_process(started.id)
+
+
+@pytest.mark.parametrize("size", [0, 1, 10_000], ids=["at once", "in the program", "in the copy of agent-ls"])
+async def test_a_connection_that_ends_while_agent_ls_is_sent_names_the_place_and_leaves_no_part(
+    tmp_path: Path, size: int
+) -> None:
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = ("sh", "-c", f'dd bs=1 count={size} 2>/dev/null | {shlex.quote(sys.executable)} "$@"', "sh")
+    with pytest.raises(EnvironmentLostError, match="command:") as found:
+        async with reached(tmp_path, *words, **cache):
+            pass
+    assert found.value.hint and "Traceback" not in str(found.value)
+    assert not list((tmp_path / "cache").rglob("*"))[1:], "only the folder may be there"
+    async with reached(tmp_path, **cache) as env:
+        assert await env.file_exists(".")
+
+
 async def test_a_command_that_must_be_confined_is_not_started(tmp_path: Path) -> None:
     from agent_ls.confinement.wanted import Confinement
 
