@@ -7,7 +7,6 @@ from __future__ import annotations
 import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import anyio.to_thread
 
@@ -45,9 +44,6 @@ def commands_update(in_files: Sequence[UserCommand], prompts: Sequence[PromptCom
             for name, description, hint in listed
         ],
     }
-
-
-SWITCHES: tuple[Literal["on", "off", "restart"], ...] = ("on", "off", "restart")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +120,7 @@ class Commands:
         return f"{folder} is {standing} now."
 
     async def _mcp(self, conversation: Conversation, arguments: str) -> str:
-        live = conversation.live
-        verb, _, name = arguments.partition(" ")
-        to = next((it for it in SWITCHES if it == verb), None)
-        if to and not await live.switch_mcp_server(name.strip(), to):
-            return f"There is no MCP server {name.strip()} that could be switched."
-        servers, problems = live.mcp_servers()
-        if not servers and not problems:
-            return "This session has no MCP servers. They are started with its first message."
-        rows = [
-            f"- {it.name}: {it.state}, {len(it.tools)} tools ({it.target})"
-            + (f"\n  {it.error}" if it.error else "")
-            for it in servers
-        ]
-        return "\n".join((*rows, *(f"- {problem}" for problem in problems)))
+        return await conversation.live.mcp_command(arguments)
 
 
 def _path(folder: str, name: str) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_ls.app.servers.of_session import ServersOfSession, effect_of
 
 if TYPE_CHECKING:
     from agent_ls.mcp.server import State
+
+
+Switch: TypeAlias = Literal["on", "off", "restart"]
+SWITCHES: tuple[Switch, ...] = ("on", "off", "restart")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,32 @@ def listed(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Se
     return found, servers.made[0].problems
 
 
-async def switch(servers: ServersOfSession | None, name: str, to: Literal["on", "off", "restart"]) -> bool:
+async def switch(servers: ServersOfSession | None, name: str, to: Switch) -> bool:
     """Switch a server of a session on or off, or restart it. Returns False if no server has this name."""
     if servers is None or not servers.made:
         return False
     if to == "restart":
         return await servers.made[0].restart(name)
     return await servers.made[0].switch(name, is_on=to == "on")
+
+
+async def run_command(servers: ServersOfSession | None, arguments: str) -> str:
+    """Carry out `/mcp` with its arguments: nothing, or on, off or restart and a name. Return the list as Markdown."""
+    verb, _, name = arguments.strip().partition(" ")
+    name = name.strip()
+    to = next((it for it in SWITCHES if it == verb), None)
+    if verb and to is None:
+        return f"`/mcp` lists the MCP servers; `/mcp on NAME`, `off` or `restart` switches one, not {verb}."
+    if to and not await switch(servers, name, to):
+        return f"There is no MCP server {name} that could be switched."
+    found, problems = listed(servers)
+    rows = [
+        f"- {it.name}: {it.state}, {len(it.tools)} {'tool' if len(it.tools) == 1 else 'tools'} ({it.target})"
+        + (f"\n  Tools: {', '.join(it.tools)}" if it.tools else "")
+        + (f"\n  {it.error}" if it.error else "")
+        for it in found
+    ]
+    return (
+        "\n".join((*rows, *(f"- {problem}" for problem in problems)))
+        or "This session has no MCP servers. They are started with its first message."
+    )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import anyio
 
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.watched_files import TouchedFiles
 from agent_ls.app.permissions.approver import PolicyApprover
-from agent_ls.app.servers.listing import ListedServer, listed, switch
+from agent_ls.app.servers.listing import ListedServer, Switch, listed, run_command, switch
 from agent_ls.app.servers.of_session import ServersOfSession
 from agent_ls.app.servers.prompt_commands import PromptCommand, prompt_commands, prompt_text
 from agent_ls.app.servers.resource_mentions import ResourceMention, resource_mentions, resource_text
@@ -139,9 +138,13 @@ class LiveSession:
         """Return the session's MCP servers, and one sentence for each error in their configuration files."""
         return listed(self.servers)
 
-    async def switch_mcp_server(self, name: str, to: Literal["on", "off", "restart"]) -> bool:
+    async def switch_mcp_server(self, name: str, to: Switch) -> bool:
         """Turn a server on or off, or restart it. Returns False if no server has this name."""
         return await switch(self.servers, name, to)
+
+    async def mcp_command(self, arguments: str) -> str:
+        """Carry out the command `/mcp` of clients without a panel. Returns the list of servers as Markdown."""
+        return await run_command(self.servers, arguments)
 
     def mcp_prompts(self) -> Sequence[PromptCommand]:
         """Return the prompts of the session's MCP servers, as commands."""

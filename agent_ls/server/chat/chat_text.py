@@ -70,9 +70,14 @@ class Mention:
     lines: tuple[int, int] | None = None
 
 
+def mentioned_words(message: str) -> list[str]:
+    """Return the words that begin with `@`, without it and without punctuation at their end."""
+    return [str(word) for word in _MENTION.findall(message)]
+
+
 def mentions(message: str) -> list[Mention]:
     found = []
-    for word in _MENTION.findall(message):
+    for word in mentioned_words(message):
         if at := _LINES.match(word):
             first = int(at[2])
             found.append(Mention(at[1], (max(first - 1, 0), max(int(at[3] or first), first))))

@@ -1,4 +1,4 @@
-"""Completion in a chat document: `@` files, folders and problems, `/` commands."""
+"""Completion in a chat document: `@` files, folders, problems and resources of MCP servers, `/` commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from agent_ls.server import protocol as wire
-from agent_ls.server.chat.chat_text import read_chat
+from agent_ls.server.chat.chat_text import mentioned_words, read_chat
+from agent_ls.server.chat.servers import COMMAND, DETAIL
 from agent_ls.server.features.completion import in_folder
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import maybe_path, spot
@@ -17,13 +18,15 @@ from agent_ls.text import split_lines, strip_ending
 LIMIT = 50
 
 _WORD = re.compile(r"(?:^|(?<=\s))([@/])([^\s@]*)\Z")
-_KINDS = {"file": 17, "folder": 19, "command": 14, "problems": 18}
+_KINDS = {"file": 17, "folder": 19, "command": 14, "problems": 18, "resource": 18}
 """CompletionItemKind. Other kinds are not offered, because plugin-free clients do not report a selection."""
 
 
-async def completions(context: Context, path: str, folder: str, line: int, character: int) -> dict[str, Any]:
+async def completions(
+    context: Context, path: str, folder: str, session_id: str | None, line: int, character: int
+) -> dict[str, Any]:
     """Return completions for the word before the cursor. The list is always incomplete, so that the editor asks
-    again.
+    again. `session_id` None: the chat has no session yet.
     """
     document = context.host.open_document(path)
     if document is None:
@@ -35,19 +38,26 @@ async def completions(context: Context, path: str, folder: str, line: int, chara
     if not found or (found[1] == "/" and not _begins_message(document.text, line, content, found.start())):
         return {"isIncomplete": False, "items": []}
     params = wire.Complete(
-        workspace_folder=folder, trigger="@" if found[1] == "@" else "/", query=found[2], limit=LIMIT
+        workspace_folder=folder,
+        session_id=session_id,
+        trigger="@" if found[1] == "@" else "/",
+        query=found[2],
+        limit=LIMIT,
     )
     where = {
         "start": {"line": line, "character": to_lsp.character(content, found.start(1), client.encoding)},
         "end": {"line": line, "character": to_lsp.character(content, offset, client.encoding)},
     }
-    items = await in_folder(context, folder, params)
+    items = list(await in_folder(context, folder, params))
+    if found[1] == "/" and COMMAND[1:].startswith(found[2]):
+        part = wire.CommandInput(name=COMMAND[1:])
+        items.append(wire.Completion(kind="command", label=COMMAND, detail=DETAIL, part=part))
     return {
         "isIncomplete": True,
         "items": [
             _item(item, found[1], where, rank, folder)
             for rank, item in enumerate(items)
-            if item.kind in _KINDS
+            if item.kind in _KINDS and (item.kind != "resource" or _can_be_typed(item.label))
         ],
     }
 
@@ -56,6 +66,11 @@ def _begins_message(text: str, line: int, content: str, start: int) -> bool:
     first = read_chat(text).message_line
     before = split_lines(text)[first:line]
     return not content[:start].strip() and line >= first and not "".join(before).strip()
+
+
+def _can_be_typed(label: str) -> bool:
+    """Return whether `@label` in a message is read as this label: it has no spaces and no other `@`, for example."""
+    return mentioned_words(f"@{label}") == [label]
 
 
 def _item(

@@ -17,6 +17,7 @@ import anyio.to_thread
 from agent_ls.app.errors import OwnerSilentError, SessionBusyError
 from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
+from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
@@ -25,9 +26,17 @@ from agent_ls.server.chat.catching_up import last_turn
 from agent_ls.server.chat.chat_text import ChatText, appended, found_below, heading, mentions, read_chat
 from agent_ls.server.chat.dependencies import Means
 from agent_ls.server.chat.follower import Following
+from agent_ls.server.chat.servers import (
+    NOT_STARTED,
+    has_prompt,
+    mentioned_resources,
+    quote_servers,
+    servers_command,
+)
 from agent_ls.server.chat.transcript import ChatTranscript, said_in
-from agent_ls.server.chat.words import chosen
-from agent_ls.server.chat.writer import ATTRIBUTION, ChatWriter
+from agent_ls.server.chat.words import chosen, plain
+from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
+from agent_ls.server.features.server_prompts import with_server_prompts
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import true_name
 from agent_ls.server.transport.errors import NothingPendingError
@@ -169,6 +178,8 @@ class ChatRoom:
                 return "The last answer is not in the chat yet: the code action 'Show the answer' brings it there."
             if not self.has_news(chat):
                 return self._why_nothing(chat)
+            if (arguments := servers_command(chat.message)) is not None:
+                return await self._answer_servers(arguments)
             live = self._live
             if live is None or live.session.is_closing or self._begins_another(chat):
                 found = await self._stored(chat.session_id)
@@ -182,6 +193,25 @@ class ChatRoom:
                 await self._follow(live)
             await self._submit(live, chat)
             return ""
+
+    async def _answer_servers(self, arguments: str) -> str:
+        """Carry out `/mcp`, and write the MCP servers below it. The agent is not sent anything."""
+        live = self._live if self._live and not self._live.session.is_closing else None
+        words = plain(await live.mcp_command(arguments) if live else NOT_STARTED)
+        for _ in range(TRIES):
+            document = self._means.context.host.open_document(self.path)
+            if document is None:
+                break
+            try:
+                edits = appended(document.text, quote_servers(words))
+                await self._means.context.host.apply_edit(document, edits, ATTRIBUTION)
+                return ""
+            except StaleFileError:
+                continue
+            except EnvError:
+                break  # an editor that takes edits only after a command
+        self._means.tell(f"agent-ls: {words}")
+        return ""
 
     def _begins_another(self, chat: ChatText) -> bool:
         """Return whether the document names another session than ours, or none: it was emptied or replaced by
@@ -257,7 +287,9 @@ class ChatRoom:
         if asked := self.asked:
             self._answer(live, asked, chat.message)
             return
-        parts = await self._means.context.expanded(await self._input(chat.message, live), live)
+        context = self._means.context
+        parts = await with_server_prompts(context, live, await self._input(chat.message, live))
+        parts = await context.expanded(parts, live)
         text, images = self._means.context.told(parts)
         steers = self.is_running
         live.session.submit(
@@ -425,7 +457,7 @@ class ChatRoom:
         parts: list[wire.InputPart] = []
         if message.startswith("/"):
             name, *rest = message[1:].split(maxsplit=1) or [""]
-            known = await self._means.context.has_command(name, live)
+            known = await self._means.context.has_command(name, live) or has_prompt(live, name)
             parts.append(
                 wire.CommandInput(name=name, arguments="".join(rest))
                 if known
@@ -433,6 +465,8 @@ class ChatRoom:
             )
         else:
             parts.append(wire.TextInput(text=message))
+        resources = mentioned_resources(live, message)
+        parts += resources.values()
         folder = live.summary().workspace_folder
         for mention in mentions(message):
             path = os.path.normpath(os.path.join(folder, mention.path))  # noqa: ASYNC240  # no disk is read

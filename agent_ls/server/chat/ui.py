@@ -269,7 +269,8 @@ class StockFace:
         if not room:
             return {"isIncomplete": False, "items": []}
         at = params.position
-        return await completions(self._context, path, room.folder, at.line, at.character)
+        session_id = room.live.session.id if room.live else None
+        return await completions(self._context, path, room.folder, session_id, at.line, at.character)
 
     async def _progress_cancelled(self, raw: Any) -> None:
         token = _read(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token

@@ -1,0 +1,113 @@
+"""MCP servers in the chat of an editor without a plugin: their list, switching, resources and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.app.sample import copy_sample_project
+from tests.mcp.plans import raw_server, user_file
+from tests.support.framed_client import server_process
+from tests.support.loopback import AnthropicServer
+from tests.support.stock import StockEditor
+
+pytestmark = [pytest.mark.req("T11", "H8"), pytest.mark.usefixtures("mcp_sdk")]
+
+LONG = "demo://rows/7:2"  # ends like the lines of a file
+
+
+@pytest.fixture
+def mcp_sdk() -> None:
+    pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    copy_sample_project(tmp_path / "project")
+    prompts = [{"name": "explain", "description": "Explain a row", "arguments": [{"name": "row"}]}]
+    resources = [{"uri": LONG, "name": "a row"}, {"uri": "demo://a b", "name": "cannot be typed"}]
+    good = raw_server(tmp_path / "plans", "db", prompts=prompts, resources=resources)
+    user_file(tmp_path / "state", db=good, gone={"command": "no-such-program-here"})
+    return tmp_path / "project" / "chat.agent.md"
+
+
+@asynccontextmanager
+async def editing(provider: AnthropicServer, chat: Path, name: str = "neovim") -> AsyncIterator[StockEditor]:
+    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
+    env["AGENT_LS_STATE_DIR"] = str(chat.parents[1] / "state")
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, name)
+        await editor.start(chat.parent, provider="anthropic", mcp={"firstWaitMs": 60_000})
+        await editor.open(chat, "")
+        yield editor
+
+
+def last_prompt(provider: AnthropicServer) -> str:
+    return str(provider.requests[-1].body["messages"][-1]["content"])
+
+
+async def answered(editor: StockEditor, message: str, answer: str) -> None:
+    await editor.say(message)
+    await editor.chat_until(f"{answer}\n\n## you\n", after=message)
+
+
+async def test_servers_are_listed_with_tools_and_errors_and_are_switched(chat: Path) -> None:
+    with AnthropicServer(["One.", "Two.", "Three."]) as provider:
+        async with editing(provider, chat) as editor:
+            await answered(editor, "/mcp", "> The MCP servers of a chat are started with its first message.")
+            await answered(editor, "First.", "One.")
+            await editor.say("/mcp")
+            text = await editor.chat_until("> - db: running, 1 tool (")
+            listed = text[text.index("One.") :]
+            assert ">   Tools: echo" in listed and "> - gone: " in listed and "no-such-program-here" in listed
+            await editor.say("/mcp off db")
+            await editor.chat_until("> - db: off, ", after="/mcp off db")
+            await answered(editor, "Second.", "Two.")
+            await editor.say("/mcp on other")
+            await editor.chat_until("> There is no MCP server other", after="/mcp on other")
+            await editor.say("/mcp on db")
+            await editor.chat_until("> - db: ", after="/mcp on db")
+            await answered(editor, "Third.", "Three.")
+    offered = [any(it["name"] == "db__echo" for it in request.body["tools"]) for request in provider.requests]
+    assert offered == [True, False, True]
+    assert "/mcp" not in str([request.body["messages"] for request in provider.requests])
+
+
+async def test_resources_and_prompts_are_completed_and_sent_in_the_words_of_their_server(chat: Path) -> None:
+    with AnthropicServer(["One.", "Two.", "Three."]) as provider:
+        async with editing(provider, chat) as editor:
+            await answered(editor, "First.", "One.")
+
+            async def labels(word: str) -> list[str]:
+                await editor.append(chat, word)
+                line = editor.documents[chat.as_uri()].source.count("\n")
+                found: list[dict[str, Any]] = (await editor.complete(chat, line, word))["items"]
+                await editor.append(chat, "\n")
+                return [item["label"] for item in found]
+
+            assert await labels("@db:de") == [f"@db:{LONG}"]
+            await answered(editor, f"Look at @db:{LONG}.", "Two.")
+            assert f"text of {LONG}" in last_prompt(provider) and "MCP server db" in last_prompt(provider)
+            assert "/mcp" in await labels("/mc")
+
+
+async def test_a_prompt_of_a_server_is_a_command(chat: Path) -> None:
+    with AnthropicServer(["One.", "Two."]) as provider:
+        async with editing(provider, chat) as editor:
+            await answered(editor, "First.", "One.")
+            await answered(editor, "/db:explain seven", "Two.")
+    assert "The MCP server db" in last_prompt(provider)
+    assert 'explain {"row": "seven"}' in last_prompt(provider).replace("\\", "")
+
+
+async def test_an_editor_that_refuses_the_edit_displays_the_list_as_a_message(chat: Path) -> None:
+    with AnthropicServer([]) as provider:
+        async with editing(provider, chat, "kate") as editor:
+            editor.takes_edits = False
+            await editor.say("/mcp")
+            told = await editor.client.wait_for(lambda message: message.get("method") == "window/showMessage")
+    assert "The MCP servers of a chat are started" in told["params"]["message"]
