@@ -17,11 +17,14 @@ def parse_jsonc(text: str) -> Any:
     Raises:
         ValueError: it is not JSON even then.
     """
-    plain = _SKIP.sub(
-        lambda found: found[0] if found[0].startswith('"') else " ", text.removeprefix("\ufeff")
-    )
+    plain = _SKIP.sub(_without_comment, text.removeprefix("\ufeff"))
     plain = _COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", plain)
     try:
         return json.loads(plain)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    """Replace a comment by its line ends, so that an error names the line of the file."""
+    return found[0] if found[0].startswith('"') else " " + "\n" * found[0].count("\n")

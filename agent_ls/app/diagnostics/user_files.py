@@ -1,23 +1,32 @@
-"""Check the files of skills, commands, kinds of subagents and hooks for `agent-ls doctor`. Runs nothing."""
+"""Check the files of skills, commands, kinds of subagents and hooks for `agent-ls doctor`. Runs nothing.
+
+Each finding names the file, the entry in it, and what to do.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.diagnostics.findings import Finding
-from agent_ls.app.hooks.config import Hook, load_hooks
+from agent_ls.app.hooks.config import MAX_BYTES, Hook, load_hooks, read_regular
+from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.app.skills.agents import load_agent_kinds
 from agent_ls.app.skills.loader import load_user_commands
+from agent_ls.app.skills.places import PROJECT_FOLDERS, find_agent_places, find_places
+from agent_ls.environments.instruction_files import MAX_FILES
 from agent_ls.store.trust import TrustStore
 from agent_ls.tools.foreign_names import CLAUDE_NAMES
 
 _OF_CALLS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"))
+_CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
+_FOREIGN_HOOKS = (".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json")
 _OTHER_TOOLS = (
     "processes", "ask_user", "use_skill", "read_many_files", "send_input", "wait", "close_agent", "submit", "think",
 )  # fmt: skip
@@ -33,15 +42,93 @@ def user_file_findings(settings: Settings) -> Iterator[Finding]:
     kinds = load_agent_kinds(settings.skills, state, project, is_ignored=ignored)
     for problem in (*commands.problems, *kinds.problems):
         yield Finding("skills", "note", problem, "`agent-ls skills` lists what is used, see docs/skills.md")
+    if settings.skills.enabled:
+        yield from _links(settings, state, project)
     hooks = load_hooks(settings.hooks, state, project)
     for problem in hooks.problems:
         yield Finding("hooks", "bad", problem, "mend the entry, see docs/hooks.md")
+    confirmed = read_confirmed(Path(state))
+    if waiting := [it for it in hooks.hooks if not is_confirmed(it, folder, confirmed)]:
+        text = f"{waiting[0].path}: you have not confirmed {len(waiting)} of the project's hooks: they do not run"
+        yield Finding(
+            "hooks", "note", text, "`agent-ls hooks` shows them, `agent-ls hooks --confirm` lets them run"
+        )
+    if settings.hooks.enabled:
+        yield from _foreign_hooks(settings, folder if is_trusted else None)
+    if not is_trusted:
+        yield from _unread(folder)
     for hook in hooks.hooks:
         if hook.event in _OF_CALLS and not _can_match(hook):
             yield Finding(
                 "hooks", "note", f"{hook.path}: the matcher {_pattern(hook)} fits no tool of agent-ls",
                 "use a name of docs/hooks.md, or SERVER__TOOL for a tool of an MCP server",
             )  # fmt: skip
+
+
+def _links(settings: Settings, state: str, project: str | None) -> Iterator[Finding]:
+    """Yield links that lead out of a folder of skills, commands or kinds of subagents: they are not followed."""
+    places = {
+        place.folder: None
+        for find in (find_places, find_agent_places)
+        for place in find(settings.skills, state, project)
+        if settings.skills.foreign or not place.is_foreign
+    }
+    read = {os.path.realpath(place) for place in places}
+    of_project = [os.path.join(project, folder) for folder, _ in PROJECT_FOLDERS] if project else []
+    for path in sorted({*of_project} - {*places}):
+        if os.path.isdir(path) and os.path.realpath(path) not in read:
+            yield _link(path)
+    for place in places:
+        for entry in _entries(place):
+            inner = [entry, os.path.join(entry, "SKILL.md")]
+            if link := next((it for it in inner if os.path.exists(it) and _leaves(it, place)), ""):
+                yield _link(link)
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))[:MAX_FILES]]
+    except OSError:
+        return []
+
+
+def _leaves(path: str, folder: str) -> bool:
+    return not os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
+
+
+def _link(path: str) -> Finding:
+    text = f"{path}: it is a link to {os.path.realpath(path)}, outside of its folder, and is not followed"
+    return Finding(
+        "skills", "note", text, "copy it there, or name the other folder in the setting skills.folders"
+    )
+
+
+def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[Finding]:
+    """Yield files with hooks of other agents that are not read."""
+    paths = [os.path.join(project, path) for path in _FOREIGN_HOOKS] if project else []
+    paths += sorted(map(str, Path(project, ".github", "hooks").glob("*.json"))) if project else []
+    if not settings.hooks.foreign:
+        paths.append(os.path.expanduser("~/.claude/settings.json"))
+        paths += [os.path.join(project, ".claude", name) for name in _CLAUDE_SETTINGS] if project else []
+    for path in paths:
+        try:
+            data = read_regular(path, MAX_BYTES) or b""
+        except OSError:
+            continue
+        if b'"hooks"' in data:
+            is_shared = os.path.basename(path) in _CLAUDE_SETTINGS and ".claude" in path
+            hint = (
+                "the setting hooks.foreign reads it" if is_shared else "copy what you need, see docs/hooks.md"
+            )
+            yield Finding("hooks", "note", f"{path}: it has hooks of another agent, which are not read", hint)
+
+
+def _unread(folder: str) -> Iterator[Finding]:
+    """Name a project's files that count only once its folder is trusted. Nothing in them is read."""
+    names = (os.path.join(".agent-ls", "hooks.json"), *(path for path, _ in PROJECT_FOLDERS))
+    if found := [name for name in names if os.path.exists(os.path.join(folder, name))]:
+        text = f"{', '.join(dict.fromkeys(found))}: not read, because you have not trusted {folder}"
+        yield Finding("skills", "note", text, "`agent-ls trust add` in the folder, if you know what is in it")
 
 
 def _pattern(hook: Hook) -> str:

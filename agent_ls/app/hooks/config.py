@@ -97,7 +97,7 @@ def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterato
 
 def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     try:
-        data = _read_regular(path, MAX_BYTES)
+        data = read_regular(path, MAX_BYTES)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -112,7 +112,7 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         yield f"it is not valid JSON: {error}."
         return
     events = read.get("hooks") if isinstance(read, dict) else None
-    if events is None and isinstance(read, dict):
+    if events is None and isinstance(read, dict) and os.path.basename(path) != "hooks.json":
         return  # a settings file of another agent without hooks
     if not isinstance(events, dict):
         yield "`hooks` has to be an object with the names of events."
@@ -123,27 +123,28 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         elif not isinstance(groups, list):
             yield f"{event} has to be a list."
         else:
-            for group in groups:
-                yield from _group(event, group, path, origin, folder)
+            for number, group in enumerate(groups, 1):
+                for one in _group(event, group, path, origin, folder):
+                    yield f"{event}, entry {number}: {one}" if isinstance(one, str) else one
 
 
 def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
-        yield f"{event}: each entry needs a list named `hooks`."
+        yield "it needs a list named `hooks`."
         return
     matcher = group.get("matcher", "")
     try:
         compiled = re.compile(matcher) if matcher not in ("", "*") else None
     except (re.error, TypeError) as error:
-        yield f"{event}: the matcher {matcher!r} is not a regular expression: {error}."
+        yield f"the matcher {matcher!r} is not a regular expression: {error}."
         return
     for raw in group["hooks"]:
         kind = raw.get("type") if isinstance(raw, Mapping) else None
         command = raw.get("command") if isinstance(raw, Mapping) else None
         if kind != "command":
-            yield f"{event}: only hooks of type `command` are run, not {kind!r}."
+            yield f"only hooks of type `command` are run, not {kind!r}."
         elif not isinstance(command, str) or not command.strip() or "\0" in command:
-            yield f"{event}: a hook needs a text named `command`."
+            yield "a hook needs a text named `command`."
         else:
             usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
             given = raw.get("timeout")
@@ -162,14 +163,14 @@ def command_digest(command: str, folder: str) -> str:
     for word in words:
         place = word.replace("$CLAUDE_PROJECT_DIR", folder).replace("$AGENT_LS_PROJECT_DIR", folder)
         try:
-            data = _read_regular(os.path.join(folder, os.path.expanduser(place)), MAX_SCRIPT_BYTES)
+            data = read_regular(os.path.join(folder, os.path.expanduser(place)), MAX_SCRIPT_BYTES)
         except (OSError, ValueError):
             continue
         digest.update(b"\0" + word.encode("utf-8", "surrogatepass") + b"\0" + (data or b"\1"))
     return digest.hexdigest()
 
 
-def _read_regular(path: str, limit: int) -> bytes | None:
+def read_regular(path: str, limit: int) -> bytes | None:
     """Return the bytes of a regular file; None if it is not a regular file or is longer than `limit`."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(descriptor, "rb") as file:
