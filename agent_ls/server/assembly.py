@@ -18,6 +18,7 @@ from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.server.editor.virtual_documents import VirtualDocuments
 from agent_ls.server.features import (
     archive,
+    commits,
     completion,
     contents,
     editor,
@@ -67,6 +68,7 @@ ROUTES: tuple[Route, ...] = (
     *models.ROUTES,
     *servers.ROUTES,
     *completion.ROUTES,
+    *commits.ROUTES,
 )
 
 

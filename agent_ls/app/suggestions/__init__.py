@@ -1,1 +1,1 @@
-"""Edit suggestions at the cursor: the request to the model, and the cleaned answer."""
+"""Short texts that a model writes on request, without a session: text at the cursor, commit messages."""

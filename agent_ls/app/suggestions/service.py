@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-import anyio
 import anyio.to_thread
 
-from agent_ls.app.errors import AppError, BadChoiceError
-from agent_ls.app.models.other_models import ConfiguredModels
-from agent_ls.app.models.service import WALKTHROUGH, Models
+from agent_ls.app.errors import AppError
+from agent_ls.app.models.service import Models
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.settings.model import Settings
+from agent_ls.app.suggestions.model_call import ModelCall, NoModelError
 from agent_ls.app.suggestions.prompt import CursorText, clean_suggestion, suggestion_messages
 from agent_ls.environments.errors import AccessDeniedError, SecretFileError
-from agent_ls.llm.catalog import find_entry
 from agent_ls.llm.errors import LlmError
-from agent_ls.llm.requests import Request
 from agent_ls.loop.calls.redaction import redacted
-from agent_ls.loop.context.summary_call import complete_text
-from agent_ls.loop.model.other_models import UnusableModel, reason, title
+from agent_ls.loop.model.other_models import reason, title
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.system import relative_to_folder
 
-log = logging.getLogger(__name__)
-
-MAX_OUTPUT_TOKENS = 2_048
-"""Leaves room for a model that reasons before it answers. Suggestions themselves are cut to a number of lines."""
+WANTED = "suggestions"
 
 SEARCHED_CHARS = 64 * 1024
 """Characters before and after the cursor from which keys are removed: more than the model gets."""
@@ -62,11 +54,10 @@ class Suggestions:
         settings: Callable[[], Settings],
         secrets: Callable[[], Collection[str]],
     ) -> None:
-        self._models = models
+        self._call = ModelCall(models, settings)
         self._trust = trust
         self._settings = settings
         self._secrets = secrets
-        self._for_purpose = ConfiguredModels(lambda: settings().models, models, models.profile)
 
     async def suggest(self, path: str, text: CursorText, folders: Sequence[str]) -> str:
         """Return the text to insert at the cursor, "" if the model suggests none. `text.name` is not used: `path` is
@@ -76,7 +67,10 @@ class Suggestions:
             NoSuggestionError: the file must not be sent, no model can be called, or the call failed.
         """
         name = await anyio.to_thread.run_sync(self._checked_name, path, folders)
-        profile = self._profile()
+        try:
+            profile = self._call.profile(WANTED)
+        except NoModelError as error:
+            raise NoSuggestionError(str(error), error.hint) from None
         # Removed before the text is cut for the model, because a part of a key would not be recognised.
         before = redacted(text.before[-SEARCHED_CHARS:], self._secrets())
         after = redacted(text.after[:SEARCHED_CHARS], self._secrets())
@@ -114,68 +108,16 @@ class Suggestions:
             raise _not_sent(name, f"it cannot be checked: {error.strerror or error}", "") from error
         return name
 
-    def _profile(self) -> ProviderProfile:
-        """Return the model for suggestions, or the one of new sessions.
-
-        Raises:
-            NoSuggestionError: it cannot be called.
-        """
-        chosen = self._for_purpose.for_purpose("suggestions")
-        if chosen is None:
-            provider, model = self._models.choose(None, None)
-            try:
-                problem = self._models.problem_of(provider)
-                chosen = (
-                    UnusableModel(provider, problem) if problem else self._models.profile(provider, model)
-                )
-            except BadChoiceError as error:
-                chosen = UnusableModel("/".join(filter(None, (provider, model))), str(error))
-        if isinstance(chosen, UnusableModel):
-            raise NoSuggestionError(
-                f"the model {chosen.name} for suggestions cannot be used: {chosen.reason}"
-            )
-        if chosen.id == WALKTHROUGH:
-            raise NoSuggestionError(
-                "the walkthrough follows a script and has no suggestions",
-                "Set up a model, or name one in `models.suggestions`",
-            )
-        return chosen
-
     async def _answer(self, profile: ProviderProfile, text: CursorText) -> str:
-        request = Request(
-            model=profile.model,
-            messages=suggestion_messages(text),
-            provider=profile.id,
-            reasoning_effort=_least_effort(profile),
-            max_output_tokens=MAX_OUTPUT_TOKENS,
-            provider_options=profile.provider_options,
-        )
         try:
-            with anyio.fail_after(ANSWER_S):
-                answer, usage = await complete_text(
-                    self._models.client, request, streaming=profile.supports_streaming
-                )
+            return await self._call.answer(profile, suggestion_messages(text), WANTED, ANSWER_S)
         except LlmError as error:
             message = f"{title(profile)} failed: {reason(error)}"
             raise NoSuggestionError(message, error.hint, f"{title(profile)} {error.kind}") from error
         except TimeoutError:
             message = f"{title(profile)} did not answer within {ANSWER_S:.0f} seconds"
             raise NoSuggestionError(message, "Name a faster model in `models.suggestions`") from None
-        log.info(
-            "a suggestion of %s: %d tokens sent, %d received",
-            title(profile),
-            usage.input_tokens,
-            usage.output_tokens,
-        )
-        return answer
 
 
 def _not_sent(name: str, why: str, hint: str) -> NoSuggestionError:
     return NoSuggestionError(f"{name} is not sent to a model: {why}", hint)
-
-
-def _least_effort(profile: ProviderProfile) -> str | None:
-    """Return the lowest reasoning effort of the model; None for one that does not reason unless it is asked to."""
-    entry = find_entry(profile.id, profile.model)
-    known = ("none", "minimal") if entry.thinking == "budget" else ("none", "minimal", "low")
-    return next((effort for effort in known if effort in entry.efforts), None)

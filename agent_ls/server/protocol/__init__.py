@@ -20,6 +20,10 @@ from agent_ls.server.protocol.base import (
     State as State,
     Wire as Wire,
 )
+from agent_ls.server.protocol.commits import (
+    CommitMessage as CommitMessage,
+    CommitMessageResult as CommitMessageResult,
+)
 from agent_ls.server.protocol.editor import (
     CommandInfo as CommandInfo,
     Commands as Commands,

@@ -198,6 +198,10 @@ export interface Commands { readonly sessionId?: string; }
 
 export interface CommandsResult { readonly commands: readonly CommandInfo[]; }
 
+export interface CommitMessage { readonly folder?: string; readonly draft?: string; }
+
+export interface CommitMessageResult { readonly message: string; readonly staged: boolean; }
+
 export interface Compact { readonly sessionId: string; readonly clientKey: string; readonly instructions?: string; }
 
 export interface CompactResult { readonly compactionId: string; }

@@ -1,6 +1,6 @@
 // Requests and notifications with their parameters and results, by method. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
-import type { Abort, AcceptPlan, AcceptPlanResult, Answer, AnswerResult, Approve, ApproveResult, ClientAnswer, CloseSession, Commands, CommandsResult, Compact, CompactResult, Complete, CompleteResult, Configure, ConfigureResult, CredentialResult, DeleteSession, Diagnostics, Draft, EditorState, Empty, Export, ExportResult, FollowUp, FollowUpResult, Fork, History, HistoryResult, Hunks, HunksResult, Interrupt, McpServers, McpServersResult, McpSwitch, Models, ModelsResult, NewSession, Output, OutputResult, Queue, RemoveRule, RemoveRuleResult, Rename, Revert, RevertResult, Review, ReviewResult, Rules, RulesResult, SessionResult, Sessions, SessionsResult, SetCredential, Steer, SteerResult, Submit, SubmitResult, Subscribe, SubscribeResult, TakeOver, TerminalInput, TerminalKill, TerminalOutput, TerminalOutputResult, TerminalResize, Terminals, TerminalsResult, TextDocumentContent, TextDocumentContentResult, Trust, TrustResult, Unsteer, Unsubscribe } from "./objects";
+import type { Abort, AcceptPlan, AcceptPlanResult, Answer, AnswerResult, Approve, ApproveResult, ClientAnswer, CloseSession, Commands, CommandsResult, CommitMessage, CommitMessageResult, Compact, CompactResult, Complete, CompleteResult, Configure, ConfigureResult, CredentialResult, DeleteSession, Diagnostics, Draft, EditorState, Empty, Export, ExportResult, FollowUp, FollowUpResult, Fork, History, HistoryResult, Hunks, HunksResult, Interrupt, McpServers, McpServersResult, McpSwitch, Models, ModelsResult, NewSession, Output, OutputResult, Queue, RemoveRule, RemoveRuleResult, Rename, Revert, RevertResult, Review, ReviewResult, Rules, RulesResult, SessionResult, Sessions, SessionsResult, SetCredential, Steer, SteerResult, Submit, SubmitResult, Subscribe, SubscribeResult, TakeOver, TerminalInput, TerminalKill, TerminalOutput, TerminalOutputResult, TerminalResize, Terminals, TerminalsResult, TextDocumentContent, TextDocumentContentResult, Trust, TrustResult, Unsteer, Unsubscribe } from "./objects";
 
 export interface Requests {
   "agent/newSession": { readonly params: NewSession; readonly result: SessionResult };
@@ -49,4 +49,5 @@ export interface Requests {
   "agent/mcpSwitch": { readonly params: McpSwitch; readonly result: Empty };
   "agent/commands": { readonly params: Commands; readonly result: CommandsResult };
   "agent/complete": { readonly params: Complete; readonly result: CompleteResult };
+  "agent/commitMessage": { readonly params: CommitMessage; readonly result: CommitMessageResult };
 }

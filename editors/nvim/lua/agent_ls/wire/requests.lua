@@ -49,6 +49,7 @@
 ---@field ["agent/mcpSwitch"] agent_ls.wire.McpSwitch
 ---@field ["agent/commands"] agent_ls.wire.Commands
 ---@field ["agent/complete"] agent_ls.wire.Complete
+---@field ["agent/commitMessage"] agent_ls.wire.CommitMessage
 
 ---@class agent_ls.wire.Abort
 ---@field sessionId string
@@ -89,6 +90,10 @@
 
 ---@class agent_ls.wire.Commands
 ---@field sessionId? string
+
+---@class agent_ls.wire.CommitMessage
+---@field folder? string
+---@field draft? string
 
 ---@class agent_ls.wire.Compact
 ---@field sessionId string

@@ -49,6 +49,7 @@
 ---@field ["agent/mcpSwitch"] agent_ls.wire.Empty
 ---@field ["agent/commands"] agent_ls.wire.CommandsResult
 ---@field ["agent/complete"] agent_ls.wire.CompleteResult
+---@field ["agent/commitMessage"] agent_ls.wire.CommitMessageResult
 
 ---@class agent_ls.wire.AcceptPlanResult
 ---@field session agent_ls.wire.SessionInfo
@@ -65,6 +66,10 @@
 
 ---@class agent_ls.wire.CommandsResult
 ---@field commands agent_ls.wire.CommandInfo[]
+
+---@class agent_ls.wire.CommitMessageResult
+---@field message string
+---@field staged boolean
 
 ---@class agent_ls.wire.CompactResult
 ---@field compactionId string

@@ -1,0 +1,94 @@
+"""One model call without tools and without a session, for text that a user asked for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import anyio
+
+from agent_ls.app.errors import AppError, BadChoiceError
+from agent_ls.app.models.other_models import ConfiguredModels
+from agent_ls.app.models.service import WALKTHROUGH, Models
+from agent_ls.app.settings.model import Settings
+from agent_ls.llm.catalog import find_entry
+from agent_ls.llm.messages import Message
+from agent_ls.llm.requests import Request
+from agent_ls.loop.context.summary_call import complete_text
+from agent_ls.loop.model.other_models import UnusableModel, title
+from agent_ls.profiles.base import ProviderProfile
+
+log = logging.getLogger(__name__)
+
+MAX_OUTPUT_TOKENS = 2_048
+"""Leaves room for a model that reasons before it answers. The wanted texts themselves are short."""
+
+
+class NoModelError(AppError):
+    """No model can be called for this."""
+
+    kind = "configuration"
+
+
+class ModelCall:
+    """Calls the model of `models.suggestions`, else that of titles, else that of new sessions."""
+
+    def __init__(self, models: Models, settings: Callable[[], Settings]) -> None:
+        self._models = models
+        self._for_purpose = ConfiguredModels(lambda: settings().models, models, models.profile)
+
+    def profile(self, wanted: str) -> ProviderProfile:
+        """Return the model to call. `wanted` names what it writes, in the plural, for messages.
+
+        Raises:
+            NoModelError: no model can be called.
+        """
+        chosen = self._for_purpose.for_purpose("suggestions")
+        if chosen is None:
+            provider, model = self._models.choose(None, None)
+            try:
+                problem = self._models.problem_of(provider)
+                chosen = (
+                    UnusableModel(provider, problem) if problem else self._models.profile(provider, model)
+                )
+            except BadChoiceError as error:
+                chosen = UnusableModel("/".join(filter(None, (provider, model))), str(error))
+        if isinstance(chosen, UnusableModel):
+            raise NoModelError(f"the model {chosen.name} for {wanted} cannot be used: {chosen.reason}")
+        if chosen.id == WALKTHROUGH:
+            raise NoModelError(
+                f"the walkthrough follows a script and has no {wanted}",
+                "Set up a model, or name one in `models.suggestions`",
+            )
+        return chosen
+
+    async def answer(
+        self, profile: ProviderProfile, messages: Sequence[Message], wanted: str, limit_s: float
+    ) -> str:
+        """Return the text of the model's answer.
+
+        Raises:
+            LlmError. TimeoutError: there is no answer within `limit_s` seconds.
+        """
+        request = Request(
+            model=profile.model,
+            messages=tuple(messages),
+            provider=profile.id,
+            reasoning_effort=_least_effort(profile),
+            max_output_tokens=MAX_OUTPUT_TOKENS,
+            provider_options=profile.provider_options,
+        )
+        with anyio.fail_after(limit_s):
+            answer, usage = await complete_text(
+                self._models.client, request, streaming=profile.supports_streaming
+            )
+        sent, received = usage.input_tokens, usage.output_tokens
+        log.info("%s by %s: %d tokens sent, %d received", wanted, title(profile), sent, received)
+        return answer
+
+
+def _least_effort(profile: ProviderProfile) -> str | None:
+    """Return the lowest reasoning effort of the model; None for one that does not reason unless it is asked to."""
+    entry = find_entry(profile.id, profile.model)
+    known = ("none", "minimal") if entry.thinking == "budget" else ("none", "minimal", "low")
+    return next((effort for effort in known if effort in entry.efforts), None)

@@ -1,0 +1,21 @@
+"""Handler for the message of a commit. The client inserts it; nothing is staged or committed here."""
+
+from __future__ import annotations
+
+from agent_ls.server import protocol as wire
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.router import route
+
+
+async def commit_message(context: Context, params: wire.CommitMessage) -> wire.CommitMessageResult:
+    # Imported here, because few connections ask for a message.
+    from agent_ls.app.suggestions.commit_message import CommitMessages
+
+    await context.settled()
+    manager = context.manager
+    messages = CommitMessages(manager.models, manager.trust, lambda: manager.settings, manager.secrets)
+    written = await messages.write(context.folder(params.folder), params.draft, context.folders())
+    return wire.CommitMessageResult(message=written.text, staged=written.staged)
+
+
+ROUTES = (route(wire.CommitMessage, commit_message),)
