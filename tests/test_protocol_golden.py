@@ -21,6 +21,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/subscribe": protocol.SubscribeResult,
     "agent/unsubscribe": protocol.Empty,
     "agent/history": protocol.HistoryResult,
+    "agent/commitMessage": protocol.CommitMessageResult,
     "agent/draft": protocol.Empty,
     "agent/queue": protocol.Empty,
     "agent/compact": protocol.CompactResult,
