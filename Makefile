@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows agent-ls at work, `make test` proves it. Both set up what they need.
 # .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
 .DEFAULT_GOAL := help
-.PHONY: help check demo test test-inner test-python test-vscode test-editors test-mcp vsix lint lock requirements bench \
+.PHONY: help check demo test test-inner test-python test-vscode test-editors test-interop test-mcp vsix lint lock requirements bench \
 	docs release reproducible draft floors image test-windows clean
 
 # Tests start hundreds of Python processes: with compiled modules each starts a fifth faster.
@@ -81,6 +81,10 @@ test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the 
 
 test-mcp: .venv-test/.ready .tools/mcp-peers/.ready ## the MCP client with servers that are not ours, and the conformance kit
 	@$(T)/python -m pytest -q tests/mcp $(PYTEST_ARGS)
+
+test-interop: .venv-test/.ready $(VSCODE)/node_modules/.ready ## with llama.cpp, LiteLLM, aimock and an LSP client that are not ours (900 MB)
+	@.ci/interop-rig
+	@$(T)/python -m pytest -q tests/interop $(PYTEST_ARGS)
 
 test-editors: vsix .tools/neovim/.ready .tools/actionlint/.ready ## what needs packages of the system, each skipped with its reason
 	@.ci/editors

@@ -186,7 +186,8 @@ class FailureTable:
     def _longer_context(self, hint: str) -> str:
         if not self.more_context:
             return hint
-        return f"The first message is sent with all tools and instructions. {self.more_context} {hint}"
+        needed = "Tools and instructions need several thousand tokens."
+        return f"{self.more_context} {needed} Or: {hint[0].lower()}{hint[1:]}"
 
     def _facts(self, model: str) -> Mapping[str, str]:
         return {"provider": self.provider, "model": model, "variable": f"{self.provider.upper()}_API_KEY"}

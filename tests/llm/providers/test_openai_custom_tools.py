@@ -119,6 +119,18 @@ def test_server_that_refuses_custom_tools_gets_functions_from_then_on() -> None:
     assert not spoken.learns(ASK, refusal)
 
 
+def test_proxy_that_refuses_the_cache_key_gets_requests_without_it_from_then_on() -> None:
+    spoken, request = codec(), replace(ASK, cache_key="s-1")
+    refusal = InvalidRequestError(
+        "anthropic does not support: ['prompt_cache_key']", provider="openai", model="m"
+    )
+    assert body_of(spoken.encode(request, stream=True))["prompt_cache_key"] == "s-1"
+    assert spoken.learns(request, refusal)
+    body = body_of(spoken.encode(request, stream=True))
+    assert "prompt_cache_key" not in body and [tool["type"] for tool in body["tools"]] == ["custom"]
+    assert not spoken.learns(request, refusal)
+
+
 def example() -> str:
     _, _, rest = APPLY_PATCH.description.partition("```\n")
     return rest.partition("```")[0]

@@ -16,7 +16,12 @@ from agent_ls.llm.providers.base import (
 )
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
-from agent_ls.llm.providers.openai_responses.errors import NAME, http_error, refuses_custom_tools
+from agent_ls.llm.providers.openai_responses.errors import (
+    NAME,
+    http_error,
+    refuses_cache_key,
+    refuses_custom_tools,
+)
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
 from agent_ls.llm.providers.openai_responses.response import decode_response
@@ -31,6 +36,7 @@ class OpenAIResponsesCodec:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
         self._without_custom_tools: set[str] = set()
+        self._without_cache_key: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -44,6 +50,8 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        if request.model in self._without_cache_key:
+            request = replace(request, cache_key="")
         return encode_request(
             request, self._histories.encode(request), self._facts_of(request.model), stream=stream
         )
@@ -58,7 +66,10 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def learns(self, request: Request, error: LlmError) -> bool:
-        """Offer custom tools as functions after a compatible server has refused them."""
+        """Offer custom tools as functions, or leave out the cache key, after a compatible server has refused it."""
+        if request.cache_key and request.model not in self._without_cache_key and refuses_cache_key(error):
+            self._without_cache_key.add(request.model)
+            return True
         facts = self._facts_of(request.model)
         offers_some = any(is_custom(tool, facts) for tool in request.tools)
         if not offers_some or not refuses_custom_tools(error):

@@ -81,3 +81,8 @@ def _failure(error: JsonObject, request_id: str = "") -> ProviderFailure:
 def refuses_custom_tools(error: LlmError) -> bool:
     """Return whether an error suggests that the server does not support custom tools."""
     return isinstance(error, InvalidRequestError) and bool(_OF_CUSTOM_TOOLS.search(str(error)))
+
+
+def refuses_cache_key(error: LlmError) -> bool:
+    """Return whether a compatible server or proxy does not take the parameter `prompt_cache_key`."""
+    return isinstance(error, InvalidRequestError) and "prompt_cache_key" in str(error)
