@@ -53,7 +53,7 @@ class SandboxLimits:
 class Sandbox:
     """The confinement that this machine supports. `shell` runs commands; `program` confines them, "" for Landlock.
 
-    `env` is a program that can set how signals are handled (coreutils), or "": then a confined command is
+    `env` is a program that can restore how signals are handled (coreutils), or "": then a confined command is
     killed at once, without time to end by itself. `filters` are files with the system calls that bubblewrap
     refuses: for a command without network, and for a read-only one. `is_root`: agent-ls runs as root, who may
     write kernel settings in /proc.
@@ -153,7 +153,9 @@ def confined(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str)
     """Return a command line that runs the command confined. The shell that reads it is replaced (exec)."""
     refused = sandbox.filters[limits.only_looks]
     opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""
-    return f"{opened}exec {shlex.join(confined_argv(command, sandbox, limits, folder))}"
+    # bubblewrap must outlive the processes inside it. It inherits from the shell that it ignores SIGTERM.
+    ignoring = "trap '' TERM; " if _may_end_by_itself(sandbox, limits) else ""
+    return f"{ignoring}{opened}exec {shlex.join(confined_argv(command, sandbox, limits, folder))}"
 
 
 _FILTER_AT = 9
@@ -185,9 +187,6 @@ def confined_argv(command: str, sandbox: Sandbox, limits: SandboxLimits, folder:
 
 
 def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> Iterator[str]:
-    # bubblewrap ignores SIGTERM, so that it outlives the processes inside it.
-    if sandbox.env:
-        yield from (sandbox.env, "--ignore-signal=TERM")
     yield from (sandbox.program, "--die-with-parent", "--cap-drop", "ALL")
     yield from ("--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try")
     if not limits.network:
@@ -219,9 +218,14 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
     for place in limits.hidden_files:
         yield from ("--ro-bind", "/dev/null", place)
     yield from ("--chdir", folder, "--")
-    if sandbox.env:
+    if _may_end_by_itself(sandbox, limits):
         yield from (sandbox.env, "--default-signal=TERM")
     yield from (sandbox.shell, "-c", command)
+
+
+def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
+    """Return whether a stopped command gets time to end. A read-only one has nothing to finish, and starts faster."""
+    return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.only_looks
 
 
 _KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
@@ -236,7 +240,8 @@ def seatbelt_profile(limits: SandboxLimits) -> str:
         f"(allow file-write* (literal {_quoted(place)}))"
         for place in ("/dev/null", "/dev/zero", "/dev/stdout", "/dev/stderr", "/dev/tty")
     ]
-    lines += [f"(deny file-write* (subpath {_quoted(place)}))" for place in limits.guarded]
+    guarded = (*limits.guarded, *limits.absent)  # a profile may name paths that do not exist
+    lines += [f"(deny file-write* (subpath {_quoted(place)}))" for place in guarded]
     lines += [
         f"(deny file-read* file-write* (subpath {_quoted(place)}))"
         for place in (*limits.hidden, *limits.hidden_files)

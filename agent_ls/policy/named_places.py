@@ -92,6 +92,12 @@ GUARDED_NAMES = (
 A sandbox prevents commands from writing them.
 """
 
+GUARDED_FOLDERS = (".git/hooks", ".vscode", ".idea", ".agent-ls", ".husky")
+"""Those of the guarded paths that are folders.
+
+An empty folder of that name means nothing to any program, so that a sandbox can create it as a placeholder.
+"""
+
 DENIED_HOME_PLACES = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/gcloud", ".config/gh",
     ".password-store", ".netrc", ".git-credentials", ".pgpass", ".my.cnf", ".pypirc", ".cargo/credentials",

@@ -28,7 +28,8 @@ def test_the_command_is_one_word_for_the_inner_shell_and_the_outer_shell_is_repl
     sandbox: Sandbox,
 ) -> None:
     line = confined(COMMAND, sandbox, LIMITS, "/home/ada/shop")
-    argv = shlex.split(line)
+    assert line.startswith("trap '' TERM; ") == (sandbox is BUBBLEWRAP)
+    argv = shlex.split(line.removeprefix("trap '' TERM; "))
     assert argv[0] == "exec" and argv[1:] == confined_argv(COMMAND, sandbox, LIMITS, "/home/ada/shop")
     assert argv[-3:] == ["/bin/bash", "-c", COMMAND]
 
@@ -54,8 +55,13 @@ def test_without_a_program_for_signals_everything_else_works() -> None:
     without = confined_argv(
         "x", Sandbox("bubblewrap", "/bin/bash", "/usr/bin/bwrap"), LIMITS, "/home/ada/shop"
     )
-    dropped = ["/usr/bin/env", "--ignore-signal=TERM", "--default-signal=TERM"]
+    dropped = ["/usr/bin/env", "--default-signal=TERM"]
     assert [word for word in with_it if word not in dropped] == without
+
+
+def test_seatbelt_denies_guarded_names_that_do_not_exist() -> None:
+    profile = seatbelt_profile(SandboxLimits(("/w",), "/t", absent=("/w/.vscode",)))
+    assert '(deny file-write* (subpath "/w/.vscode"))' in profile
 
 
 def test_the_profile_for_macos() -> None:

@@ -217,8 +217,7 @@ class Scratch:
                 if not name.startswith("index"):  # git refreshes its own
                     found[path] = (
                         facts.st_mode,
-                        facts.st_size,
-                        0 if os.path.isdir(path) else facts.st_mtime_ns,
+                        *((0, 0) if os.path.isdir(path) else (facts.st_size, facts.st_mtime_ns)),
                     )
         return found
 

@@ -17,6 +17,7 @@ from typing import TypedDict
 import anyio.to_thread
 
 from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.placeholders import Placeholders
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
@@ -27,7 +28,7 @@ from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, with
 from agent_ls.environments.wrappers.sandbox import Inside
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
-from agent_ls.policy.named_places import GUARDED_NAMES
+from agent_ls.policy.named_places import ACCOUNT_FILES, GUARDED_FOLDERS, GUARDED_NAMES
 from agent_ls.policy.places import Places
 
 
@@ -47,6 +48,7 @@ class SessionSandbox:
     sandbox: Sandbox | None = None
     replaced: tuple[str, ...] = REPLACED
     _temporary: str = field(default="")
+    _placeholders: Placeholders = field(default_factory=Placeholders)
 
     @property
     def is_raised(self) -> bool:
@@ -81,14 +83,23 @@ class SessionSandbox:
                 )
             return None
         limits = self._looking_limits() if only_looks else self._limits()
+        made: tuple[str, ...] = ()
+        if sandbox.kind == "bubblewrap" and limits.absent:
+            made = self._placeholders.acquire([it for it in limits.absent if it.endswith(_FOLDERS)])
+            guarded = (*limits.guarded, *made)
+            pinned = (*limits.pinned, *_between(limits.writable, made))
+            limits = replace(limits, guarded=guarded, pinned=tuple(dict.fromkeys(pinned)))
         command, options = within(command, options, sandbox, limits, os.path.realpath(folder))
-        return Inside(command, options, sandbox, only_looks, limits.absent)
+        return Inside(command, options, sandbox, only_looks, limits.absent, made)
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
         return is_denied_anyway(output, folder)
 
     def settle(self, inside: Inside) -> str:
-        made = [name for place in inside.absent if (name := _set_aside(place))]
+        self._placeholders.release(inside.placeholders)
+        covered = {*inside.placeholders, *self._placeholders.held}  # what is there now comes from the user
+        others = [place for place in inside.absent if place not in covered]
+        made = [name for place in others if (name := _set_aside(place))]
         return SET_ASIDE.format(names=", ".join(made)) if made else ""
 
     def take_down(self) -> None:
@@ -155,6 +166,7 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     )
 
 
+_FOLDERS = tuple(f"{os.sep}{name}" for name in GUARDED_FOLDERS)
 _GIT_REDIRECTS = (".git/commondir", ".git/config.worktree")
 """Files that make git take hooks and settings from another place."""
 
@@ -178,10 +190,13 @@ def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
 
     A place that contains one of `roots` is not hidden.
     """
+    wanted = (place for place in places.denied_places() if place not in ACCOUNT_FILES)
     found = [
         place
-        for place in _there((*places.denied_places(), state))
-        if not any(_below(root, place) for root in roots)
+        for place in _there((*wanted, state))
+        # A place that the user cannot open is closed to their commands as well.
+        if (os.access(place, os.R_OK) or os.access(place, os.X_OK))
+        and not any(_below(root, place) for root in roots)
     ]
     return {
         "hidden": tuple(place for place in found if os.path.isdir(place)),

@@ -29,7 +29,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class Inside:
     """A command as it runs in the sandbox. `only_looks`: with the limits of a read-only command.
 
-    `absent` are names that it must not create.
+    `absent` are names that it must not create. `placeholders` exist in place of some of them while it runs.
     """
 
     command: str
@@ -37,6 +37,7 @@ class Inside:
     sandbox: Sandbox
     only_looks: bool
     absent: tuple[str, ...] = ()
+    placeholders: tuple[str, ...] = ()
 
 
 Leave = Callable[[str, CommandOptions, str, bool], Awaitable[bool]]
@@ -142,7 +143,12 @@ class SandboxedEnvironment(ForwardingEnvironment):
         inside = await self._within(command, options, only_looks=is_confinement_required())
         if inside is None:
             return await self.inner.start_process(command, options)
-        started = await self.inner.start_process(inside.command, inside.options)
+        try:
+            started = await self.inner.start_process(inside.command, inside.options)
+        except BaseException:
+            with CancelScope(shield=True):
+                await run_sync(self._walls.settle, inside)
+            raise
         self._inside[started.id] = (command, inside)
         return self._as_given(started)
 

@@ -208,12 +208,48 @@ async def test_the_git_folder_cannot_be_replaced(root: Path, command: str) -> No
     assert (root / ".git" / "config").read_text() == "[core]\n"
 
 
-@pytest.mark.parametrize("name", [".vscode", ".envrc", ".git/commondir", ".husky"])
-async def test_new_tool_settings_created_by_a_command_are_set_aside(root: Path, kind: str, name: str) -> None:
+FOLDERS = [".vscode", ".husky", ".idea", ".agent-ls", ".git/hooks"]
+
+
+@pytest.mark.parametrize(("use", "name"), [
+    *(pytest.param("landlock", name, marks=needs_landlock) for name in (".vscode", ".envrc", ".husky")),
+    *(pytest.param("bubblewrap", name, marks=needs_bubblewrap) for name in (".envrc", ".git/commondir")),
+])  # fmt: skip
+async def test_new_tool_settings_created_by_a_command_are_set_aside(root: Path, use: str, name: str) -> None:
     (root / ".git").mkdir()
-    done = await run(root, f"mkdir {name} || echo x > {name}; echo made", use=kind)
+    done = await run(root, f"mkdir {name} || echo x > {name}; echo made", use=use)
     assert not (root / name).exists() and (root / f"{name}.made-in-sandbox").exists()
     assert f"{name}.made-in-sandbox" in done.note and "made" in done.stdout
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("name", FOLDERS)
+async def test_folder_of_tool_settings_cannot_be_created_while_a_command_runs(root: Path, name: str) -> None:
+    (root / ".git").mkdir()
+    tries = f"mkdir {name}; echo x > {name}/a; rmdir {name}; mv {name} b; ln -sfn . {name}; ls -A {name}; echo ran"
+    done = await run(root, tries, use="bubblewrap")
+    assert done.stdout == "ran\n" and not done.note
+    assert not (root / name).exists()
+
+
+@needs_bubblewrap
+async def test_placeholder_stays_until_the_last_command_has_ended(root: Path) -> None:
+    async with confined(root, use="bubblewrap") as environment:
+        waiting = await environment.start_process("read x", QUICK)
+        assert (root / ".vscode").is_dir()
+        await environment.exec_command("true", QUICK)
+        assert (root / ".vscode").is_dir()
+        await environment.kill_process(waiting.id)
+        assert not (root / ".vscode").exists()
+
+
+@needs_bubblewrap
+async def test_file_of_the_user_in_a_placeholder_is_kept(root: Path) -> None:
+    async with confined(root, use="bubblewrap") as environment:
+        waiting = await environment.start_process("read x", QUICK)
+        (root / ".vscode/mine").write_text("mine")
+        ended = await environment.kill_process(waiting.id)
+    assert ended.command and (root / ".vscode/mine").read_text() == "mine"
 
 
 @needs_bubblewrap
