@@ -75,7 +75,7 @@ class PendingQuestions:
             # The turn is being stopped: raise the cancellation instead of returning an answer.
             await checkpoint()
         return (
-            QuestionReply(answered.answers, answered.declined)
+            QuestionReply(answered.answers, answered.declined, answered.decided_by)
             if answered
             else QuestionReply((), declined=True)
         )

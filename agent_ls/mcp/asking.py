@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from agent_ls.mcp.elicitation import NO, SKIP, YES, asks_for_secret, value_of
@@ -46,18 +46,23 @@ async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> Eli
     if len(asked.fields) != 1 or asks_for_secret(asked.message, asked.fields):
         reply = await _ask(context, intro, (ANSWER, DECLINE))
         if reply.declined or ANSWER not in reply.answers:
-            return ElicitationReply("cancel" if reply.declined else "decline")
+            return ElicitationReply(_refusal(reply))
         intro = f"For the MCP server {server}"
     content: dict[str, Any] = {}
     for field in asked.fields[:MAX_FIELDS]:
         answer = await _field(context, intro, field)
         if answer is None or answer.declined:
-            return ElicitationReply("decline" if answer is None else "cancel")
+            return ElicitationReply(_refusal(answer))
         if answer.answers and answer.answers != (SKIP,):
             content[field.name] = value_of(field, answer.answers)
         elif field.default is not None:
             content[field.name] = field.default
     return ElicitationReply("accept", content)
+
+
+def _refusal(reply: QuestionReply | None) -> Literal["decline", "cancel"]:
+    """Return "cancel" if the user left the question unanswered, and "decline" if they said no, or nobody is there."""
+    return "cancel" if reply and reply.declined and reply.by != "headless" else "decline"
 
 
 async def _field(context: ToolContext, intro: str, field: FormField) -> QuestionReply | None:

@@ -253,10 +253,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """The user's answers. `declined`: the user did not answer."""
+    """The user's answers. `declined`: the user did not answer. `by` "headless": there is nobody who could."""
 
     answers: tuple[str, ...]
     declined: bool = False
+    by: str = ""
 
 
 class QuestionAsker(Protocol):

@@ -14,7 +14,9 @@ from agent_ls.loop.events.types import QuestionAsked
 from agent_ls.mcp.elicitation import asks_for_secret, fields_of, value_of
 from tests.mcp.plans import raw_server, tool, user_file
 from tests.mcp.rig import running
+from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import text, tool_call
+from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.session_rig import SessionRig
 
 pytestmark = pytest.mark.req("T11")
@@ -79,6 +81,21 @@ async def test_declined_form_sends_nothing(tmp_path: Path) -> None:
 
         reply, _ = json.loads(str(rig.results()[0].content))
         assert reply["action"] == "decline" and not reply.get("content")
+
+
+def test_form_is_declined_in_exec_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", raw=asking(tmp_path, "x"))
+    (tmp_path / "project").mkdir()
+    with AnthropicServer([[ToolCall("raw__push", {})], "Done."]) as server:
+        environ = environment(tmp_path / "home", **provider_variables(server))
+        settings = tmp_path / "settings.json"
+        settings.write_text(json.dumps({"agentLs": {"mcp": {"firstWaitMs": 60_000}}}))
+        environ["AGENT_LS_STATE_DIR"] = str(tmp_path / "state")
+        environ["AGENT_LS_SETTINGS"] = str(settings)
+        arguments = ("exec", "--allow", "raw__push", "push it")
+        done = run(*arguments, cwd=tmp_path / "project", environ=environ)
+        last = json.dumps(server.requests[-1].body["messages"][-1])
+    assert "decline" in last and "cancel" not in last, (done, last)
 
 
 async def test_form_that_asks_for_a_password_comes_with_a_warning(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.loop.events.types import ApprovalRequested
 from tests.mcp.plans import raw_server, tool, user_file
-from tests.mcp.rig import running
+from tests.mcp.rig import running, servers_of
 from tests.support.fake_provider import Piece, text, tool_call
 
 pytestmark = pytest.mark.req("T11")
@@ -95,16 +95,18 @@ async def test_tools_within_the_budget_are_listed(tmp_path: Path) -> None:
 
 async def test_long_and_equal_names_become_names_that_every_provider_takes(tmp_path: Path) -> None:
     long = "a_very_long_name_of_a_tool_" * 4
-    names = [f"{long}{it}" for it in range(30)] + ["get.row", "get/row", "get row"]
+    names = [f"{long}{it}" for it in range(150)] + ["get.row", "get/row", "get row"]
     user_file(
         tmp_path / "state",
         **{"the server": raw_server(tmp_path / "plans", "x", tools=list(map(tool, names)))},
     )
-    async with running(tmp_path, [text("done")], deferAtPercent=100) as rig:
+    async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk()
         await talk.say("go")
 
-        given = [it.name for it in rig.model.requests[0].tools if it.name.startswith("the_server__")]
+        given = [it.tool.name for it in servers_of(talk).offered()]
         # Names that the protocol does not allow (with a slash or a space) may be left out, but none is given twice.
-        assert len(given) == len(set(given)) >= 31
-        assert all(len(it) <= 64 and it.replace("_", "a").isalnum() for it in given)
+        assert len(given) == len(set(given)) >= 151
+        assert all(
+            it.startswith("the_server__") and len(it) <= 64 and it.replace("_", "a").isalnum() for it in given
+        )

@@ -90,8 +90,12 @@ async def test_server_that_dies_in_a_call_fails_the_call_and_is_started_again(tm
         assert len(starts.read_text().split()) == 2
 
 
-async def test_server_that_hangs_at_the_first_request_does_not_hold_up_the_model(tmp_path: Path) -> None:
-    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", hang="initialize"))
+@pytest.mark.parametrize("request_name", ["server/discover", "initialize"])
+async def test_server_that_hangs_at_the_first_request_does_not_hold_up_the_model(
+    tmp_path: Path, request_name: str
+) -> None:
+    plan: dict[str, Any] = {"hang": request_name, "modern": request_name != "initialize"}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     async with running(tmp_path, [text("done")], firstWaitMs=50) as rig:
         talk = await rig.talk()
         await talk.say("go")
