@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,15 +33,31 @@ if hasattr(signal, "SIGHUP"):
 
 forked_programs.install()
 
+# Stored sessions are written through to the disk, for which tests would wait more than for anything else.
+MEMORY, NEEDED_BYTES = Path("/dev/shm"), 2 << 30
+if sys.platform == "linux" and not {"PYTEST_DEBUG_TEMPROOT", "TMPDIR"} & {*os.environ} and MEMORY.is_dir():
+    room = os.statvfs(MEMORY)
+    if room.f_bavail * room.f_frsize > NEEDED_BYTES and not room.f_flag & os.ST_NOEXEC:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
+
 KEY_VARIABLES = tuple(name for row in VARIABLES.values() for name in row.keys)
 BASE_VARIABLES = (*(row.base_url for row in VARIABLES.values()), "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every property as a sweep, so that the whole run of CI tries more examples."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark every property as a sweep, so that the whole run of CI tries more examples.
+
+    AGENT_LS_SWEEPS_SHARE=1/3 leaves out two of three sweeps; 0/3 and 2/3 run the others.
+    """
     for item in items:
         if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker("sweep")
+    part, _, parts = os.environ.get("AGENT_LS_SWEEPS_SHARE", "").partition("/")
+    if parts:
+        sweeps = [item for item in items if item.get_closest_marker("sweep")]
+        others = {item for index, item in enumerate(sweeps) if index % int(parts) != int(part)}
+        config.hook.pytest_deselected(items=list(others))
+        items[:] = [item for item in items if item not in others]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -54,6 +72,22 @@ def anyio_backend() -> str:
     return "asyncio"  # pygls runs asyncio; nothing of ours promises trio
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """In memory where the system offers that, except for tests marked `on_disk`: sandboxes open /dev to commands."""
+    if not request.node.get_closest_marker("on_disk") or not tmp_path.is_relative_to(MEMORY):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="agent-ls-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
+def _real_starts() -> Iterator[None]:
+    with forked_programs.real_starts():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
     for name in (*KEY_VARIABLES, *BASE_VARIABLES, *(name.lower() for name in BASE_VARIABLES)):
@@ -63,6 +97,8 @@ def _house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.Fixt
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
+    if request.node.get_closest_marker("real_start"):
+        request.getfixturevalue("_real_starts")
     # The workspaces of tests are trusted; what comes before that is tested where this is taken back.
     monkeypatch.setenv(TRUST_VARIABLE, tmp_path.anchor)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)

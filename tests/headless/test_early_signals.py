@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.commands import DEADLINE_S, command, environment, finish, start
 
+pytestmark = pytest.mark.real_start
+
 
 @pytest.mark.req("H2", "L16")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

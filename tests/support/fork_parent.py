@@ -93,6 +93,7 @@ def preload(module: str, is_server: bool) -> None:
     """Import what the program would import, and build what it would build from it, without running any of it."""
     if module != "agent_ls":
         importlib.import_module(module)
+        del sys.modules[module]  # it is run under the name __main__; what it imported stays
         return
     from agent_ls.lean_imports import make_lean
 
@@ -153,8 +154,10 @@ def become(module: str, request: Request) -> None:
     if request.group >= 0:
         os.setpgid(0, request.group)
     os.chdir(request.folder)
+    # In the "C" locale the interpreter sets this one for itself and its children when it starts.
+    coerced = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
     os.environ.clear()
-    os.environ.update(request.variables)
+    os.environ.update(request.variables | coerced)
     words = [sys.executable, "-m", module, *request.arguments]
     _show(_ARGUMENTS_AT, words)
     _show(_VARIABLES_AT, variable_lines(request.variables))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
-import resource
 import signal
 import socket
 import struct
@@ -30,7 +29,7 @@ from tests.support import fork_parent
 from tests.support.fork_parent import PADDING, PADDING_BYTES, REPOSITORY, Request, encode, variable_lines
 
 _PR_SET_CHILD_SUBREAPER = 36
-_MODULES = ("agent_ls", "tests.support.wire_server")
+_MODULES = ("agent_ls", "tests.support.wire_server", "tests.support.process_facts")
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "GLIBC", "TZ", "SSL", "OPENSSL")
 """Variables that begin so are read when an interpreter starts: each combination of them needs its own parent."""
 _SET_BY_FORK = ("PYTHONDONTWRITEBYTECODE",)
@@ -111,6 +110,7 @@ class _Parent:
 
     def __init__(self, key: _Key) -> None:
         module, kind, variables = key
+        self.forks = 0
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         padding = "x" * PADDING_BYTES
         command = [sys.executable, fork_parent.__file__, str(theirs.fileno()), module, kind, padding]
@@ -131,6 +131,7 @@ class _Parent:
             libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
         if len(answer) < 4:
             raise AssertionError(f"the process that forks programs has ended: {self._process.wait()}")
+        self.forks += 1
         return int(struct.unpack("i", answer)[0])
 
 
@@ -138,6 +139,7 @@ _parents: dict[_Key, _Parent] = {}
 _seen: set[_Key] = set()
 _lock = threading.Lock()
 _is_real = False
+_files = (0, 0)
 
 
 def install() -> None:
@@ -152,7 +154,20 @@ def install() -> None:
         pid = 0 if _is_real else _forked(_Start(*arguments))
         return pid or int(real(*arguments))
 
+    global _files
+    _files = _files_limit()
+    vars(fork_exec)["forks_programs"] = True
     vars(subprocess)["_fork_exec"] = fork_exec
+
+
+def is_installed() -> bool:
+    """Return whether programs of this process are started by a fork."""
+    return bool(getattr(vars(subprocess).get("_fork_exec"), "forks_programs", False))
+
+
+def forks_of(module: str) -> int:
+    """Return how often this program was forked so far."""
+    return sum(parent.forks for key, parent in _parents.items() if key[0] == module)
 
 
 @contextmanager
@@ -184,12 +199,11 @@ def _forked(start: _Start) -> int:
 def _ignores_signals() -> bool:
     """Whether a new process would start with signals ignored or blocked, or with few open files."""
     ended_by = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    is_limited = resource.getrlimit(resource.RLIMIT_NOFILE) != _FILES
-    return (
-        is_limited
-        or any(signal.getsignal(it) is signal.SIG_IGN for it in ended_by)
-        or bool(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
-    )
+    is_changed = _files_limit() != _files or any(signal.getsignal(it) is signal.SIG_IGN for it in ended_by)
+    return is_changed or bool(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 
 
-_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
+def _files_limit() -> tuple[int, int]:
+    import resource  # there is none on Windows
+
+    return resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,0 +1,73 @@
+"""A program that tests start by a fork finds what a new interpreter would find."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import forked_programs
+from tests.support.commands import REPOSITORY
+from tests.support.processes import zombies_of_ours
+
+PROGRAM = "tests.support.process_facts"
+
+pytestmark = pytest.mark.skipif(not forked_programs.is_installed(), reason="programs are not forked here")
+
+
+def play(folder: Path, *words: str, **options: Any) -> tuple[int, dict[str, Any], bytes]:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "A": "ä\n=",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", PROGRAM, *words],
+        cwd=folder,
+        env=environ,
+        input=b"typed\r\nlines\n",
+        capture_output=True,
+        check=False,
+        **options,
+    )
+    return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+
+
+@pytest.mark.parametrize("starts_session", [False, True])
+def test_forked_program_finds_what_a_started_one_finds(tmp_path: Path, starts_session: bool) -> None:
+    words = ("a word", "ü", "")
+    with forked_programs.real_starts():
+        expected = play(tmp_path, *words, start_new_session=starts_session)
+    found = [play(tmp_path, *words, start_new_session=starts_session) for _ in range(3)]
+    assert forked_programs.forks_of(PROGRAM) >= 2
+    for code, facts, log in found:
+        assert facts == expected[1]
+        assert (code, log) == (expected[0], expected[2])
+    assert expected[0] == 7 and expected[1]["parent"] == os.getpid()
+
+
+def test_forked_program_keeps_the_descriptors_that_are_passed(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    try:
+        found = [play(tmp_path, pass_fds=(writer,))[1]["descriptors"] for _ in range(2)]
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert all(writer in descriptors and reader not in descriptors for descriptors in found), found
+
+
+def test_killed_fork_is_reported_by_its_signal_and_leaves_nothing(tmp_path: Path) -> None:
+    before = zombies_of_ours()
+    assert [play(tmp_path, "kill")[0] for _ in range(2)] == [-9, -9]
+    assert zombies_of_ours() <= before
+
+
+def test_folder_that_is_missing_is_an_error_of_the_start(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        play(tmp_path / "missing")
