@@ -152,6 +152,11 @@ ALLOWED: dict[str, set[str]] = {
         "server.transport", "llm.messages", "app.context", "app.errors", "app.permissions", "app.review", "app.servers",
         "app.sessions", "app.skills", "app.slash_commands", "app.suggestions", "environments", "loop", "system", "text",
     },
+    "server.channel.places": {"server.channel.places", "app.settings", "store.locks", "system"},
+    "server.channel": {
+        "server.channel", "server.editor", "server.lsp", "server.protocol", "server.rpc", "server.transport", "loop",
+        "store.locks",
+    },
     "server.chat": {
         "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.start_time", "server.transport", "app.errors", "app.sessions",
@@ -161,8 +166,8 @@ ALLOWED: dict[str, set[str]] = {
         "server.editor", "server.features", "server.server", "server.transport", "_version", "system",
     },
     "server.assembly": {
-        "server.assembly", "server.chat", "server.editor", "server.features", "server.lsp", "server.rpc",
-        "server.server", "server.transport", "app.sessions", "app.settings", "loop",
+        "server.assembly", "server.channel", "server.chat", "server.editor", "server.features", "server.lsp",
+        "server.rpc", "server.server", "server.transport", "app.sessions", "app.settings", "loop",
     },
     "server.backend": {
         "server.assembly", "server.backend", "server.rpc", "server.server", "server.transport",

@@ -13,6 +13,7 @@ from agent_ls.app.settings.layers import layered, user_layer
 from agent_ls.app.settings.untrusted import of_client
 from agent_ls.loop.calls.redaction import without
 from agent_ls.loop.ids import new_id
+from agent_ls.server.channel.listener import LocalChannel
 from agent_ls.server.editor.client_requests import ClientRequests
 from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.server.editor.virtual_documents import VirtualDocuments
@@ -74,7 +75,7 @@ ROUTES: tuple[Route, ...] = (
 
 def assemble(
     server: AgentServer, start: Start, create_manager: CreateManager
-) -> tuple[SessionManager, Router]:
+) -> tuple[SessionManager, Router, LocalChannel]:
     protocol, host = server.protocol, server.host
     of_user, wrong = user_layer()
     section, ignored = of_client(section_of(protocol.options) or {})
@@ -170,7 +171,9 @@ def assemble(
             changed(path)
 
     manager.review.watch_positions(moved)
-    return manager, Router(ROUTES, context, Answers(start), standard)
+    answers = Answers(start)
+    channel = LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
+    return manager, Router(ROUTES, context, answers, standard), channel
 
 
 def _face(context: Context, protocol: AgentProtocol, start: Start) -> RichFindings | StockFace:

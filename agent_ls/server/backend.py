@@ -51,8 +51,10 @@ class AgentBackend:
         from agent_ls.server.assembly import assemble
 
         async with anyio.create_task_group() as tasks:
-            manager, router = assemble(server, _starter(tasks), self._create_manager or _real())
+            start = _starter(tasks)
+            manager, router, channel = assemble(server, start, self._create_manager or _real())
             await tasks.start(manager.run)
+            start(channel.run)
             self._router = router
             self._is_ready.set()
             await anyio.sleep(WARM_UP_AFTER_S)

@@ -381,6 +381,7 @@ class StandIn:
             "live": True,
             "access": "owner",
             "isWalkthrough": False,
+            "waitsForUser": False,
             **session.info,
         }
 

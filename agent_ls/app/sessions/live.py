@@ -169,6 +169,11 @@ class LiveSession:
         """
         return await resource_text(self.servers, server, uri)
 
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether an approval or a question is pending."""
+        return bool(self.approver.pending() or self.session.questions.pending())
+
     def is_asked(self, call_id: str) -> bool:
         """Return whether the call has an unanswered approval."""
         return any(request.call_id == call_id for request in self.approver.pending())

@@ -102,12 +102,14 @@ class SessionOwnership:
         """Set the name that other processes display for this owner, for sessions opened from now on."""
         self._store.program = to_display_line(program, PROGRAM_MAX_CHARS)
 
-    def watch(self, listener: Callable[[AccessChange], None]) -> None:
-        """Call `listener` when a followed session is acquired, released or changes owner.
+    def watch(self, listener: Callable[[AccessChange], None]) -> Callable[[], None]:
+        """Call `listener` when a followed session is acquired, released or changes owner. Returns a function that
+        ends this.
 
         It is called on the event loop's thread.
         """
         self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     # -- sessions of other processes
 
@@ -302,7 +304,7 @@ class SessionOwnership:
         self._start(session.run)
 
     def _tell(self, change: AccessChange) -> None:
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener(change)
 
 

@@ -54,7 +54,7 @@ async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResu
     infos = []
     for summary in found:
         live = context.manager.live(summary.id)
-        infos.append(to_wire.session_info(summary, live.session if live else None))
+        infos.append(context.session_info(live) if live else to_wire.session_info(summary, None))
     return wire.SessionsResult(sessions=tuple(infos), next_cursor=cursor)
 
 

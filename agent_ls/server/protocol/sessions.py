@@ -22,7 +22,7 @@ class OwnerInfo(Wire):
 class SessionInfo(Wire):
     """A session for lists and views. Times are ISO 8601. `access` readOnly: another process owns it.
 
-    `owner` is that process, if known.
+    `owner` is that process, if known. `waitsForUser`: an approval or a question is pending; only for live sessions.
     """
 
     id: str
@@ -41,6 +41,7 @@ class SessionInfo(Wire):
     access: Access = "owner"
     owner: OwnerInfo | None = None
     is_walkthrough: bool = False
+    waits_for_user: bool = False
     queue: tuple[dict[str, Any], ...] = ()
     steering: tuple[dict[str, Any], ...] = ()
 

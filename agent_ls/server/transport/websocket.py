@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
@@ -114,7 +115,7 @@ async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse
     try:
         with anyio.move_on_after(HANDSHAKE_S):
             token = await anyio.to_thread.run_sync(read_token, door.token_file)
-            await socket.shake_hands(token)
+            await socket.shake_hands(partial(_checked, token))
     except ListenError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
     if socket.is_open:
@@ -125,8 +126,10 @@ async def _serve(stream: SocketStream, door: Door, command: Sequence[str], pulse
 class WebSocket:
     """One connection: whole text messages in and out. When it ends, `messages` ends; nothing is raised."""
 
-    def __init__(self, stream: SocketStream, origins: Sequence[str]) -> None:
-        allowed = (None, *map(Origin, origins))  # None: a client that is not a web page
+    def __init__(self, stream: SocketStream, origins: Sequence[str] | None) -> None:
+        """`origins`: those of web pages that may connect; None: the caller checks the request."""
+        # None in the list: a client that is not a web page
+        allowed = None if origins is None else (None, *map(Origin, origins))
         self._stream = stream
         self._protocol = ServerProtocol(origins=allowed, select_subprotocol=_chosen, max_size=MAX_BODY_BYTES)
         self._sending = anyio.Lock()
@@ -137,26 +140,19 @@ class WebSocket:
     def is_open(self) -> bool:
         return self._protocol.state is OPEN
 
-    async def shake_hands(self, token: str) -> None:
-        """Do the handshake. If the client is refused or disconnects, `is_open` is false afterwards."""
+    async def shake_hands(self, respond: Callable[[ServerProtocol, Request], Response]) -> None:
+        """Read the request and send the response that `respond` returns. If that is not a handshake, or the client
+        disconnects, `is_open` is false afterwards.
+        """
         protocol = self._protocol
         while protocol.state is CONNECTING and not protocol.eof_sent and (data := await self._received()):
             protocol.receive_data(data)
             match protocol.events_received():
                 case [Request() as request]:
-                    protocol.send_response(self._response(request, token))
+                    protocol.send_response(respond(protocol, request))
                 case [_, *_]:  # data before the handshake ends violates the protocol
                     return
             await self._flush()
-
-    def _response(self, request: Request, token: str) -> Response:
-        response = self._protocol.accept(request)
-        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS or _has_token(request, token):
-            return response
-        words = "the token is missing or wrong: give it as Authorization: Bearer TOKEN"
-        refused = self._protocol.reject(HTTPStatus.UNAUTHORIZED, f"agent-ls: {words}\n")
-        refused.headers["WWW-Authenticate"] = "Bearer"
-        return refused
 
     async def messages(self) -> AsyncIterator[bytes]:
         """Yield each text message as UTF-8, joined from its fragments."""
@@ -262,7 +258,7 @@ async def _carry(socket: WebSocket, command: Sequence[str], pulse: Pulse) -> Non
 
             tasks.start_soon(until_end, lambda: _to_server(socket, process))
             tasks.start_soon(until_end, server_speaks)
-            tasks.start_soon(until_end, lambda: _watch(socket, pulse))
+            tasks.start_soon(until_end, lambda: watch_pulse(socket, pulse))
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
@@ -288,7 +284,7 @@ async def _to_client(process: Process, socket: WebSocket) -> None:
         sys.stderr.write(f"agent-ls: the server sent a message that cannot be forwarded: {error}\n")
 
 
-async def _watch(socket: WebSocket, pulse: Pulse) -> None:
+async def watch_pulse(socket: WebSocket, pulse: Pulse) -> None:
     """Return when nothing was received for too long: a vanished client sends no close frame."""
     heard, missed = -1, 0
     while missed < pulse.missed:
@@ -315,6 +311,17 @@ async def _discard(output: ByteReceiveStream) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async for _ in output:
             pass
+
+
+def _checked(token: str, protocol: ServerProtocol, request: Request) -> Response:
+    """Return the handshake, or a refusal if the request does not have the token."""
+    response = protocol.accept(request)
+    if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS or _has_token(request, token):
+        return response
+    words = "the token is missing or wrong: give it as Authorization: Bearer TOKEN"
+    refused = protocol.reject(HTTPStatus.UNAUTHORIZED, f"agent-ls: {words}\n")
+    refused.headers["WWW-Authenticate"] = "Bearer"
+    return refused
 
 
 def _has_token(request: Request, token: str) -> bool:

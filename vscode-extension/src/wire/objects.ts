@@ -819,6 +819,7 @@ export interface SessionInfo {
   readonly access: "owner" | "readOnly";
   readonly owner?: OwnerInfo;
   readonly isWalkthrough: boolean;
+  readonly waitsForUser: boolean;
   readonly queue: readonly ({ readonly queuedId: string; readonly text: string; readonly images: number; })[];
   readonly steering: readonly ({ readonly steerId: string; readonly text: string; })[];
 }

@@ -435,6 +435,7 @@
 ---@field access "owner"|"readOnly"
 ---@field owner? agent_ls.wire.OwnerInfo
 ---@field isWalkthrough boolean
+---@field waitsForUser boolean
 ---@field queue agent_ls.wire.SessionInfo.queue[]
 ---@field steering agent_ls.wire.SessionInfo.steering[]
 

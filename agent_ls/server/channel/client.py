@@ -1,0 +1,160 @@
+"""One client of the local channel: JSON-RPC with the messages of ALLOWED, answered by the sessions of this server."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from agent_ls.loop.ids import new_id
+from agent_ls.server.channel.messages import ALLOWED
+from agent_ls.server.channel.outbox import Outbox
+from agent_ls.server.editor.virtual_documents import VirtualDocuments
+from agent_ls.server.lsp.capabilities import ClientAbilities, client_abilities, initialize_result
+from agent_ls.server.rpc.access import follow_access
+from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.event_sender import EventSenders
+from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.rpc.router import Route, Router
+from agent_ls.server.transport.errors import response_error
+from agent_ls.server.transport.framing import FrameParser, frame
+
+log = logging.getLogger(__name__)
+
+READ_BYTES = 1 << 16
+MAX_RUNNING = 64
+"""Requests of one client that are answered at the same time; above it no more are read."""
+
+
+async def read_bodies(stream: anyio.abc.ByteReceiveStream, parser: FrameParser) -> Sequence[bytes]:
+    """Return the next messages; none if the other side has closed the connection.
+
+    Raises:
+        FrameError, BrokenResourceError.
+    """
+    try:
+        while True:
+            if bodies := list(parser.feed(await stream.receive(READ_BYTES))):
+                return bodies
+    except anyio.EndOfStream:
+        return ()
+
+
+class ChannelClient:
+    """A connection whose first message had the token.
+
+    Its `client_id` begins with "panel", so that the log of a session tells where a decision came from.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        routes: Sequence[Route],
+        answers: Answers,
+        clean: Callable[[bytes], bytes],
+        stream: anyio.abc.ByteStream,
+    ) -> None:
+        self._shared = context
+        self._routes = [route for route in routes if route.params in ALLOWED]
+        self._answers = answers
+        self._clean = clean
+        self._stream = stream
+        self._outbox = Outbox(stream)
+        self._room = anyio.Semaphore(MAX_RUNNING)
+
+    async def run(self, bodies: Sequence[bytes], parser: FrameParser) -> None:
+        """Answer until the client closes the connection. `bodies` are the first messages: `initialize` and others.
+
+        Raises:
+            FrameError, BrokenResourceError.
+        """
+        first = json.loads(bodies[0])
+        abilities = client_abilities(first["params"])
+        async with anyio.create_task_group() as tasks:
+            senders = EventSenders(send=self._send_event, drain=self._outbox.drain, start=_starter(tasks))
+            router = Router(self._routes, self._own_context(abilities, senders), self._answers)
+            forget = self._shared.manager.owners.watch(follow_access(senders))
+            tasks.start_soon(self._outbox.run)
+            try:
+                self._send_result(first.get("id"), json.dumps(initialize_result(abilities)).encode())
+                bodies = bodies[1:] or await read_bodies(self._stream, parser)
+                while bodies:
+                    for body in bodies:
+                        await self._room.acquire()
+                        tasks.start_soon(self._take, body, router)
+                    bodies = await read_bodies(self._stream, parser)
+            finally:
+                forget()
+                tasks.cancel_scope.cancel()
+
+    def _own_context(self, abilities: ClientAbilities, senders: EventSenders) -> Context:
+        return replace(
+            self._shared,
+            client=abilities,
+            client_id=new_id("panel"),
+            senders=senders,
+            virtual_documents=VirtualDocuments(_send_nothing, can_refresh=False),
+        )
+
+    async def _take(self, body: bytes, router: Router) -> None:
+        try:
+            await self._answer(body, router)
+        finally:
+            self._room.release()
+
+    async def _answer(self, body: bytes, router: Router) -> None:
+        try:
+            message = json.loads(body)
+            message_id, method = message.get("id"), message["method"]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            log.warning("a client of the local channel sent a message that is not JSON-RPC")
+            return
+        try:
+            answer = await router.call(method, message.get("params"))
+        except Exception as error:
+            if message_id is not None:
+                self._send_error(message_id, error)
+            return
+        if message_id is not None:
+            self._send_result(message_id, answer.body if answer.is_document else self._clean(answer.body))
+        if answer.sent:
+            answer.sent()
+
+    def _send_result(self, message_id: object, result: bytes) -> None:
+        self._send(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (json.dumps(message_id).encode(), result))
+
+    def _send_error(self, message_id: object, error: Exception) -> None:
+        known = response_error(error)
+        told = {"code": known.code, "message": known.message, "data": known.data}
+        self._send(self._clean(json.dumps({"jsonrpc": "2.0", "id": message_id, "error": told}).encode()))
+
+    def _send_event(self, event: bytes) -> None:
+        self._send(b'{"jsonrpc":"2.0","method":"agent/event","params":%b}' % self._clean(event))
+
+    def _send(self, body: bytes) -> None:
+        self._outbox.put(frame(body))
+
+
+def _send_nothing(method: str, params: object) -> Future[Any]:
+    raise AssertionError("clients of the channel display no documents of their own")
+
+
+def _starter(tasks: anyio.abc.TaskGroup) -> Callable[[Callable[[], Awaitable[None]]], None]:
+    """Return a function that starts work of this client. A failure is logged and does not end the connection."""
+
+    async def guarded(work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception:  # last resort: nobody awaits this task
+            log.exception("sending events to a client of the local channel failed")
+
+    def start(work: Callable[[], Awaitable[None]]) -> None:
+        tasks.start_soon(guarded, work)
+
+    return start

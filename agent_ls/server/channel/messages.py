@@ -1,0 +1,37 @@
+"""The messages that a client of the local channel may send: those that read a session, and the user's decisions in it.
+
+API keys, trusted folders, stored rules, the editor's draft and state, and deletion are left out.
+"""
+
+from __future__ import annotations
+
+from agent_ls.server import protocol as wire
+
+ALLOWED: frozenset[type[wire.Params]] = frozenset(
+    (
+        wire.AcceptPlan,
+        wire.Answer,
+        wire.Approve,
+        wire.Commands,
+        wire.Compact,
+        wire.Configure,
+        wire.FollowUp,
+        wire.History,
+        wire.Hunks,
+        wire.Interrupt,
+        wire.Models,
+        wire.NewSession,
+        wire.Output,
+        wire.Queue,
+        wire.Review,
+        wire.Sessions,
+        wire.Steer,
+        wire.Submit,
+        wire.Subscribe,
+        wire.TakeOver,
+        wire.TerminalKill,
+        wire.Terminals,
+        wire.Unsteer,
+        wire.Unsubscribe,
+    )
+)
