@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { Catalog } from "./chat/catalog";
 import { ChatBadge } from "./badge";
 import { ApprovalPicker } from "./approvals/picker";
+import { editorHost } from "./chat/editor_host";
 import { HomePage } from "./chat/home";
 import { Inbox } from "./chat/inbox";
 import { Offers } from "./chat/offers";
@@ -117,7 +118,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const catalog = new Catalog(sessions);
   const offers = new Offers(sessions, catalog, folder);
   const home = new HomePage(ctx, catalog, () => keys.hasAny);
-  const panel = new ChatPanel(ctx, new Inbox(sessions, review.actions, terminals, catalog, offers, home, (isShared) => { state.share(isShared); }), () => state.along);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.share(isShared); } })), () => state.along);
   state.onChange = () => { panel.showAlong(); };
   const picker = new ApprovalPicker(sessions);
   const plans = new Plans(ctx.sessions);

@@ -1,19 +1,9 @@
-// Maps messages of the chat page to requests of the session and commands of the editor.
-import * as vscode from "vscode";
-import { type InputPart, type QueueChange, effectOf } from "../protocol";
-import type { ReviewActions } from "../review/actions";
+// Maps messages of the chat page to requests of the session, and to the program around the page: an editor or a browser.
+import { type InputPart, type QueueChange, type Verdict, effectOf } from "../protocol";
 import type { Sessions } from "../session";
-import type { Terminals } from "../terminals/terminals";
-import type { FromView, HostCommand, ToView } from "../webview/messages";
+import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
-import type { HomePage } from "./home";
 import type { Action } from "../trouble";
-import { compact, rollBack } from "../sessions/rollback";
-import { showServers } from "../sessions/servers";
-import { insertAtCursor } from "./insert";
-import { openFile, openLink } from "./links";
-import { openMemory } from "./memory";
-import type { Offers } from "./offers";
 import { otherWords } from "./queue_changes";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
@@ -21,63 +11,63 @@ export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | 
 type Submit = Extract<FromView, { type: "submit" }>;
 type Allow = Extract<FromView, { type: "allow" }>;
 
-const COMMANDS: Record<HostCommand, string> = {
-  newSession: "agentLs.newSession",
-  sessions: "agentLs.sessions",
-  demo: "agentLs.demo",
-  configure: "agentLs.configure",
-  nextHunk: "agentLs.nextHunk",
-  previousHunk: "agentLs.previousHunk",
-  reviewAll: "agentLs.compareAll",
-  keepAll: "agentLs.keepAll",
-  undoAll: "agentLs.undoAll",
-  compact: "agentLs.compact",
-  takeOver: "agentLs.takeOver",
-  plan: "agentLs.plan",
-};
+/** Actions of a failure that the program around the page carries out. */
+export type HostAction = Exclude<Action, "retry" | "continue" | "chooseModel" | "sendAgain">;
 
-const ACTS: Readonly<Record<Exclude<Action, "retry" | "continue" | "chooseModel" | "sendAgain">, readonly [string, ...unknown[]]>> = {
-  setKey: ["agentLs.setApiKey"],
-  manageTrust: ["workbench.trust.manage"],
-  choosePython: ["workbench.action.openSettings", "agentLs.python"],
-  showLog: ["agentLs.showLog"],
-};
+/** The program around the page. */
+export interface PageHost {
+  command(name: HostCommand): Promise<void>;
+  act(action: HostAction): Promise<void>;
+  offers(trigger: "@" | "/", query: string): Promise<Offer[]>;
+  /** The attachment of a chosen offer. */
+  choose(token: string): Promise<Attachment | undefined>;
+  home(): Promise<Home>;
+  openSession(id: string): Promise<void>;
+  share(isShared: boolean): void;
+  insert(text: string): Promise<void>;
+  judge(hunkIds: readonly string[], verdict: Verdict): Promise<unknown>;
+  compare(hunkId: string): Promise<void>;
+  openFile(target: string): Promise<void>;
+  openLink(url: string): Promise<void>;
+  showTerminal(callId: string): void;
+  kill(terminalId: string): Promise<void>;
+  showServers(): Promise<void>;
+  openMemory(): Promise<void>;
+  /** Rolls back to before a message. Returns its text if it was removed from the conversation. */
+  rollBack(turnId: string): Promise<string | undefined>;
+}
 
 export class Inbox {
   constructor(
     private readonly sessions: Sessions,
-    private readonly review: ReviewActions,
-    private readonly terminals: Terminals,
     private readonly catalog: Catalog,
-    private readonly offers: Offers,
-    private readonly home: HomePage,
-    private readonly share: (isShared: boolean) => void,
+    private readonly host: PageHost,
   ) {}
 
   /** Handles a message; returns the answer for the page, if any. */
   async take(message: Message): Promise<ToView | undefined> {
-    const { sessions } = this;
+    const { sessions, host } = this;
     switch (message.type) {
       case "submit":
         return this.submit(message);
       case "offer":
-        return { type: "offers", request: message.request, offers: await this.offers.offers(message.trigger, message.query) };
+        return { type: "offers", request: message.request, offers: await host.offers(message.trigger, message.query) };
       case "choose": {
-        const attachment = await this.offers.choose(message.token);
+        const attachment = await host.choose(message.token);
         return attachment && { type: "attach", attachment };
       }
       case "models":
         return { type: "models", models: await this.catalog.models(message.look) };
       case "home":
-        return { type: "home", home: await this.home.look() };
+        return { type: "home", home: await host.home() };
       case "openSession":
-        await this.home.open(message.id);
+        await host.openSession(message.id);
         break;
       case "share":
-        this.share(message.isShared);
+        host.share(message.isShared);
         break;
       case "insert":
-        await insertAtCursor(message.text);
+        await host.insert(message.text);
         break;
       case "stop":
         await sessions.interrupt();
@@ -111,28 +101,28 @@ export class Inbox {
       case "rollBack":
         return this.rollBack(message.turnId);
       case "review":
-        await this.review.judge(message.hunkIds, message.verdict);
+        await host.judge(message.hunkIds, message.verdict);
         break;
       case "compare":
-        await vscode.commands.executeCommand("agentLs.compareHunk", message.hunkId);
+        await host.compare(message.hunkId);
         break;
       case "openFile":
-        await openFile(message.target, sessions.snapshot.session.workspaceFolder);
+        await host.openFile(message.target);
         break;
       case "openLink":
-        await openLink(message.url);
+        await host.openLink(message.url);
         break;
       case "terminal":
-        this.terminals.show(message.callId);
+        host.showTerminal(message.callId);
         break;
       case "kill":
-        await this.terminals.kill(message.terminalId);
+        await host.kill(message.terminalId);
         break;
       case "configure":
         await sessions.configure(message.configuration);
         break;
       case "command":
-        await vscode.commands.executeCommand(COMMANDS[message.command]);
+        await host.command(message.command);
         break;
     }
     return undefined;
@@ -153,37 +143,37 @@ export class Inbox {
     if (action === "retry") await this.sessions.retry();
     else if (action === "continue") await this.sessions.submit([{ type: "text", text: "Continue." }]);
     else if (action === "chooseModel") return { type: "pickModel" };
-    else if (action !== "sendAgain") await vscode.commands.executeCommand(...ACTS[action]);
+    else if (action !== "sendAgain") await this.host.act(action);
     return undefined;
   }
 
-  /** Runs a slash command of this editor. */
+  /** Runs a slash command of this client. */
   private async run(name: ClientCommandName, words: string): Promise<ToView | undefined> {
-    const { sessions } = this;
+    const { sessions, host } = this;
     switch (name) {
       case "new":
-        await vscode.commands.executeCommand(COMMANDS.newSession);
+        await host.command("newSession");
         break;
       case "sessions":
-        await vscode.commands.executeCommand(COMMANDS.sessions);
+        await host.command("sessions");
         break;
       case "stop":
         await sessions.interrupt();
         break;
       case "mcp":
-        await showServers(sessions);
+        await host.showServers();
         break;
       case "keep":
-        await vscode.commands.executeCommand(COMMANDS.keepAll);
+        await host.command("keepAll");
         break;
       case "undo":
-        await vscode.commands.executeCommand(COMMANDS.undoAll);
+        await host.command("undoAll");
         break;
       case "memory":
-        await openMemory();
+        await host.openMemory();
         break;
       case "compact":
-        await compact(sessions, words);
+        await sessions.ofCurrent("agent/compact", (change) => ({ ...change, ...(words !== "" && { instructions: words }) }));
         break;
       case "model":
         if (words === "") return { type: "pickModel" };
@@ -199,7 +189,7 @@ export class Inbox {
 
   /** Rolls back to before a message, whose text returns to the prompt. */
   private async rollBack(turnId: string): Promise<ToView | undefined> {
-    const text = await rollBack(this.sessions, turnId);
+    const text = await this.host.rollBack(turnId);
     return text === undefined || text === "" ? undefined : { type: "unsent", text, attachments: [] };
   }
 

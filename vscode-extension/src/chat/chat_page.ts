@@ -1,0 +1,150 @@
+// One chat page: sends changes of the session to it, not faster than it draws, and passes on the user's actions.
+// Does not depend on the program around the page, which is an editor or a browser.
+import type { DraftInfo } from "../protocol";
+import type { Change } from "../seams";
+import type { Sessions } from "../session";
+import type { DraftView, Posted, ToView } from "../webview/messages";
+import { Drafts } from "./drafts";
+import { Feed } from "./feed";
+import type { Inbox, Message } from "./inbox";
+import { isLate } from "./late";
+import type { ViewContext } from "./views";
+
+const FRAME_MS = 16;
+
+export interface PageSeams {
+  /** Sends a message to the page. */
+  post(message: ToView): void;
+  /** Stores the unsent prompt while there is no session; undefined: it is empty. */
+  keepDraft(draft: DraftInfo | undefined): void;
+  /** Runs work that nobody awaits; failures are logged. */
+  inBackground(work: Promise<unknown>): void;
+  /** The page can receive messages, and displays the session. */
+  onReady(): void;
+}
+
+export class ChatPage {
+  hasKeyboard = false;
+  private isReady = false;
+  /** The page is still drawing the last message. Changes until then are sent in one message. */
+  private isDrawing = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private waiting: ToView[] = [];
+  private readonly feed: Feed;
+  private readonly drafts = new Drafts((draft, of) => { this.keepDraft(draft, of === "" ? undefined : of); });
+  private readonly subscription: { dispose(): void };
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly inbox: Inbox,
+    context: ViewContext,
+    private readonly seams: PageSeams,
+  ) {
+    this.feed = new Feed(context);
+    this.subscription = sessions.listen((change) => { this.take(change); });
+  }
+
+  /** Forgets the page: it is hidden or closed, and a new one will report when it is ready. */
+  forget(): void {
+    this.isReady = this.hasKeyboard = false;
+  }
+
+  /** Handles a message of the page. */
+  receive(message: Posted): void {
+    const { sessions } = this;
+    if (message.type === "ready") this.ready();
+    else if (message.type === "drawn") this.drawn();
+    else if (message.type === "keyboard") this.hasKeyboard = message.isHere;
+    else if (message.type === "draft") this.drafts.take(message);
+    else if (isLate(message, sessions.currentId)) this.late(message);
+    else if (message.type === "later") this.seams.post(this.feed.later(sessions.snapshot, message.after));
+    else if (message.type === "end") this.reset();
+    else this.seams.inBackground(message.type === "earlier" ? this.earlier(message.before) : this.handOn(message));
+  }
+
+  /** Sends a message if the page is ready. */
+  now(message: ToView): void {
+    if (this.isReady) this.seams.post(message);
+  }
+
+  /** Sends a message now, or when the page is ready. */
+  later(message: ToView): void {
+    if (this.isReady) this.seams.post(message);
+    else this.waiting.push(message);
+  }
+
+  /** Saves the unsent prompt at once. */
+  flush(): void {
+    this.drafts.flush();
+  }
+
+  dispose(): void {
+    this.flush();
+    clearTimeout(this.timer);
+    this.subscription.dispose();
+  }
+
+  private take({ switched, sessionId }: Change): void {
+    if (switched === true && this.isReady) this.reset();
+    else if (sessionId === this.sessions.currentId) this.schedule();
+  }
+
+  private schedule(): void {
+    // The first change is sent soon, together with others of the same frame.
+    if (!this.isReady || this.isDrawing) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      const update = this.isReady ? this.feed.update(this.sessions.snapshot) : undefined;
+      if (update) this.draw(update);
+    }, FRAME_MS);
+  }
+
+  /** Handles an action for a session that is no longer displayed: only its draft must not be lost. */
+  private late(message: Posted): void {
+    if (message.type !== "submit") return;
+    this.seams.post({ type: "unsent", text: message.text, attachments: message.attachments });
+    this.sessions.say("warn", "The message was not sent: it was written in another session.", "It is in the prompt. Send it again to say it here.");
+  }
+
+  private ready(): void {
+    this.isReady = true;
+    this.reset();
+    this.seams.onReady();
+    for (const message of this.waiting.splice(0)) this.seams.post(message);
+  }
+
+  private drawn(): void {
+    this.isDrawing = false;
+    this.schedule();
+  }
+
+  private reset(): void {
+    const { snapshot, currentId } = this.sessions;
+    this.flush(); // into the session displayed now
+    const message = this.feed.reset(snapshot);
+    if (message.type === "reset") this.drafts.replace(message.draft ?? { text: "", attachments: [] }, currentId ?? "");
+    this.draw(message);
+  }
+
+  private async earlier(before: number): Promise<void> {
+    const { sessions } = this;
+    if (before <= sessions.snapshot.first) await sessions.earlier();
+    this.seams.post(this.feed.earlier(sessions.snapshot, before));
+  }
+
+  private async handOn(message: Message): Promise<void> {
+    const answer = await this.inbox.take(message);
+    if (answer) this.seams.post(answer);
+  }
+
+  private keepDraft({ text, attachments }: DraftView, id: string | undefined): void {
+    const draft: DraftInfo = { text, attachments: attachments.map(({ part }) => part) };
+    this.sessions.keepDraft(draft, id);
+    if (id === undefined) this.seams.keepDraft(text === "" && attachments.length === 0 ? undefined : draft);
+  }
+
+  private draw(message: ToView): void {
+    this.isDrawing = true;
+    this.seams.post(message);
+  }
+}
