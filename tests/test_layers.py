@@ -105,6 +105,10 @@ ALLOWED: dict[str, set[str]] = {
     "app.web": {
         "app.settings", "app.web", "_version", "environments", "llm", "loop", "profiles", "tools",
     },
+    "app.mentions": {
+        "app.context", "app.errors", "app.mentions", "app.permissions", "environments", "llm.messages", "loop",
+        "profiles", "text", "tools",
+    },
     "app.context": {
         "app.changes", "app.context", "app.permissions", "environments", "llm", "loop", "policy", "profiles",
         "system",
@@ -122,8 +126,8 @@ ALLOWED: dict[str, set[str]] = {
         "loop", "mcp", "policy.places", "profiles",
     },
     "app.sessions": {
-        "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.models",
-        "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
+        "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.mentions",
+        "app.models", "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
         "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.web", "environments", "llm", "loop",
         "patch", "policy",
         "profiles", "review", "store", "text", "tools",
@@ -149,8 +153,9 @@ ALLOWED: dict[str, set[str]] = {
     },
     "server.features": {
         "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
-        "server.transport", "llm.messages", "app.context", "app.errors", "app.permissions", "app.review", "app.servers",
-        "app.sessions", "app.skills", "app.slash_commands", "app.suggestions", "environments", "loop", "system", "text",
+        "server.transport", "llm.messages", "app.context", "app.errors", "app.mentions", "app.permissions",
+        "app.review", "app.servers", "app.sessions", "app.skills", "app.slash_commands", "app.suggestions",
+        "environments", "loop", "system", "text",
     },
     "server.channel.places": {"server.channel.places", "app.settings", "store.locks", "system"},
     "server.channel": {

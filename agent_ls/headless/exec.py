@@ -32,7 +32,7 @@ from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.middleware import Middleware
 from agent_ls.loop.calls.redaction import Known, none_known, without_known
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.subscription import Encoded
+from agent_ls.loop.events.subscription import Encoded, Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -238,19 +238,19 @@ class _Play:
         is_coloured = output.out.isatty() and not options.as_json
         self._transcript = Transcript(COLOURED if is_coloured else PLAIN)
         self._asking: dict[str, anyio.CancelScope] = {}
+        self._unsent: AppError | None = None
 
     async def run(self) -> None:
         """Submit the input, and print events until the turn has ended.
 
         Raises:
             BrokenPipeError: the output was closed by its reader.
+            AppError: the input was not submitted.
         """
         session = self._live.session
         problem: BrokenPipeError | None = None
-        prompt = await self._live.skills.expand_message(self._options.prompt)
         with session.subscribe() as events:
             known = session.last_seq
-            session.submit(prompt, client_key=new_id("exec"))
             for item in await self._earlier_warnings(known):
                 problem = self._tell(item)
             # Await answers in separate tasks: an interrupt must take effect while the user thinks.
@@ -262,6 +262,7 @@ class _Play:
                 for question in session.questions.pending():
                     group.start_soon(self._reply, question)
                 group.start_soon(self._decide_proposals)
+                group.start_soon(self._submit, events)
                 async for item in events:
                     problem = self._tell(item)
                     if isinstance(item.envelope.event, ApprovalRequested):
@@ -271,9 +272,12 @@ class _Play:
                     if self._outcome.see(item.envelope) or problem:
                         break
                 else:
-                    self._outcome.failed = True
-                    self._output.err.write("agent-ls exec: another process has taken this session over\n")
+                    if not self._unsent:
+                        self._outcome.failed = True
+                        self._output.err.write("agent-ls exec: another process has taken this session over\n")
                 group.cancel_scope.cancel()
+        if self._unsent:
+            raise self._unsent
         if problem:
             session.interrupt()  # close its questions: no other client will open this session to answer them
             raise problem
@@ -285,6 +289,18 @@ class _Play:
             self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json:
             self._output.err.write(f"session {session.id}\n")
+
+    async def _submit(self, events: Subscription) -> None:
+        """Submit the prompt with what it mentions. Ends the subscription if a mention cannot be read."""
+        try:
+            attached = await self._live.mentions.typed(self._options.prompt)
+            prompt = await self._live.skills.expand_message(self._options.prompt)
+        except AppError as error:
+            self._unsent = error
+            events.end()
+            return
+        text = f"{prompt}\n\n{attached.text}" if attached.text else prompt
+        self._live.session.submit(text, images=attached.images, client_key=new_id("exec"))
 
     async def _earlier_warnings(self, last: int) -> Sequence[Encoded]:
         """Return the warnings that this process emitted while it opened the session, up to event number `last`."""

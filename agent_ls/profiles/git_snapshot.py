@@ -81,6 +81,24 @@ async def take_git_snapshot(environment: ExecutionEnvironment, *, trusted: bool)
     )
 
 
+async def names_no_programs(environment: ExecutionEnvironment, root: str) -> bool:
+    """Return whether the repository's own config names no program that a hardened git command would start."""
+    return not await (await _RepositoryFiles.find(environment, root)).config_names_programs()
+
+
+async def run_git(environment: ExecutionEnvironment, folder: str, command: str) -> str | None:
+    """Run a read-only command that begins with HARDENED_GIT; return its output, None if it could not be run or failed.
+
+    Only in a trusted folder for which `names_no_programs` is true.
+    """
+    options = CommandOptions(TIMEOUT_MS, folder, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)))
+    try:
+        result = await environment.exec_command(command, options)
+    except EnvError:
+        return None
+    return result.stdout if not result.timed_out and result.exit_code == 0 else None
+
+
 async def find_git_root(environment: ExecutionEnvironment) -> str:
     """Return the nearest folder, from the working directory up, that contains `.git`; "" if there is none."""
     rules = _path_rules(environment)
@@ -169,13 +187,8 @@ async def _git(environment: ExecutionEnvironment, root: str, *commands: str) -> 
     found: list[list[str] | None] = [None] * len(commands)
 
     async def run(place: int, command: str) -> None:
-        options = CommandOptions(TIMEOUT_MS, root, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)))
-        try:
-            result = await environment.exec_command(command, options)
-        except EnvError:
-            return
-        if not result.timed_out and result.exit_code == 0:
-            found[place] = result.stdout.splitlines()
+        output = await run_git(environment, root, command)
+        found[place] = output.splitlines() if output is not None else None
 
     async with create_task_group() as tasks:
         for place, command in enumerate(commands):

@@ -70,7 +70,7 @@ def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOut
     Raises:
         ToolError: a binary file, too large an image, or an offset past the end.
     """
-    if media_type := _image_type(data):
+    if media_type := image_type(data):
         return _image(data, media_type, name)
     if looks_binary(data):
         raise ToolError(
@@ -84,7 +84,8 @@ def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOut
     return ToolOutput(text, summary=_count(text.count("\n") + 1, "line"))
 
 
-def _image_type(data: bytes) -> str:
+def image_type(data: bytes) -> str:
+    """Return the media type of an image that models can read, by its first bytes; "" for other data."""
     return next((media_type for signature, media_type in IMAGE_SIGNATURES if signature.match(data)), "")
 
 

@@ -92,7 +92,8 @@ class WebFetchArguments(Arguments):
         return url
 
 
-async def prepare(pages: WebFetcher, arguments: WebFetchArguments, context: ToolContext) -> Prepared:
+def prepare_page(pages: WebFetcher, arguments: WebFetchArguments) -> Prepared:
+    """Prepare fetching a page: the effect to judge, and the function that fetches it."""
     effect = FetchEffect(arguments.url, pages.private_address(arguments.url))
 
     async def run() -> ToolOutput:
@@ -111,6 +112,10 @@ async def prepare(pages: WebFetcher, arguments: WebFetchArguments, context: Tool
             ) from None
 
     return Prepared(effect, run)
+
+
+async def prepare(pages: WebFetcher, arguments: WebFetchArguments, context: ToolContext) -> Prepared:
+    return prepare_page(pages, arguments)
 
 
 def _render_page(page: WebPage, arguments: WebFetchArguments) -> ToolOutput:

@@ -40,6 +40,7 @@ from agent_ls.app.sessions.review_tool import REVIEW_MARK, PromptsWithReview
 from agent_ls.app.sessions.session_config import session_config
 from agent_ls.app.sessions.session_link import SessionLink
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
+from agent_ls.app.sessions.session_mentions import session_mentions
 from agent_ls.app.sessions.session_packs import session_packs
 from agent_ls.app.sessions.session_parts import (
     RecordedParts,
@@ -351,6 +352,7 @@ class SessionBuilder:
             ),
             skills=skills,
             offer_findings=prompts.offer,
+            mentions=session_mentions(self, place, permissions, link.turn_id),
             servers=servers,
         )
         link.connect(live)
@@ -414,8 +416,7 @@ class SessionBuilder:
     def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
         """Return the session's connections to the world. A recording also receives all events."""
         parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, self.language)
-        tape = self.tapes.of(place.session_id)
-        if not tape:
+        if not (tape := self.tapes.of(place.session_id)):
             return parts
         opened.recorder.observers.append(tape.event)
         return record_parts(parts, tape)

@@ -10,6 +10,7 @@ import anyio
 
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.watched_files import TouchedFiles
+from agent_ls.app.mentions.reader import SessionMentions
 from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.servers.listing import ListedServer, Switch, listed, run_command, switch
 from agent_ls.app.servers.of_session import ServersOfSession
@@ -58,6 +59,7 @@ class LiveSession:
     `environment` is where the session's tools act, with review of changes; `files` is the same without review.
     `prepare` is awaited before the session runs. `gather_early`, if given, gathers what the first message would
     wait for; a second call waits for the first. `offer_findings` offers the tool of reviews from the next input on.
+    `mentions` reads what a message mentions.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class LiveSession:
         gather_early: Callable[[], Awaitable[None]] | None,
         skills: SessionSkills,
         offer_findings: Callable[[], None],
+        mentions: SessionMentions,
         servers: ServersOfSession | None = None,
     ) -> None:
         self.offer_findings = offer_findings
+        self.mentions = mentions
         self.servers = servers
         self.on_servers: Callable[[], object] = lambda: None
         """Called when its MCP servers have another state or other lists; returns at once."""

@@ -29,6 +29,7 @@ from agent_ls.app.errors import (
     SessionHasHunksError,
     UnknownSessionError,
 )
+from agent_ls.app.mentions.commits import RecentCommits
 from agent_ls.app.models.service import WALKTHROUGH, Models, OwnProfile, profile_settings
 from agent_ls.app.models.warm_up import warm_up
 from agent_ls.app.permissions.looking import LookingSandbox
@@ -174,6 +175,7 @@ class SessionManager:
             hide=credentials.hide,
         )
         self.skills = self._assembler.skills
+        self.commits = RecentCommits(self._assembler.local, self.trust, self._clock)
         self._opening = anyio.Lock()
         self._host = editor_host
         self.owners = SessionOwnership(
@@ -259,10 +261,8 @@ class SessionManager:
         if self._group is None:
             raise NotRunningError
         tools = await self._assembler.cli_tools(folder)
-        session_id = SessionId(new_id("s"))
-        header = Header(
-            session_id, self._clock.now(), folder, profile.id, profile.model, to_display_line(title or "")
-        )
+        session_id, named = SessionId(new_id("s")), to_display_line(title or "")
+        header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, named)
         settings = self.settings
         choice = SessionChoice(
             profile.id,
@@ -382,10 +382,9 @@ class SessionManager:
         for problem in stored.problems:
             log.warning("session %s: %s", session_id, problem)
         await end_left_commands(opened)
-        tools = await self._assembler.cli_tools(
-            stored.header.workspace_folder, stored.fold.config.get("place")
-        )
-        files = self._assembler.files(self._assembler.local(stored.header.workspace_folder), session_id)
+        folder = stored.header.workspace_folder
+        tools = await self._assembler.cli_tools(folder, stored.fold.config.get("place"))
+        files = self._assembler.files(self._assembler.local(folder), session_id)
         await self.models.learn_size(*last_model(stored))
         evidence = await gather(opened, stored, files, self.review.state.ledger)
         # From here on without await: no ledger, setting or event may change before the session is complete.

@@ -78,13 +78,13 @@ def web_profiles(
         from agent_ls.app.web.tools import with_web_tools  # rarely used, and imports an HTTP library
 
         if now.web_fetch and not pages:
-            pages = parts.record_pages(fetcher or _http_pages(secrets))
+            pages = parts.record_pages(fetcher or http_pages(secrets))
         return with_web_tools(found, now, parts.client, pages if now.web_fetch else None)
 
     return profile
 
 
-def _http_pages(secrets: Known) -> WebFetcher:
+def http_pages(secrets: Known) -> WebFetcher:
     from agent_ls.app.web.pages import HttpPages
 
     return HttpPages(secrets)

@@ -8,12 +8,19 @@ from agent_ls.text import strip_escapes, to_display_line
 
 TITLE_CHARS = 60  # maximum length of a generated title
 
+_ATTACHED = re.compile(r"(?:(?:File|Folder): [^\n]*|[^\n]+:\n(`{3,})\n.*?\n\1)(?:\n\s*|\Z)", re.DOTALL)
+"""What a client attaches in front of the user's words: a path, or a heading with a block of text."""
+
 # Marks of headings, quotes and lists at the start of a line.
 _MARKS = re.compile(r"[#>*+\-\s`]*")
 
 
 def title_of(text: str) -> str:
-    """Return the first line that has words, truncated; "" if there is none."""
+    """Return the first line that has words, truncated; "" if there is none. What is attached in front is skipped."""
+    rest = text
+    while (found := _ATTACHED.match(rest)) and found.end() < len(rest):
+        rest = rest[found.end() :]
+    text = rest
     for line in strip_escapes(text[: TITLE_CHARS * 100]).splitlines():
         words = to_display_line(_MARKS.sub("", line, count=1), TITLE_CHARS)
         if any(character.isalnum() for character in words):

@@ -1,4 +1,4 @@
-"""Completion in a chat document: `@` files, folders, problems and resources of MCP servers, `/` commands."""
+"""Completion in a chat document: `@` files, folders, git, resources of MCP servers and more, `/` commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from agent_ls.text import split_lines, strip_ending
 LIMIT = 50
 
 _WORD = re.compile(r"(?:^|(?<=\s))([@/])([^\s@]*)\Z")
-_KINDS = {"file": 17, "folder": 19, "command": 14, "problems": 18, "resource": 18}
+_KINDS = {
+    "file": 17, "folder": 19, "command": 14, "problems": 18, "resource": 18, "symbol": 3, "diff": 18, "commit": 18,
+    "terminal": 18, "page": 18,
+}  # fmt: skip
 """CompletionItemKind. Other kinds are not offered, because plugin-free clients do not report a selection."""
 
 

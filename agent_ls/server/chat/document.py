@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.errors import OwnerSilentError, SessionBusyError
+from agent_ls.app.errors import AppError, OwnerSilentError, SessionBusyError
 from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.environments.errors import EnvError, StaleFileError
@@ -36,6 +36,7 @@ from agent_ls.server.chat.servers import (
 from agent_ls.server.chat.transcript import ChatTranscript, said_in
 from agent_ls.server.chat.words import chosen, plain
 from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
+from agent_ls.server.features.mentions import as_parts
 from agent_ls.server.features.server_prompts import with_server_prompts
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import true_name
@@ -288,8 +289,15 @@ class ChatRoom:
             self._answer(live, asked, chat.message)
             return
         context = self._means.context
-        parts = await with_server_prompts(context, live, await self._input(chat.message, live))
-        parts = await context.expanded(parts, live)
+        try:
+            parts = await with_server_prompts(context, live, await self._input(chat.message, live))
+            parts = [
+                *await context.expanded(parts, live),
+                *as_parts(await live.mentions.typed(chat.message)),
+            ]
+        except AppError:
+            self._sent = ("", 0)  # the user may save the same message again
+            raise
         text, images = self._means.context.told(parts)
         steers = self.is_running
         live.session.submit(

@@ -1,15 +1,18 @@
-"""Handlers for completions in a message: files, folders, problems, the selection, commands."""
+"""Handlers for completions in a message: files, folders, symbols, git, problems, the selection, commands."""
 
 from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Sequence
 
+import anyio
+
 from agent_ls.app.context.fuzzy import best
 from agent_ls.app.servers.prompt_commands import PromptCommand
 from agent_ls.app.skills.values import UserCommand
 from agent_ls.app.slash_commands import SlashCommand, slash_commands
 from agent_ls.server import protocol as wire
+from agent_ls.server.features.mentions import offered_first, symbols
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
@@ -37,15 +40,25 @@ async def in_folder(context: Context, folder: str, params: wire.Complete) -> tup
             : params.limit
         ]
     opened = _opened(context, folder)
-    paths = await context.manager.mentions.find(folder, params.query, params.limit, opened)
-    known = [*_known(context, folder, params.query), *_resources(context, params)]
+    named: Sequence[wire.Completion] = ()
+
+    async def find_symbols() -> None:
+        nonlocal named
+        named = await symbols(context, folder, params.query)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(find_symbols)
+        paths = await context.manager.mentions.find(folder, params.query, params.limit, opened)
+        first = await offered_first(context, folder, params)
+    known = [*_known(context, folder, params.query), *first, *_resources(context, params)]
     files = [_mention(folder, path, is_open=path in opened) for path in paths]
     for other in context.folders() if params.query else ():
         if len(files) < params.limit and not _overlap(folder, other):
             files += await _of_other(context, other, params)
-    # Without a query, list open files first, then problems and selection, then other files.
+    # Without a query, list open files first, then problems, selection and git, then other files.
     at = sum(path in opened for path in paths) if not params.query else 0
-    return (*files[:at], *known, *files[at:])[: params.limit]
+    before = (*files[:at], *known, *files[at:])[: max(params.limit - len(named), 0)]
+    return (*before, *named)[: params.limit]
 
 
 def _folder(context: Context, params: wire.Complete) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.inbox import Edit, Move, QueueChange, Remove, StartNow
 from agent_ls.server import protocol as wire
+from agent_ls.server.features.mentions import MENTIONS, with_mentions
 from agent_ls.server.features.server_prompts import with_server_prompts
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
@@ -22,25 +23,29 @@ async def _read_input(
 ) -> tuple[LiveSession, str, tuple[ImagePart, ...]]:
     """Return the session, opened if it is closed, and the text and the images of a message for it.
 
-    What is wrong with a message without commands is said before a session is opened.
+    What is wrong with a message that has only text is said before a session is opened.
     """
-    if not any(map(_names_a_command, parts)):
+    if not any(map(_is_expanded, parts)):
         text, images = context.told(parts)
         return await context.opened(session_id), text, images
     live = await context.opened(session_id)
     return live, *context.told(await _expanded(context, parts, live))
 
 
-def _names_a_command(part: wire.InputPart) -> bool:
+def _is_expanded(part: wire.InputPart) -> bool:
     is_typed = isinstance(part, wire.TextInput) and part.text.startswith(("$", "/"))
-    return is_typed or isinstance(part, wire.CommandInput | wire.ResourceInput)
+    return is_typed or isinstance(part, (wire.CommandInput, wire.ResourceInput, *MENTIONS))
 
 
 async def _expanded(
     context: Context, parts: Sequence[wire.InputPart], live: LiveSession
 ) -> Sequence[wire.InputPart]:
-    """Return the parts with the text of prompts of MCP servers, commands in files and skills in place of names."""
-    return await context.expanded(await with_server_prompts(context, live, parts), live)
+    """Return the parts with texts in place of names: of mentions, prompts of MCP servers, commands in files, skills.
+
+    Commands are expanded first, because a text of a mention must not be taken for one.
+    """
+    expanded = await context.expanded(await with_server_prompts(context, live, parts), live)
+    return await with_mentions(live, expanded)
 
 
 async def submit(context: Context, params: wire.Submit) -> wire.SubmitResult:
@@ -95,8 +100,9 @@ async def compact(context: Context, params: wire.Compact) -> wire.CompactResult:
 
 
 async def queue(context: Context, params: wire.Queue) -> wire.Empty:
-    change = _queue_change(context, params)
-    if not context.live(params.session_id).session.change_queue(change):
+    live = context.live(params.session_id)
+    change = await _queue_change(context, params, live)
+    if not live.session.change_queue(change):
         raise NothingPendingError(
             "this message, or the one that it was moved before, is no longer in the queue",
             "look at the queue again; a message that has begun can be stopped",
@@ -104,7 +110,7 @@ async def queue(context: Context, params: wire.Queue) -> wire.Empty:
     return wire.Empty()
 
 
-def _queue_change(context: Context, params: wire.Queue) -> QueueChange:
+async def _queue_change(context: Context, params: wire.Queue, live: LiveSession) -> QueueChange:
     """Return the change of the queue.
 
     Raises:
@@ -112,7 +118,7 @@ def _queue_change(context: Context, params: wire.Queue) -> QueueChange:
     """
     changes: list[QueueChange] = []
     if params.edit:
-        text, images = context.told(params.edit.input)
+        text, images = context.told(await _expanded(context, params.edit.input, live))
         changes.append(Edit(params.edit.queued_id, text, images, params.edit.keep_images))
     if params.move:
         changes.append(Move(params.move.queued_id, params.move.before or ""))

@@ -40,13 +40,18 @@ from agent_ls.server.protocol.editor import (
 )
 from agent_ls.server.protocol.inputs import (
     CommandInput as CommandInput,
+    CommitInput as CommitInput,
     DiagnosticsInput as DiagnosticsInput,
+    DiffInput as DiffInput,
     FileInput as FileInput,
     FolderInput as FolderInput,
     ImageInput as ImageInput,
     InputPart as InputPart,
+    PageInput as PageInput,
     ResourceInput as ResourceInput,
     SelectionInput as SelectionInput,
+    SymbolInput as SymbolInput,
+    TerminalTextInput as TerminalTextInput,
     TextInput as TextInput,
 )
 from agent_ls.server.protocol.language import (

@@ -54,7 +54,19 @@ class Complete(Params):
 class Completion(Wire):
     """`part` is added to the input when the completion is chosen."""
 
-    kind: Literal["file", "folder", "command", "problems", "selection", "resource"]
+    kind: Literal[
+        "file",
+        "folder",
+        "command",
+        "problems",
+        "selection",
+        "resource",
+        "symbol",
+        "diff",
+        "commit",
+        "terminal",
+        "page",
+    ]
     label: str
     detail: str | None = None
     part: InputPart

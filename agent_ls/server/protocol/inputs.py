@@ -67,6 +67,45 @@ class ResourceInput(Wire):
     uri: str
 
 
+class SymbolInput(Wire):
+    """A symbol of the editor's language servers: its lines are read when the message is sent. Lines count from 0."""
+
+    type: Literal["symbol"] = "symbol"
+    name: str
+    uri: str
+    start_line: int = 0
+    end_line: int = 0
+
+
+class DiffInput(Wire):
+    """Git changes since the last commit; with `staged` only those of the index. Read when the message is sent."""
+
+    type: Literal["diff"] = "diff"
+    staged: bool = False
+
+
+class CommitInput(Wire):
+    """A git commit, by anything that names one: its message and diff are read when the message is sent."""
+
+    type: Literal["commit"] = "commit"
+    revision: str
+
+
+class TerminalTextInput(Wire):
+    """The text of a terminal of the client; without `text`, the output of the background process `name`."""
+
+    type: Literal["terminal"] = "terminal"
+    name: str
+    text: str | None = None
+
+
+class PageInput(Wire):
+    """A web page, fetched when the message is sent; the user is asked about it first."""
+
+    type: Literal["page"] = "page"
+    url: str
+
+
 InputPart: TypeAlias = (
     TextInput
     | FileInput
@@ -76,4 +115,9 @@ InputPart: TypeAlias = (
     | DiagnosticsInput
     | CommandInput
     | ResourceInput
+    | SymbolInput
+    | DiffInput
+    | CommitInput
+    | TerminalTextInput
+    | PageInput
 )

@@ -12,13 +12,18 @@ from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.protocol import (
     CommandInput,
+    CommitInput,
     DiagnosticsInput,
+    DiffInput,
     FileInput,
     FolderInput,
     ImageInput,
     InputPart,
+    PageInput,
     ResourceInput,
     SelectionInput,
+    SymbolInput,
+    TerminalTextInput,
     TextInput,
 )
 from agent_ls.server.transport.errors import BadInputError, UnknownCommandError
@@ -37,7 +42,7 @@ def text_and_images(
     is true, only the name is sent.
 
     Raises:
-        BadInputError: the message is empty, or an image is invalid.
+        BadInputError: the message is empty, an image is invalid, or a mention was not read before.
         UnknownCommandError.
     """
     texts: list[str] = []
@@ -54,6 +59,10 @@ def text_and_images(
                 texts.append(clean(problems(_place(part.uri) if part.uri else None)))
             case ResourceInput():  # read before where there is a session to read it with
                 texts.append(f"Resource of the MCP server {part.server}: {part.uri}")
+            case SymbolInput() | DiffInput() | CommitInput() | TerminalTextInput() | PageInput():
+                raise BadInputError(
+                    "this mention cannot be sent here", "remove it, and send the message again"
+                )
             case CommandInput():
                 texts.append(_command(part))
             case SelectionInput():

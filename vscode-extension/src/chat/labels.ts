@@ -30,6 +30,16 @@ export function labelOf(part: InputPart): string | undefined {
       return `${part.server}:${part.uri}`;
     case "command":
       return `/${part.name}`;
+    case "symbol":
+      return part.name;
+    case "diff":
+      return part.staged ? "staged" : "diff";
+    case "commit":
+      return `commit ${part.revision}`;
+    case "terminal":
+      return `terminal ${part.name}`;
+    case "page":
+      return part.url;
   }
 }
 

@@ -11,6 +11,7 @@ const MAX_SYMBOLS = 8;
 const MAX_OPEN = 8;
 const ICONS: Readonly<Record<Completion["kind"], string>> = {
   file: "file", folder: "folder", command: "terminal", problems: "warning", selection: "selection", resource: "database",
+  symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe",
 };
 
 type Bring = () => Promise<Attachment | undefined>;
@@ -124,7 +125,7 @@ export class Offers {
       ...(sessionId !== undefined && { sessionId }), ...(workspaceFolder !== undefined && { workspaceFolder }),
     });
     if (!answer) return filesByName(query);
-    const paths = answer.items.filter(({ kind }) => kind === "file" || kind === "folder" || kind === "resource");
+    const paths = answer.items.filter(({ kind }) => kind === "file" || kind === "folder" || kind === "resource" || kind === "diff" || kind === "commit" || kind === "terminal" || kind === "page");
     return paths.map(({ kind, label, detail, part }) => fixed({ icon: ICONS[kind], label, detail: detail ?? "" }, part));
   }
 

@@ -24,7 +24,7 @@ export interface SaidContext {
   readonly relative: (path: string) => string;
 }
 
-const ICONS: Readonly<Record<string, string>> = { file: "file", folder: "folder", selection: "code", diagnostics: "warning", image: "file-media", command: "terminal", resource: "database" };
+const ICONS: Readonly<Record<string, string>> = { file: "file", folder: "folder", selection: "code", diagnostics: "warning", image: "file-media", command: "terminal", resource: "database", symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe" };
 const FOLDED_LINES = 12; // lines of a text that may not be the user's own
 
 function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
@@ -32,7 +32,9 @@ function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
   if (label === undefined || part.type === "text" || part.type === "command" || part.type === "image") return undefined;
   const icon = ICONS[part.type] ?? "file";
   if (part.type === "diagnostics") return { icon, label, target: part.uri ?? "" };
-  if (part.type === "resource") return { icon, label, target: "" };
+  if (part.type === "page") return { icon, label, target: part.url };
+  if (part.type === "symbol") return { icon, label, target: `${part.uri}#L${(part.startLine ?? 0) + 1}` };
+  if (part.type === "resource" || part.type === "diff" || part.type === "commit" || part.type === "terminal") return { icon, label, target: "" };
   const path = relative(pathOf(part.uri));
   if (part.type === "folder") return { icon, label: `${path}/`, target: "" };
   if (part.type === "file") return { icon, label: path, target: part.uri };

@@ -198,6 +198,8 @@ export interface Commands { readonly sessionId?: string; }
 
 export interface CommandsResult { readonly commands: readonly CommandInfo[]; }
 
+export interface CommitInput { readonly type: "commit"; readonly revision: string; }
+
 export interface CommitMessage { readonly folder?: string; readonly draft?: string; }
 
 export interface CommitMessageResult { readonly message: string; readonly staged: boolean; }
@@ -231,10 +233,10 @@ export interface Complete {
 export interface CompleteResult { readonly items: readonly Completion[]; }
 
 export interface Completion {
-  readonly kind: "file" | "folder" | "command" | "problems" | "selection" | "resource";
+  readonly kind: "file" | "folder" | "command" | "problems" | "selection" | "resource" | "symbol" | "diff" | "commit" | "terminal" | "page";
   readonly label: string;
   readonly detail?: string;
-  readonly part: TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput;
+  readonly part: TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput;
 }
 
 export interface Configure {
@@ -295,24 +297,26 @@ export interface Diagnostics {
 
 export interface DiagnosticsInput { readonly type: "diagnostics"; readonly uri?: string; }
 
+export interface DiffInput { readonly type: "diff"; readonly staged?: boolean; }
+
 export interface DocumentEdits { readonly uri: string; readonly version?: number; readonly edits: readonly CodeEdit[]; }
 
 export interface Draft {
   readonly sessionId: string;
   readonly text?: string;
-  readonly attachments?: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly attachments?: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
 }
 
 export interface DraftInfo {
   readonly text: string;
-  readonly attachments: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly attachments: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
 }
 
 export interface EditDiagnosed { readonly callId: string; readonly files: readonly DiagnosedFile[]; }
 
 export interface EditQueued {
   readonly queuedId: string;
-  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
   readonly keepImages?: boolean;
 }
 
@@ -394,7 +398,7 @@ export interface FolderInput { readonly type: "folder"; readonly uri: string; }
 export interface FollowUp {
   readonly sessionId: string;
   readonly clientKey: string;
-  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
 }
 
 export interface FollowUpResult { readonly queuedId: string; }
@@ -457,7 +461,7 @@ export interface Interrupt {
   readonly sessionId: string;
   readonly clientKey?: string;
   readonly keepProcesses?: boolean;
-  readonly thenSubmit?: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly thenSubmit?: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
 }
 
 export type Item =
@@ -583,6 +587,8 @@ export interface Output {
 export interface OutputResult { readonly text: string; readonly totalChars: number; readonly nextOffset?: number; }
 
 export interface OwnerInfo { readonly pid: number; readonly host: string; readonly program: string; }
+
+export interface PageInput { readonly type: "page"; readonly url: string; }
 
 export interface Pending {
   readonly approvals: readonly ApprovalRequested[];
@@ -867,7 +873,7 @@ export interface StateChanged { readonly state: "IDLE" | "PROCESSING" | "AWAITIN
 export interface Steer {
   readonly sessionId: string;
   readonly clientKey: string;
-  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
   readonly expectedTurnId?: string;
 }
 
@@ -895,7 +901,7 @@ export interface SubagentChanged {
 export interface Submit {
   readonly sessionId: string;
   readonly clientKey: string;
-  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput)[];
+  readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
   readonly whenBusy?: "queue" | "steer" | "refuse";
 }
 
@@ -912,6 +918,14 @@ export interface SubscribeResult {
   readonly pending: Pending;
   readonly snapshot?: Snapshot;
   readonly draft?: DraftInfo;
+}
+
+export interface SymbolInput {
+  readonly type: "symbol";
+  readonly name: string;
+  readonly uri: string;
+  readonly startLine?: number;
+  readonly endLine?: number;
 }
 
 export interface TakeOver { readonly sessionId: string; readonly clientKey: string; readonly force?: boolean; }
@@ -961,6 +975,8 @@ export interface TerminalResize {
   readonly columns: number;
   readonly rows: number;
 }
+
+export interface TerminalTextInput { readonly type: "terminal"; readonly name: string; readonly text?: string; }
 
 export interface TerminalWaiting { readonly terminalId: string; readonly callId: string; readonly waiting: boolean; }
 
@@ -1069,4 +1085,9 @@ export type InputPart =
   | FolderInput
   | DiagnosticsInput
   | CommandInput
-  | ResourceInput;
+  | ResourceInput
+  | SymbolInput
+  | DiffInput
+  | CommitInput
+  | TerminalTextInput
+  | PageInput;

@@ -4,7 +4,7 @@
 
 ---@alias agent_ls.wire.Effect agent_ls.wire.NoEffect|agent_ls.wire.ReadEffect|agent_ls.wire.WriteEffect|agent_ls.wire.CommandEffect|agent_ls.wire.ProcessEffect|agent_ls.wire.TrustEffect|agent_ls.wire.FetchEffect|agent_ls.wire.CallEffect|agent_ls.wire.ServerEffect
 
----@alias agent_ls.wire.InputPart agent_ls.wire.TextInput|agent_ls.wire.FileInput|agent_ls.wire.SelectionInput|agent_ls.wire.ImageInput|agent_ls.wire.FolderInput|agent_ls.wire.DiagnosticsInput|agent_ls.wire.CommandInput|agent_ls.wire.ResourceInput
+---@alias agent_ls.wire.InputPart agent_ls.wire.TextInput|agent_ls.wire.FileInput|agent_ls.wire.SelectionInput|agent_ls.wire.ImageInput|agent_ls.wire.FolderInput|agent_ls.wire.DiagnosticsInput|agent_ls.wire.CommandInput|agent_ls.wire.ResourceInput|agent_ls.wire.SymbolInput|agent_ls.wire.DiffInput|agent_ls.wire.CommitInput|agent_ls.wire.TerminalTextInput|agent_ls.wire.PageInput
 
 ---@class agent_ls.wire.CallEffect
 ---@field type "CallEffect"
@@ -81,8 +81,12 @@
 ---@class agent_ls.wire.CommandReplacement
 ---@field command? string
 
+---@class agent_ls.wire.CommitInput
+---@field type "commit"
+---@field revision string
+
 ---@class agent_ls.wire.Completion
----@field kind "file"|"folder"|"command"|"problems"|"selection"|"resource"
+---@field kind "file"|"folder"|"command"|"problems"|"selection"|"resource"|"symbol"|"diff"|"commit"|"terminal"|"page"
 ---@field label string
 ---@field detail? string
 ---@field part agent_ls.wire.InputPart
@@ -113,6 +117,10 @@
 ---@class agent_ls.wire.DiagnosticsInput
 ---@field type "diagnostics"
 ---@field uri? string
+
+---@class agent_ls.wire.DiffInput
+---@field type "diff"
+---@field staged? boolean
 
 ---@class agent_ls.wire.DocumentEdits
 ---@field uri string
@@ -319,6 +327,10 @@
 ---@field host string
 ---@field program string
 
+---@class agent_ls.wire.PageInput
+---@field type "page"
+---@field url string
+
 ---@class agent_ls.wire.Pending
 ---@field approvals agent_ls.wire.ApprovalRequested[]
 ---@field questions agent_ls.wire.QuestionAsked[]
@@ -459,6 +471,13 @@
 ---@field subject string
 ---@field source string
 
+---@class agent_ls.wire.SymbolInput
+---@field type "symbol"
+---@field name string
+---@field uri string
+---@field startLine? integer
+---@field endLine? integer
+
 ---@class agent_ls.wire.TerminalInfo
 ---@field terminalId string
 ---@field callId string
@@ -468,6 +487,11 @@
 ---@field exitCode? integer
 ---@field startedMs integer
 ---@field waiting boolean
+
+---@class agent_ls.wire.TerminalTextInput
+---@field type "terminal"
+---@field name string
+---@field text? string
 
 ---@class agent_ls.wire.TextInput
 ---@field type "text"
