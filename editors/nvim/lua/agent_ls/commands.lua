@@ -210,6 +210,18 @@ M.commands = {
   open = { run = function() view().open() end, help = "open the panel and go to the prompt" },
   close = { run = function() view().close() end, help = "close the panel; the agent works on" },
   ask = { run = ask_here, help = "ask in place about the selected lines, or the line of the cursor" },
+  fix = {
+    run = function(text, args) require("agent_ls.fix").run("fix", text, args) end,
+    help = "fix the problems here, in the range, or what a terminal shows",
+  },
+  explain = {
+    run = function(text, args) require("agent_ls.fix").run("explain", text, args) end,
+    help = "explain the symbol or the problem here, or the range",
+  },
+  image = {
+    run = function() require("agent_ls.images").paste() end,
+    help = "add the image of the clipboard to the message",
+  },
   send = { run = send, help = "send a message, with the selected lines when a range is given" },
   retry = {
     run = function() require("agent_ls.chat.input").retry() end,

@@ -53,6 +53,7 @@ local defaults = {
     prompt_allow = "<M-a>",
     prompt_deny = "<M-d>",
     prompt_context = "<M-c>",
+    prompt_image = "<M-v>",
     -- in a file, while hunks of the agent wait in it
     keep_hunk = "<leader>ak",
     undo_hunk = "<leader>au",

@@ -14,6 +14,7 @@ local LINKS = {
   AgentLsAsk = "DiagnosticWarn",
   AgentLsKey = "Special",
   AgentLsPath = "Directory",
+  AgentLsChip = "PmenuSel", -- a word in the prompt that is sent as a part of its own
   AgentLsAdded = "DiffAdd",
   AgentLsRemoved = "DiffDelete",
   AgentLsAddedSign = "Added",

@@ -57,7 +57,8 @@ M.nearby = function() return false end
 function M.notify(text, level)
   level = level or vim.log.levels.INFO
   M.write(level >= vim.log.levels.WARN and "warn" or "info", text)
-  if level < vim.log.levels.WARN and M.nearby(text) then
+  -- In Insert mode the message line shows the mode again at once, so a warning is shown in both places.
+  if M.nearby(text) and level < vim.log.levels.WARN then
     return
   end
   if queued and queued.level > level then

@@ -97,7 +97,7 @@ local function title_of(s)
     return s.session.title
   end
   local first = vim.iter(s.items):find(function(item) return item.kind == "user" end)
-  return first and first.text:gsub("^Selected in [^\n]+:\n(```+)\n.-\n%1\n%s*", "") or "agent-ls"
+  return first and first.text:gsub("^[^\n]+:\n(```+)\n.-\n%1\n%s*", "") or "agent-ls"
 end
 
 ---@param is_status boolean a statusline, which the whole screen may share

@@ -124,7 +124,11 @@ end
 ---@param more table[]? other parts, before the text
 ---@param done fun(has_arrived: boolean)?
 function M.submit(text, more, done)
-  local mentioned, rest = require("agent_ls.chat.mentions").parts(text)
+  local mentioned, rest, missing = require("agent_ls.chat.mentions").parts(text)
+  if missing then
+    M.set_text(text)
+    return require("agent_ls.log").warn(missing .. " was pasted in an earlier Neovim. Paste it again, or delete the word.")
+  end
   local input = vim.list_extend(more or {}, mentioned)
   if rest ~= "" then
     input[#input + 1] = protocol.text_input(rest)

@@ -12,6 +12,7 @@ local SECTIONS = {
     { "prompt_allow", "allow once" },
     { "prompt_deny", "deny, with a reason" },
     { "prompt_context", "include or exclude the active file" },
+    { "prompt_image", "add the image of the clipboard" },
     { "stop", "stop the turn" },
   },
   {

@@ -1,4 +1,5 @@
--- Completion in the prompt: `@` for files and more, `/` for commands. Chosen items are sent as parts of the message.
+-- Completion in the prompt: `@` for files and more, `/` for commands. Words that name something are sent as parts of the
+-- message, and are drawn as chips; deleting the word removes the part.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local protocol = require("agent_ls.protocol")
@@ -8,7 +9,59 @@ local M = {}
 -- for the server's answer; the first list of a large folder takes longer and is ready at the next key
 local WAIT_MS = 1500
 
+local TERMINAL_LINES = 400 -- of a terminal's end that are sent
+
+local ns = vim.api.nvim_create_namespace("agent_ls_mentions")
+
 local chosen = {} ---@type table<string, agent_ls.wire.InputPart> the part of each word that was offered
+
+---@param bufnr integer
+---@param lines string[]?
+---@return agent_ls.wire.TerminalTextInput
+function M.terminal_part(bufnr, lines)
+  local text = table.concat(lines or vim.api.nvim_buf_get_lines(bufnr, -TERMINAL_LINES - 1, -1, false), "\n")
+  local title = vim.b[bufnr].term_title or vim.api.nvim_buf_get_name(bufnr)
+  return { type = "terminal", name = title, text = vim.trim(text) }
+end
+
+---@return table[] completions of the terminals of this Neovim
+local function terminals()
+  local bufs = vim.tbl_filter(function(buf) return vim.bo[buf].buftype == "terminal" end, vim.api.nvim_list_bufs())
+  return vim.tbl_map(function(buf)
+    return { label = "terminal:buffer-" .. buf, detail = vim.b[buf].term_title, kind = "terminal" }
+  end, bufs)
+end
+
+---@param word string without the `@`
+---@return agent_ls.wire.InputPart? part of a word that needs no completion
+local function typed(word)
+  local buf = tonumber(word:match("^terminal:buffer%-(%d+)$"))
+  if buf then
+    return vim.api.nvim_buf_is_loaded(buf) and M.terminal_part(buf) or nil
+  elseif word == "diff" or word == "staged" then
+    return { type = "diff", staged = word == "staged" }
+  elseif word:match("^https?://.") then
+    return { type = "page", url = word }
+  end
+  local kind, name = word:match("^(%l+):(.+)$")
+  if kind == "commit" then
+    return { type = "commit", revision = name }
+  elseif kind == "terminal" then
+    return { type = "terminal", name = name }
+  end
+end
+
+---@param word string with the `@`, as it was typed
+---@return agent_ls.wire.InputPart?
+---@return string name without punctuation behind it
+local function part_of(word)
+  local bare = word:gsub("[.,;:!?)%]'\"]+$", "")
+  local part = chosen[word]
+  if part then
+    return part, word
+  end
+  return chosen[bare] or typed(bare:sub(2)), bare
+end
 
 ---@param before string text before the cursor in its line
 ---@param row integer line of the prompt, from 1
@@ -47,11 +100,16 @@ function M.complete(find_start, base)
     return word_start(vim.api.nvim_get_current_line():sub(1, column), row) or -3
   end
   local trigger = base:sub(1, 1)
+  local items = ask(trigger, base:sub(2))
+  if trigger == "@" then
+    local is_wanted = function(item) return vim.startswith(item.label, base:sub(2)) end
+    vim.list_extend(items, vim.tbl_filter(is_wanted, terminals()))
+  end
   local words = vim.tbl_map(function(item)
     local word = trigger == "/" and item.label or "@" .. item.label
     chosen[word] = item.part
     return { word = word, menu = item.detail or item.kind, dup = 1 }
-  end, ask(trigger, base:sub(2)))
+  end, items)
   return { words = words, refresh = "always" }
 end
 
@@ -59,6 +117,7 @@ end
 ---@param text string
 ---@return agent_ls.wire.InputPart[] parts
 ---@return string text "" when all of it is in the parts
+---@return string? missing an image that was pasted in an earlier Neovim
 function M.parts(text)
   local parts = {}
   local name, rest = text:match("^(/%S+)%s*(.*)$")
@@ -66,15 +125,46 @@ function M.parts(text)
   if command then
     parts[1] = vim.tbl_extend("force", command, { arguments = rest })
   end
-  local seen = {}
-  for word in text:gmatch("@%S+") do
-    local part = chosen[word] or chosen[(word:gsub("[.,;:!?)]+$", ""))]
-    if part and not seen[part] then
-      seen[part] = true
+  local seen, missing = {}, nil
+  for before, word in (" " .. text):gmatch("(%s)(@%S+)") do
+    local part, bare = part_of(word)
+    if part and not seen[bare] then
+      seen[bare] = before
       parts[#parts + 1] = part
+    elseif not part and bare:match("^@image:%d+$") then
+      missing = bare
     end
   end
-  return parts, command and "" or text
+  return parts, command and "" or text, missing
+end
+
+---Adds a part under a word of its own.
+---@param kind string
+---@param part agent_ls.wire.InputPart
+---@return string word to write into the prompt
+function M.add(kind, part)
+  local number = 1
+  while chosen[("@%s:%d"):format(kind, number)] do
+    number = number + 1
+  end
+  local word = ("@%s:%d"):format(kind, number)
+  chosen[word] = part
+  return word
+end
+
+---Draws the words that are sent as parts as chips.
+---@param bufnr integer the prompt
+function M.draw(bufnr)
+  vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
+  for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)) do
+    for start, word in (" " .. line):gmatch("%s()(@%S+)") do
+      local part, bare = part_of(word)
+      if part then
+        local column = start - 2
+        vim.api.nvim_buf_set_extmark(bufnr, ns, row - 1, column, { end_col = column + #bare, hl_group = "AgentLsChip" })
+      end
+    end
+  end
 end
 
 ---@param bufnr integer the prompt
@@ -89,6 +179,10 @@ function M.setup(bufnr)
       return word_start(before .. trigger, row) and trigger .. "<C-x><C-u>" or trigger
     end, { buffer = bufnr, expr = true, desc = "agent-ls: mention a file, or begin with a command" })
   end
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    buffer = bufnr,
+    callback = function() M.draw(bufnr) end,
+  })
 end
 
 return M

@@ -119,26 +119,30 @@ local by_kind = {
   reverted = more.reverted,
 }
 
----Splits off the selections that the server puts at the beginning of a message.
+local ATTACHED = { "Selected in ", "Git diff", "Git commit ", "Symbol ", "Terminal ", "Page " } -- beginnings of headings
+
+---Splits off the attachments that the server puts at the beginning of a message: a heading with a block each.
 ---@param text string
----@return {path: string, lines: string}[] selections
+---@return {path: string, lines: string}[] attachments
 ---@return string rest
-local function split_selections(text)
+local function split_attachments(text)
   local found = {}
   while true do
-    local path, lines, fence, at = text:match("^Selected in ([^\n]+), (lines? [%d to]+):\n(```+)\n()")
+    local heading, fence, at = text:match("^([^\n]+):\n(```+)\n()")
     local _, last = text:find("\n" .. (fence or "`") .. "\n", (at or 2) - 1, true)
-    if not path or not last then
+    local is_ours = heading and vim.iter(ATTACHED):any(function(start) return vim.startswith(heading, start) end)
+    if not is_ours or not last then
       return found, text
     end
-    found[#found + 1] = { path = path, lines = lines }
-    text = vim.trim(text:sub(last + 1))
+    local path, lines = heading:match("^Selected in (.+), (lines? [%d to]+)$")
+    found[#found + 1] = { path = path or heading, lines = lines or "" }
+    text = vim.trim(text:sub(last + 1)) .. "\n"
   end
 end
 
----The user's message. An attached selection is one line, which can be expanded.
+---The user's message. An attachment is one line, which can be expanded.
 function by_kind.user(item, ctx, out)
-  local selections, rest = split_selections(item.text .. "\n")
+  local selections, rest = split_attachments(item.text .. "\n")
   if M.is_expanded(item, ctx) or #selections == 0 then
     selections, rest = {}, item.text
   end

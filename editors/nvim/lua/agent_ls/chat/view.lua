@@ -433,6 +433,7 @@ local function map_keys()
   local map_prompt = mapper(input.buffer())
   input.map(map_prompt)
   map_prompt({ "n", "i" }, "prompt_context", toggle_context, "send messages with or without the file in front")
+  map_prompt({ "n", "i" }, "prompt_image", function() require("agent_ls.images").paste() end, "add the image of the clipboard")
   map_prompt({ "n", "i" }, "prompt_allow", allow, "allow once")
   map_prompt({ "n", "i" }, "prompt_deny", approvals.deny, "deny, with a reason")
   for _, any in ipairs({ map, map_prompt }) do
