@@ -89,7 +89,9 @@ def test_image_of_an_earlier_neovim_is_not_sent_without_a_word(panel: Panel) -> 
 
 @pytest.mark.req("H24")
 def test_terminal_of_the_editor_is_completed_and_sent_with_its_text(panel: Panel) -> None:
-    panel.nvim.lua("vim.cmd.new() vim.fn.jobstart({ 'sh', '-c', 'echo 2 failed; sleep 60' }, { term = true })")
+    panel.nvim.lua(
+        "vim.cmd.new() vim.fn.jobstart({ 'sh', '-c', 'echo 2 failed; sleep 60' }, { term = true })"
+    )
     buffer = panel.nvim.lua("return vim.api.nvim_get_current_buf()")
     panel.nvim.wait_screen("2 failed")
     panel.server.replies["agent/complete"] = {"items": []}
@@ -107,7 +109,9 @@ def test_terminal_of_the_editor_is_completed_and_sent_with_its_text(panel: Panel
 
 @pytest.mark.req("H20")
 def test_selected_lines_of_a_terminal_are_fixed(panel: Panel) -> None:
-    panel.nvim.lua("vim.cmd.new() vim.fn.jobstart({ 'sh', '-c', 'echo one; echo 2 failed; sleep 60' }, { term = true })")
+    panel.nvim.lua(
+        "vim.cmd.new() vim.fn.jobstart({ 'sh', '-c', 'echo one; echo 2 failed; sleep 60' }, { term = true })"
+    )
     panel.nvim.wait_screen("2 failed")
 
     panel.nvim.keys("<Esc><C-\\><C-n>ggjV:AgentLs fix<CR>")
@@ -149,3 +153,34 @@ def test_mentions_complete_in_the_input_in_place(start_nvim: Any, server: StandI
 
     kinds = [part["type"] for part in server.expect("agent/submit")["input"]]
     assert kinds == ["selection", "diff", "text"]
+
+
+@pytest.mark.req("H20")
+def test_commit_message_completes_the_draft_and_is_undone_by_one_key(
+    start_nvim: Any, server: StandIn, project: Path
+) -> None:
+    (project / "COMMIT_EDITMSG").write_text("shop: \n\n# Please enter the message\n")
+    nvim: Nvim = start_nvim("COMMIT_EDITMSG")
+    server.replies["agent/commitMessage"] = {"message": "shop: round prices\n\nBecause.", "staged": True}
+
+    nvim.keys(":AgentLs commit<CR>")
+
+    assert server.expect("agent/commitMessage") == {"folder": project.as_uri(), "draft": "shop:"}
+    message = ["shop: round prices", "", "Because.", "", "# Please enter the message"]
+    nvim.wait_lines(message)
+    nvim.keys("u")
+    nvim.wait_lines(["shop: ", "", "# Please enter the message"])
+
+
+@pytest.mark.req("H20")
+def test_commit_message_that_cannot_be_written_says_why(start_nvim: Any, server: StandIn, project: Path) -> None:
+    (project / "COMMIT_EDITMSG").write_text("# Please enter the message\n")
+    nvim: Nvim = start_nvim("one.txt")
+    nvim.keys(":AgentLs commit<CR>")
+    nvim.wait_screen("Run it in the buffer of a commit message")
+    server.refuse("agent/commitMessage", "there is nothing to commit", kind="app", hint="Change a file")
+
+    nvim.keys(":e COMMIT_EDITMSG<CR>:AgentLs commit<CR>")
+
+    nvim.wait_screen("there is nothing to commit. Change a file")
+    assert nvim.lines() == ["# Please enter the message"]

@@ -218,6 +218,10 @@ M.commands = {
     run = function(text, args) require("agent_ls.fix").run("explain", text, args) end,
     help = "explain the symbol or the problem here, or the range",
   },
+  commit = {
+    run = function() require("agent_ls.commit").write() end,
+    help = "write the message in the buffer of a commit",
+  },
   image = {
     run = function() require("agent_ls.images").paste() end,
     help = "add the image of the clipboard to the message",

@@ -45,6 +45,7 @@ M.method = {
   compact = "agent/compact",
   export = "agent/export",
   client_answer = "agent/clientAnswer",
+  commit_message = "agent/commitMessage",
 }
 
 ---The capabilities of this client (docs/protocol/overview.md, Negotiation).
