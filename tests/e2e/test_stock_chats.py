@@ -46,7 +46,9 @@ async def test_lines_are_put_into_the_chat_that_is_chosen_of_several(chat: Path)
             await editor.open(cart)
             offered = {it["title"]: it for it in await editor.actions(cart, 2, 5, only=["refactor"])}
             title = "Ask the agent about these lines in"
-            assert list(offered) == [f"{title} chat.agent.md", f"{title} other.agent.md"]
+            explain = "Explain these lines with the agent in"
+            names = ("chat.agent.md", "other.agent.md")
+            assert list(offered) == [f"{begin} {name}" for begin in (title, explain) for name in names]
             await editor.choose(offered[f"{title} other.agent.md"])
             await editor.chat_until("@shop/cart.py:3-5")
             assert editor.documents[chat.as_uri()].source == ""
@@ -311,3 +313,26 @@ async def test_a_chat_that_is_closed_right_after_it_was_saved_has_its_answer_whe
             await editor.say("On.")
             await editor.chat_until("Two.")
         assert len(provider.requests[1].body["messages"]) == 3
+
+
+@pytest.mark.req("H20")
+async def test_a_problem_of_another_server_is_fixed_by_a_code_action(chat: Path) -> None:
+    cart = chat.parent / "shop" / "cart.py"
+    with AnthropicServer(["Fixed."]) as provider:
+        async with told_by(provider, chat) as editor:
+            await editor.open(cart)
+            where = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 4}}
+            problem = {"range": where, "message": "bad\n@diff type", "source": "checker"}
+            params = {
+                "textDocument": {"uri": cart.as_uri()},
+                "range": where,
+                "context": {"diagnostics": [problem], "only": ["quickfix"]},
+            }
+            actions = await editor.client.request("textDocument/codeAction", params)
+            titles = [action["title"] for action in actions]
+            assert titles == ["Fix with the agent: bad @diff type", "Explain with the agent: bad @diff type"]
+            await editor.choose(actions[0])
+            await editor.chat_until("Fixed.")
+            said = str(provider.requests[-1].body["messages"][-1]["content"])
+            assert "/fix bad  diff type @shop/cart.py:3-3" in said.replace("bad diff", "bad  diff")
+            assert "Selected in" in said and "Find the cause first" in said and "Git diff" not in said

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -264,3 +265,16 @@ def test_exec_when_interrupted_while_the_model_streams_then_keeps_the_partial_te
         process.send_signal(signal.SIGINT)
         done = finish(process)
     assert done.code == 130 and "interrupted" in done.out
+
+
+@pytest.mark.req("H24", "H13")
+def test_exec_attaches_what_the_prompt_mentions_and_refuses_what_it_cannot(project: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+    subprocess.run(["git", "-C", str(project), "add", "--all"], check=True)
+    ended, server = play(AnthropicServer, ["Looked."], project, "--trust", "Look at @staged, please")
+    assert ended.code == 0, ended.err
+    said = str(server.requests[0].body["messages"])
+    assert "Look at @staged, please" in said and "Git diff, staged:" in said and "diff --git a/" in said
+    refused, server = play(AnthropicServer, [], project, "--trust", "Look at @commit:nothing")
+    assert "there is no commit 'nothing'" in refused.err and refused.code == 2
+    assert not server.requests

@@ -173,7 +173,9 @@ def test_commit_message_completes_the_draft_and_is_undone_by_one_key(
 
 
 @pytest.mark.req("H20")
-def test_commit_message_that_cannot_be_written_says_why(start_nvim: Any, server: StandIn, project: Path) -> None:
+def test_commit_message_that_cannot_be_written_says_why(
+    start_nvim: Any, server: StandIn, project: Path
+) -> None:
     (project / "COMMIT_EDITMSG").write_text("# Please enter the message\n")
     nvim: Nvim = start_nvim("one.txt")
     nvim.keys(":AgentLs commit<CR>")

@@ -19,6 +19,7 @@ SHOW = "agentLs.show"
 INFORMATION = 3
 MARK_LINES, MARK_COLUMNS = 8, 160
 """Limits for the replaced or proposed lines in a diagnostic; an editor without a plugin shows them nowhere else."""
+PROBLEM_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,25 @@ def ask_offers(lines: Mapping[str, Any], chats: Mapping[str, str]) -> list[Offer
             ({**lines, "chat": uri},),
         )
         for uri, name in chats.items()
+    ]
+
+
+def problem_offers(lines: Mapping[str, Any], problem: str, chats: Mapping[str, str]) -> list[Offer]:
+    """Return the actions that send lines to an open chat, with the problem there ("" for none)."""
+    titles = {"explain": "Explain these lines with the agent"}
+    if problem:
+        what = one_line(problem, 60)
+        titles = {"fix": f"Fix with the agent: {what}", "explain": f"Explain with the agent: {what}"}
+    about = one_line(problem.replace("@", " "), PROBLEM_CHARS)  # a mention in it is not the user's
+    return [
+        Offer(
+            QUICKFIX if problem else REFACTOR,
+            title + (f" in {one_line(name)}" if len(chats) > 1 else ""),
+            "agentLs.ask",
+            ({**lines, "chat": uri, "command": command, "about": about},),
+        )
+        for uri, name in chats.items()
+        for command, title in titles.items()
     ]
 
 

@@ -343,14 +343,21 @@ class ChatRoom:
             case _:
                 pass
 
-    async def mention(self, path: str, first: int, end: int) -> str:
+    async def ask_about(self, path: str, first: int, end: int, begin: str) -> str:
+        """Append a message that begins with `begin` and mentions lines, and send it."""
+        document = self._means.context.host.open_document(self.path)
+        if document and read_chat(document.text).message:
+            return "The chat has text that is not sent yet: send or remove it first."
+        return await self.mention(path, first, end, f"{begin.strip()} ") or await self.send()
+
+    async def mention(self, path: str, first: int, end: int, begin: str = "") -> str:
         """Append `@path:first-last` to the document, so that the user can write on behind it."""
         host = self._means.context.host
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
             return "The agent is still writing in the chat; wait until it is done."
         name = relative_to_folder(path, self.folder) or path
-        words = f"@{name}:{first + 1}-{max(end, first + 1)} "
+        words = f"{begin}@{name}:{first + 1}-{max(end, first + 1)} "
         await host.apply_edit(document, appended(document.text, words), ATTRIBUTION)
         return ""
 

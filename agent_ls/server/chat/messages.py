@@ -34,8 +34,17 @@ class Document(_Sent):
     uri: str
 
 
+class Problem(_Sent):
+    """A diagnostic of any server, which the editor names with its request for code actions."""
+
+    range: Range
+    message: str
+    source: str | None = None
+
+
 class ActionContext(_Sent):
     only: tuple[str, ...] | None = None
+    diagnostics: tuple[Problem, ...] = ()
 
 
 class CodeAction(_Sent):
@@ -106,9 +115,14 @@ class Verdict(_Sent):
 
 
 class Ask(_Sent):
-    """Mentions the lines [first, end) of a document in the chat with the URI `chat`."""
+    """Mentions the lines [first, end) of a document in the chat with the URI `chat`.
+
+    With `command`, a message that begins with this command, followed by `about`, is sent at once.
+    """
 
     uri: str
     chat: str | None = None
     first: int = Field(ge=0)
     end: int = Field(ge=0)
+    command: Literal["", "fix", "explain"] = ""
+    about: str = ""

@@ -216,9 +216,16 @@ class StockFace:
                 room.pending[id_], room.live.session.id if room.live else "", name
             )
         found += offers.file_offers(uri, len(hunks))
+        chats = {to_lsp.uri(it): room.name for it, room in self._rooms.items()}
         if start != end and path and not is_chat(path):
             lines = {"uri": uri, "first": first, "end": last + (end.character > 0)}
-            found += offers.ask_offers(lines, {to_lsp.uri(it): room.name for it, room in self._rooms.items()})
+            found += offers.ask_offers(lines, chats)
+            found += offers.problem_offers(lines, "", chats)
+        for problem in params.context.diagnostics:
+            if path and not is_chat(path) and problem.source != "agent-ls":
+                at, until = problem.range.in_order()
+                lines = {"uri": uri, "first": at.line, "end": until.line + 1}
+                found += offers.problem_offers(lines, problem.message, chats)
         literal = self._context.client.code_action_literals
         return [
             offer.as_action() if literal else offer.as_command()
@@ -372,7 +379,12 @@ class StockFace:
         path = maybe_path(given.uri)
         if path is None:
             raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is no file")
-        self._begin(partial(room.mention, path, given.first, given.end))
+        if given.command:
+            self._begin(
+                partial(room.ask_about, path, given.first, given.end, f"/{given.command} {given.about}")
+            )
+        else:
+            self._begin(partial(room.mention, path, given.first, given.end))
 
     def _room(self, raw: Any, command: str) -> ChatRoom:
         given = _read(messages.ChatCommand, command, raw)
