@@ -1,8 +1,8 @@
 # Two commands: `make demo` shows agent-ls at work, `make test` proves it. Both set up what they need.
 # .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
 .DEFAULT_GOAL := help
-.PHONY: help check demo test test-inner test-python test-vscode test-editors test-interop test-mcp vsix lint lock requirements bench \
-	docs release reproducible draft floors image test-windows clean
+.PHONY: help check demo test test-inner test-python test-vscode test-editors test-interop test-mcp vsix panel-page \
+	lint lock requirements bench docs release reproducible draft floors image test-windows clean
 
 # Tests start hundreds of Python processes: with compiled modules each starts a fifth faster.
 unexport PYTHONDONTWRITEBYTECODE
@@ -71,7 +71,7 @@ demo: .venv/.ready ## a whole session on a sample project, with no API key
 
 test: test-python test-vscode ## every test that needs no root
 
-test-python: .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
+test-python: panel-page .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
 	@$(T)/python -m compileall -q agent_ls
 	@$(T)/python -m pytest -q -n 3 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
 
@@ -90,7 +90,14 @@ test-editors: vsix .tools/neovim/.ready .tools/actionlint/.ready ## what needs p
 	@.ci/editors
 	@AGENT_LS_VSIX="$$(ls $(CURDIR)/build/agent-ls-*.vsix)" $(T)/python -m pytest -q tests/editors $(PYTEST_ARGS)
 
-vsix: .venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready ## build/agent-ls-VERSION.vsix, the server within
+PANEL_SOURCES := $(shell find $(VSCODE)/src $(VSCODE)/esbuild.mjs -type f ! -path '*/test/*')
+
+panel-page: agent_ls/panel/page/panel.js ## the page of `agent-ls panel`, from the sources of the VS Code extension
+
+agent_ls/panel/page/panel.js: $(PANEL_SOURCES) $(VSCODE)/node_modules/.ready
+	@.ci/npm $(VSCODE) run --silent panel
+
+vsix: panel-page .venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready ## build/agent-ls-VERSION.vsix, the server within
 	@.ci/vsix
 
 # Tests that start few processes or none: engines, loop, client, tools, policy, review, store, and the house rules.
@@ -124,7 +131,7 @@ docs: .venv-docs/.ready ## the documentation as a site, in build/site; a broken 
 	@echo "agent-ls: build/site/index.html"
 
 # DRY_RUN=1 changes nothing in the sources. PARTS=sdist,wheel builds only these. REPOSITORY_URL gets into the packages.
-release: .venv-release/.ready $(if $(PARTS),,.venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready) ## all files of a release, in build/release/dist (VERSION=1.2.3)
+release: panel-page .venv-release/.ready $(if $(PARTS),,.venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready) ## all files of a release, in build/release/dist (VERSION=1.2.3)
 	@.venv-release/bin/python .ci/release.py $(VERSION) $(if $(DRY_RUN),--dry-run) $(if $(PARTS),--only $(PARTS)) $(if $(OUT),--out $(OUT))
 
 reproducible: ## a release twice, and whether its files have the same checksums
@@ -150,4 +157,4 @@ image: ## a container image for use without an editor (ENGINE=docker: another en
 
 clean: ## remove what set-up made
 	rm -rf .venv .venv-test .venv-docs .venv-release .tools build *.egg-info .mypy_cache .ruff_cache .hypothesis
-	rm -rf $(VSCODE)/node_modules $(VSCODE)/out $(VSCODE)/LICENSE
+	rm -rf agent_ls/panel/page $(VSCODE)/node_modules $(VSCODE)/out $(VSCODE)/LICENSE

@@ -116,10 +116,15 @@ def tracked_files() -> list[str]:
     return sorted(name for name in listed.split("\0") if name and (ROOT / name).is_file())
 
 
+def built_files() -> list[str]:
+    """Return the files of the panel's page, which `make release` builds before; they are not tracked."""
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "agent_ls/panel/page").glob("*"))
+
+
 def stage(target: Path, version: str, epoch: int, repository: str) -> None:
     """Copy the tracked files to `target`, stamped with the version, with equal times and modes."""
     shutil.rmtree(target, ignore_errors=True)
-    for name in tracked_files():
+    for name in (*tracked_files(), *built_files()):
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, place)

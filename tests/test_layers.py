@@ -195,13 +195,17 @@ ALLOWED: dict[str, set[str]] = {
         "store", "system", "text",
     },
     "acp.start": {"acp", "_version", "app.models", "lean_imports", "llm.credentials", "system"},
+    "panel": {
+        "panel", "app.settings", "environments.local.processes.ending", "server.channel.places", "server.transport",
+        "store.layout", "store.locks",
+    },
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},
     "batch": {
         "batch", "_version", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks",
         "system", "text",
     },
     "cli": {
-        "cli", "acp", "server", "headless", "batch", "environments.far.place", "lean_imports",
+        "cli", "acp", "panel", "server", "headless", "batch", "environments.far.place", "lean_imports",
         "environments.local.environ", "replay", "app", "mcp", "store",
         "patch", "llm.credentials", "system", "_version",
     },
@@ -226,7 +230,7 @@ ONLY_IN = {
     "httpx": ("llm.transport", "app.web"),
     "pygls": ("server",),
     "lsprotocol": ("server", "lean_imports"),
-    "websockets": ("server.transport.websocket",),
+    "websockets": ("server.transport.websocket", "panel.serve"),
     "jsonschema": ("llm.schema_check",),
     "asyncio": ("server.server", "server.transport.io", "system"),
     "mcp": ("mcp",),

@@ -1,6 +1,6 @@
 // Builds out/: the extension (node), its webview (browser), and with --tests the unit tests. Needs no network.
 import { build, context } from "esbuild";
-import { copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
 const flags = new Set(process.argv.slice(2));
 const production = flags.has("--production");
@@ -29,6 +29,28 @@ const builds = [
     assetNames: "[name]",
   },
 ];
+
+// The page of `agent-ls panel`, which the Python package has. Always minified, so that it is the same in each build.
+const panel = {
+  ...shared,
+  entryPoints: { panel: "src/browser/main.ts", style: "src/browser/panel.css" },
+  entryNames: "panel",
+  outdir: "../agent_ls/panel/page",
+  platform: "browser",
+  format: "iife",
+  target: "es2022",
+  loader: { ".ttf": "file" },
+  assetNames: "[name]",
+  minify: true,
+  sourcemap: false,
+};
+
+if (flags.has("--panel")) {
+  rmSync(panel.outdir, { recursive: true, force: true });
+  builds.splice(0, builds.length, panel);
+  mkdirSync(panel.outdir, { recursive: true });
+  for (const name of readdirSync("src/browser/static")) copyFileSync(`src/browser/static/${name}`, `${panel.outdir}/${name}`);
+}
 
 if (production) {
   rmSync("out", { recursive: true, force: true });

@@ -8,7 +8,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        project: ["tsconfig.json", "src/webview/tsconfig.json", "src/test/tsconfig.json"],
+        project: ["tsconfig.json", "src/webview/tsconfig.json", "src/browser/tsconfig.json", "src/test/tsconfig.json"],
         tsconfigRootDir: import.meta.dirname,
       },
     },

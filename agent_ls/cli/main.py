@@ -25,6 +25,7 @@ class CommandModule(Protocol):
 COMMANDS = (
     "serve",
     "acp",
+    "panel",
     "exec",
     "batch",
     "demo",
@@ -118,6 +119,7 @@ def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], st
 _HELP = {
     "serve": "the language server, over stdio, TCP or WebSocket",
     "acp": "the agent for clients of the Agent Client Protocol (Zed, JetBrains, …), over stdio",
+    "panel": "the chat page in a browser on this machine, for the sessions of your running editors",
     "exec": "run one prompt in this folder, without an editor",
     "batch": "run many tasks of a file, several at a time, and continue where a run was stopped",
     "demo": "a complete session on a sample project; needs no API key",

@@ -267,7 +267,12 @@ def held(path: Path, session_id: str) -> Iterator[None]:
 
 
 def this_process(program: str = "") -> Owner:
-    return Owner(os.getpid(), _start_time(os.getpid()), socket.gethostname(), program)
+    return process_with_id(os.getpid(), program)
+
+
+def process_with_id(pid: int, program: str = "") -> Owner:
+    """Return the identity of a process of this machine, as its lock files have it."""
+    return Owner(pid, _start_time(pid), socket.gethostname(), program)
 
 
 def is_alive(owner: Owner) -> bool:

@@ -1,0 +1,79 @@
+"""Decide which requests a panel answers: one-time links, cookies, and the checks of Host and Origin. Pure.
+
+A link holds a token that works once and is exchanged for a cookie. Names of hosts are checked because a web page could
+reach this server under a name of its own (DNS rebinding); origins, because a page of another server of this machine
+has the same cookies.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+TOKEN_BYTES = 32
+
+
+class Access:
+    """Valid tokens and cookies of one panel process. `port` makes the name of the cookie: ports share cookies."""
+
+    def __init__(self, port: int) -> None:
+        self.cookie_name = f"agent-ls-panel-{port}"
+        self._tokens: set[str] = set()
+        self._cookies: set[str] = set()
+
+    def new_token(self) -> str:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        self._tokens.add(token)
+        return token
+
+    def redeem(self, token: str) -> str | None:
+        """Exchange a token for the value of a cookie. None: the token is wrong or was used before."""
+        found = _among(token, self._tokens)
+        if found is None:
+            return None
+        self._tokens.remove(found)
+        cookie = secrets.token_urlsafe(TOKEN_BYTES)
+        self._cookies.add(cookie)
+        return cookie
+
+    def set_cookie(self, value: str) -> str:
+        """Return the header that stores the cookie. Scripts cannot read it, and no other site can send it."""
+        return f"{self.cookie_name}={value}; Path=/; HttpOnly; SameSite=Strict"
+
+    def has_cookie(self, header: str) -> bool:
+        """Return whether a header `Cookie` has a valid cookie."""
+        for part in header.split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == self.cookie_name and _among(value, self._cookies) is not None:
+                return True
+        return False
+
+
+def _among(given: str, known: set[str]) -> str | None:
+    """Return the known value that equals `given`; each comparison takes constant time."""
+    found = [
+        one for one in known if hmac.compare_digest(one.encode(), given.encode("utf-8", "surrogateescape"))
+    ]
+    return found[0] if found else None
+
+
+def is_loopback_host(host: str) -> bool:
+    """Return whether a header `Host` names this machine. Any port is accepted, because a tunnel has its own."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def is_own_origin(headers: Mapping[str, str]) -> bool:
+    """Return whether the request comes from a page of this server. Browsers send `Origin` with each WebSocket."""
+    return headers.get("Origin", "") == f"http://{headers.get('Host', '')}"

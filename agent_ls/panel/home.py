@@ -1,0 +1,101 @@
+"""The server of the panel itself: it lists sessions, and owns those that are opened or taken over in the panel."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.environments.local.processes.ending import killed
+from agent_ls.panel.link import ABILITIES
+from agent_ls.server.channel.places import socket_path
+from agent_ls.server.transport.framing import frame
+from agent_ls.store.locks import process_with_id
+
+START_S = 120.0
+"""A server starts in a second; on a machine that is very busy it takes longer."""
+
+POLL_S = 0.05
+SETTLE_S = 8.0
+"""A server that loses its client takes at most six seconds."""
+
+
+class HomeStartError(Exception):
+    """The server of the panel did not start."""
+
+
+class HomeServer:
+    """A child process like one that an editor starts. It is reached by its local channel, as all servers are."""
+
+    def __init__(self, process: anyio.abc.Process, folder: str) -> None:
+        """`folder`: the URI of the folder in which new sessions work."""
+        self.folder = folder
+        self._process = process
+        self.socket = socket_path(process_with_id(process.pid))
+
+    async def wait_until_ready(self) -> None:
+        """Wait until it listens.
+
+        Raises:
+            HomeStartError.
+        """
+        with anyio.move_on_after(START_S):
+            while not self.socket.exists():  # the system sends no event for it
+                if self._process.returncode is not None:
+                    break
+                await anyio.sleep(POLL_S)
+        if not self.socket.exists():
+            raise HomeStartError("the server of the panel did not start; `agent-ls doctor` may show why")
+
+    async def discard_output(self) -> None:
+        """Read what the server sends to its editor, until its end. It asks nothing of a client without abilities."""
+        assert self._process.stdout
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for _ in self._process.stdout:
+                pass
+
+    async def end(self) -> None:
+        """Close its input, so that it settles and ends; kill it after SETTLE_S."""
+        assert self._process.stdin
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._process.stdin.aclose()
+        with anyio.move_on_after(SETTLE_S):
+            await self._process.wait()
+        await killed(self._process)
+
+
+async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
+    """Start the server; new sessions work in `folder`.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    state = state_folder()
+    await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))
+    # Not in the user's folder, where Python would prefer a package of the same name.
+    process = await anyio.open_process(
+        [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
+    )
+    uri = folder.as_uri()
+    params = {
+        "processId": os.getpid(),
+        "clientInfo": {"name": "agent-ls panel"},
+        "rootUri": uri,
+        "workspaceFolders": [{"uri": uri, "name": folder.name}],
+        "capabilities": {"experimental": {"agentLs": ABILITIES}},
+    }
+    assert process.stdin
+    for message in (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "method": "initialized", "params": {}},
+    ):
+        await process.stdin.send(frame(json.dumps(message).encode()))
+    return HomeServer(process, uri)

@@ -1,0 +1,163 @@
+"""Pass the messages of one page to the servers that own its sessions, and their events to the page.
+
+A message of the page is a JSON-RPC request with a member `session`, the id of the session that it is about. The page
+subscribes to a session at its owner; if the owner has no channel, at the panel's own server, which follows the log.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.panel.home import HomeServer
+from agent_ls.panel.link import GONE, Link, Message, open_link
+from agent_ls.server.channel.places import socket_path
+from agent_ls.store.layout import Layout, lock_path
+from agent_ls.store.locks import owner_of
+
+log = logging.getLogger(__name__)
+
+LISTED = 100
+"""Sessions in the list, newest first."""
+
+NOT_OPEN: Message = {
+    "error": {
+        "code": -32000,
+        "message": "No program has this session open any more.",
+        "data": {
+            "kind": "not_open",
+            "retryable": False,
+            "hint": "Choose it in the list to open it in the panel.",
+        },
+    }
+}
+
+
+class PageRouter:
+    """The links of one page. `send` queues a message for the page; `home` is the socket of the panel's own server,
+    which also has the sessions that are started in the page.
+    """
+
+    def __init__(self, send: Callable[[Message], None], home: HomeServer, tasks: TaskGroup) -> None:
+        self._send = send
+        self._home = home.socket
+        self._folder = home.folder
+        self._tasks = tasks
+        self._links: dict[Path, Link] = {}
+        self._opening = anyio.Lock()
+        self._at: dict[str, Path] = {}
+
+    async def take(self, body: bytes) -> None:
+        """Answer one message of the page. A message that is not a request is ignored."""
+        try:
+            message = json.loads(body)
+            message_id, method = message["id"], str(message["method"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            log.warning("the page sent a message that is not a request")
+            return
+        session = message.get("session")
+        answer = await self._answer(
+            method, message.get("params"), session if isinstance(session, str) else ""
+        )
+        name = "error" if "error" in answer else "result"
+        self._send({"id": message_id, name: answer[name]})
+
+    async def _answer(self, method: str, params: Any, session: str) -> Message:
+        if method == "agent/subscribe":
+            return await self._subscribe(params, session)
+        if method == "panel/sessions":
+            return await self._list()
+        socket = self._home if method == "agent/takeOver" else self._at.get(session, self._home)
+        link = await self._maybe_link(socket)
+        answer = await link.request(method, params) if link else GONE
+        if method == "agent/unsubscribe":
+            self._at.pop(session, None)
+        return answer
+
+    async def _list(self) -> Message:
+        """List all sessions. Those that a server has open are as that server describes them."""
+        home = await self._maybe_link(self._home)
+        answer = await home.request("agent/sessions", {"limit": LISTED}) if home else GONE
+        if "error" in answer:
+            return answer
+        found: list[Message] = answer["result"]["sessions"]
+        owned = [session["id"] for session in found if session.get("owner")]
+        sockets = await anyio.to_thread.run_sync(lambda: {_socket_of_owner(session) for session in owned})
+        live: dict[str, Message] = {}
+        for socket in sockets - {None}:
+            if socket and (link := await self._maybe_link(socket)):
+                theirs = await link.request("agent/sessions", {"limit": LISTED})
+                listed = theirs.get("result", {}).get("sessions", ())
+                live |= {session["id"]: session for session in listed if session["live"]}
+        sessions = [{**live.get(it["id"], it), **_only(it, "owner")} for it in found]
+        return {"result": {"sessions": sessions, "folder": self._folder}}
+
+    async def _subscribe(self, params: Any, session: str) -> Message:
+        socket = await anyio.to_thread.run_sync(_socket_of_owner, session)
+        if (
+            socket is None
+        ):  # subscribing would make the panel's server the owner, which the user has not asked for
+            return NOT_OPEN
+        link = await self._maybe_link(socket)
+        if (
+            link is None and socket != self._home
+        ):  # an owner without a channel, such as one of another version
+            socket, link = self._home, await self._maybe_link(self._home)
+        if link is None:
+            return GONE
+        before = self._at.get(session)
+        if before not in (None, socket) and before in self._links:
+            await self._links[before].request("agent/unsubscribe", {"sessionId": session})
+        self._at[session] = socket
+        return await link.request("agent/subscribe", params)
+
+    async def _maybe_link(self, socket: Path) -> Link | None:
+        """Return the link to a server; None if it is gone or has no channel."""
+        async with self._opening:
+            if link := self._links.get(socket):
+                return link
+            try:
+                link = await open_link(socket, self._tasks, self._pass_on, lambda: self._ended(socket))
+            except OSError:
+                return None
+            self._links[socket] = link
+            return link
+
+    def _pass_on(self, message: Message) -> None:
+        self._send({"method": message["method"], "params": message.get("params")})
+
+    def _ended(self, socket: Path) -> None:
+        """Make the sessions of a server that has ended read-only in the page. Nothing is opened unasked."""
+        self._links.pop(socket, None)
+        for session in [session for session, at in self._at.items() if at == socket]:
+            del self._at[session]
+            self._send({"method": "agent/event", "params": _nobody_owns(session)})
+
+
+def _only(session: Message, name: str) -> Message:
+    return {name: session[name]} if name in session else {}
+
+
+def _nobody_owns(session_id: str) -> Message:
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {
+        "sessionId": session_id,
+        "kind": "access",
+        "timestamp": moment,
+        "data": {"access": "readOnly"},
+    }
+
+
+def _socket_of_owner(session_id: str) -> Path | None:
+    """Return the socket of the process that owns the session; None if no process does. Blocks."""
+    folder = Layout(state_folder()).find(session_id)
+    owner = owner_of(lock_path(folder)) if folder else None
+    return socket_path(owner) if owner else None

@@ -1,0 +1,168 @@
+"""Serve the page and its WebSocket on this machine, until a signal (docs/panel.md)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream
+from websockets.datastructures import Headers
+from websockets.frames import CloseCode
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
+
+from agent_ls.panel.access import Access, is_loopback_host, is_own_origin
+from agent_ls.panel.home import HomeServer, start_home
+from agent_ls.panel.link import Message
+from agent_ls.panel.page import HEADERS, File, message_page
+from agent_ls.panel.routing import PageRouter
+from agent_ls.server.transport.tcp import until_signal
+from agent_ls.server.transport.websocket import HANDSHAKE_S, Pulse, WebSocket, watch_pulse
+
+log = logging.getLogger(__name__)
+
+MAX_CONNECTIONS = 64
+OPEN_PATH, SOCKET_PATH = "/open", "/socket"
+USED = (
+    "This link does not work, or was used before. Press Enter in the terminal where <code>agent-ls panel</code> runs "
+    "to get another one. If you did not open it, end that program."
+)
+NO_COOKIE = "Open the link that <code>agent-ls panel</code> has printed."
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The HTTP side of a panel process."""
+
+    access: Access
+    files: Mapping[str, File]
+
+    def respond(self, protocol: ServerProtocol, request: Request) -> Response:
+        """Return the response to a request: a handshake for the page's WebSocket, else a file or an error."""
+        headers, url = request.headers, urlsplit(request.path)
+        hosts = headers.get_all("Host")
+        if len(hosts) != 1 or not is_loopback_host(hosts[0]):
+            return _response(HTTPStatus.MISDIRECTED_REQUEST, message_page("This name is not the panel's."))
+        if url.path == OPEN_PATH:
+            return self._opened(parse_qs(url.query).get("token", [""])[0])
+        if not any(map(self.access.has_cookie, headers.get_all("Cookie"))):
+            return _response(HTTPStatus.UNAUTHORIZED, message_page(NO_COOKIE))
+        if url.path == SOCKET_PATH:
+            if not is_own_origin(headers):
+                return _response(HTTPStatus.FORBIDDEN, message_page("Another page may not connect."))
+            return protocol.accept(request)
+        if file := self.files.get(url.path):
+            return _response(HTTPStatus.OK, file)
+        return _response(HTTPStatus.NOT_FOUND, message_page("There is no such page."))
+
+    def _opened(self, token: str) -> Response:
+        cookie = self.access.redeem(token)
+        if cookie is None:
+            return _response(HTTPStatus.UNAUTHORIZED, message_page(USED))
+        response = _response(HTTPStatus.OK, message_page("Opening the panel …", leads_on=True))
+        response.headers["Set-Cookie"] = self.access.set_cookie(cookie)
+        return response
+
+
+def _response(status: HTTPStatus, file: File) -> Response:
+    headers = Headers(HEADERS)
+    headers["Content-Type"] = file.content_type
+    headers["Content-Length"] = str(len(file.body))
+    headers["Connection"] = "close"
+    return Response(status.value, status.phrase, headers, file.body)
+
+
+async def run_panel(
+    address: tuple[str, int],
+    files: Mapping[str, File],
+    folder: Path,
+    announce: Callable[[Callable[[], str]], Coroutine[Any, Any, None]],
+) -> int:
+    """Serve until a signal. Returns the exit code of the process.
+
+    New sessions work in `folder`. `announce` gets a function that returns a new link each time; it may run until it is
+    cancelled.
+
+    Raises:
+        OSError: the address cannot be used, or the panel's server cannot be started.
+        HomeStartError.
+    """
+    host, port = address
+    async with await anyio.create_tcp_listener(local_host=host, local_port=port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        place = f"http://{shown}:{listener.extra(SocketAttribute.local_port)}"
+        panel = Panel(Access(listener.extra(SocketAttribute.local_port)), files)
+        home = await start_home(folder)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(until_signal, tasks.cancel_scope)
+                tasks.start_soon(_end_with, home, tasks.cancel_scope)
+                await home.wait_until_ready()
+                tasks.start_soon(announce, lambda: f"{place}{OPEN_PATH}?token={panel.access.new_token()}")
+                await listener.serve(partial(_serve, panel, home, _Count()), tasks)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await home.end()
+    return 0
+
+
+async def _end_with(home: HomeServer, scope: anyio.CancelScope) -> None:
+    await home.discard_output()
+    sys.stderr.write("agent-ls: the server of the panel has ended; start the panel again\n")
+    scope.cancel()
+
+
+@dataclass(slots=True)
+class _Count:
+    running: int = 0
+
+
+async def _serve(panel: Panel, home: HomeServer, count: _Count, stream: SocketStream) -> None:
+    count.running += 1
+    try:
+        async with stream:
+            if count.running <= MAX_CONNECTIONS:
+                await _serve_connection(panel, home, stream)
+    except Exception:  # last resort: a request must not end the panel
+        log.exception("a connection failed")
+    finally:
+        count.running -= 1
+
+
+async def _serve_connection(panel: Panel, home: HomeServer, stream: SocketStream) -> None:
+    socket = WebSocket(stream, None)
+    with anyio.move_on_after(HANDSHAKE_S):
+        await socket.shake_hands(panel.respond)
+    if socket.is_open:
+        await _serve_page(socket, home)
+    await socket.close(CloseCode.GOING_AWAY)
+
+
+async def _serve_page(socket: WebSocket, home: HomeServer) -> None:
+    """Connect one page with the servers until it is closed. Work that the page has begun goes on in the servers."""
+    async with anyio.create_task_group() as tasks:
+        put, get = anyio.create_memory_object_stream[Message](float("inf"))
+
+        async def send_all() -> None:
+            async for message in get:
+                await socket.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+        async def watch() -> None:
+            await watch_pulse(socket, Pulse())
+            tasks.cancel_scope.cancel()
+
+        router = PageRouter(put.send_nowait, home, tasks)
+        tasks.start_soon(send_all)
+        tasks.start_soon(watch)
+        async for body in socket.messages():
+            tasks.start_soon(router.take, body)
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,115 @@
+// The story of a user of `agent-ls panel` in Chromium, by keyboard alone. Prints JSON lines; the test reads them.
+//
+//   PANEL_STORY='{"link": "http://…", "pictures": "…", "rig": "…", "axe": "…"}' node story.mjs
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const { link, pictures, rig, axe } = JSON.parse(process.env.PANEL_STORY);
+const { chromium } = createRequire(path.join(rig, "npm/package.json"))("playwright-core");
+const DEADLINE_MS = 60_000;
+const SIZES = [[400, 800], [700, 800], [1200, 800]];
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, permissions: ["clipboard-read", "clipboard-write"] });
+const page = await context.newPage();
+page.setDefaultTimeout(DEADLINE_MS);
+const problems = [];
+page.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+page.on("pageerror", (error) => { problems.push(String(error)); });
+const requested = new Set();
+page.on("request", (request) => requested.add(new URL(request.url()).host));
+
+function tell(what) {
+  process.stdout.write(`${JSON.stringify(what)}\n`);
+}
+
+/** Presses Tab until an element that matches has the focus. */
+async function tabTo(selector, { back = false } = {}) {
+  for (let presses = 0; presses < 120; presses++) {
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) return;
+    await page.keyboard.press(back ? "Shift+Tab" : "Tab");
+  }
+  throw new Error(`Tab does not reach ${selector}; the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`);
+}
+
+async function picture(name) {
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+      await page.screenshot({ path: path.join(pictures, `panel-${name}-${width}-${scheme}.png`) });
+      const isWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+      if (isWide) tell({ problem: `${name} scrolls sideways at ${width}` });
+    }
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    for (const { id, impact, nodes } of violations) {
+      if (impact === "serious" || impact === "critical") tell({ problem: `${name} ${scheme}: ${id} ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}` });
+    }
+  }
+  await page.setViewportSize({ width: 1200, height: 800 });
+}
+
+try {
+  await page.goto(link);
+  await page.waitForURL((url) => url.pathname === "/");
+  await page.waitForSelector("#sessions .session");
+  await page.evaluate(fs.readFileSync(axe, "utf8")); // by the debugger: the page's policy allows no other script
+  await picture("list");
+
+  // The session that asks is opened, and its command is allowed.
+  await page.waitForSelector("#sessions .session.asks");
+  await tabTo("#sessions .session.asks");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".approval.pending");
+  tell({ title: await page.title() });
+  await picture("approval");
+  for (let answered = 0; answered < 6; answered++) {
+    await page.waitForSelector('.approval.pending [data-action="once"], #review [data-action="all"]');
+    if (!(await page.$('.approval.pending [data-action="once"]'))) break;
+    await tabTo('.approval.pending [data-action="once"]');
+    const id = await page.getAttribute(".approval.pending", "aria-labelledby");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((before) => document.querySelector(".approval.pending")?.getAttribute("aria-labelledby") !== before, id);
+    await page.waitForFunction(() => document.querySelector(".approval.pending") || !document.body.classList.contains("busy"));
+  }
+  await page.waitForSelector("#review");
+  await picture("done");
+
+  // Its changes are reviewed: the first is kept, the others are undone.
+  await tabTo('#review [data-action="all"]');
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#review-dialog[open] .change");
+  const changes = await page.$$eval("#review-dialog .change", (found) => found.length);
+  await picture("review");
+  await tabTo('#review-dialog .change button[aria-label^="Keep"]');
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((before) => document.querySelectorAll("#review-dialog .change").length < before, changes);
+  await tabTo("#review-dialog > .answers .secondary");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("#review-dialog .change").length === 0);
+  await page.keyboard.press("Escape");
+  tell({ changes });
+
+  // The focus is in the prompt with few keys; a message goes to the editor's session.
+  await tabTo("#composer textarea");
+  await page.keyboard.type("Say it in one sentence.");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => [...document.querySelectorAll("article.user")].some(({ textContent }) => textContent.includes("Say it in one sentence.")));
+
+  // A reload keeps the session and an unsent prompt.
+  await page.waitForFunction(() => !document.body.classList.contains("busy"));
+  await tabTo("#composer textarea");
+  await page.keyboard.type("unsent");
+  await page.reload();
+  await page.waitForSelector("article.user");
+  await page.waitForFunction(() => document.querySelector("#composer textarea")?.value === "unsent");
+
+  tell({ done: true, hosts: [...requested], problems });
+} catch (error) {
+  await page.screenshot({ path: path.join(pictures, "panel-failed.png") });
+  tell({ problem: String(error.stack ?? error), problems });
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,90 @@
+// The connection of the page to `agent-ls panel`, by WebSocket. Connects again when it is lost.
+import type { AgentEvent, Method, Requests, SubscribeResult } from "../protocol";
+import type { Connection } from "../seams";
+
+const RETRY_MS = 1_000;
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Incoming {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+const LOST = { message: "The panel is not connected.", data: { hint: "It connects again by itself. If not, start agent-ls panel again." } };
+
+export class PanelConnection implements Connection {
+  onEvent: (event: AgentEvent) => void = () => undefined;
+  /** Called when the connection is there, and when it was lost. */
+  onState: (isConnected: boolean) => void = () => undefined;
+  private socket: WebSocket | undefined;
+  private lastId = 0;
+  private readonly waiting = new Map<number, Waiting>();
+
+  /** `session`: the displayed session, for requests that do not name one. */
+  constructor(private readonly session: () => string | undefined) {}
+
+  get isRunning(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  connect(): void {
+    const { protocol, host } = window.location;
+    const socket = new WebSocket(`${protocol === "https:" ? "wss" : "ws"}://${host}/socket`);
+    this.socket = socket;
+    socket.addEventListener("open", () => { this.onState(true); });
+    socket.addEventListener("message", ({ data }) => { this.take(JSON.parse(String(data)) as Incoming); });
+    socket.addEventListener("close", () => {
+      for (const { reject } of this.waiting.values()) reject(LOST);
+      this.waiting.clear();
+      this.onState(false);
+      setTimeout(() => { this.connect(); }, RETRY_MS);
+    });
+  }
+
+  async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
+    const result = (await this.call(method, params)) as Requests[M]["result"];
+    // The stored draft is that of the owner's prompt, which is another one.
+    if (method === "agent/subscribe") delete (result as { draft?: SubscribeResult["draft"] }).draft;
+    return result;
+  }
+
+  notify(): void {
+    // Drafts, the only notification of a session, stay in this page.
+  }
+
+  /** Sends any request, those of the panel itself included. */
+  call(method: string, params: object): Promise<unknown> {
+    const { socket } = this;
+    if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(new PanelError(LOST));
+    const id = ++this.lastId;
+    const { sessionId } = params as { sessionId?: string };
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params, session: sessionId ?? this.session() }));
+    return new Promise((resolve, reject) => { this.waiting.set(id, { resolve, reject }); });
+  }
+
+  private take({ id, method, params, result, error }: Incoming): void {
+    if (method === "agent/event") this.onEvent(params as AgentEvent);
+    const asked = id === undefined ? undefined : this.waiting.get(id);
+    if (id === undefined || !asked) return;
+    this.waiting.delete(id);
+    if (error === undefined) asked.resolve(result);
+    else asked.reject(error);
+  }
+}
+
+/** An error that problemOf understands. */
+class PanelError extends Error {
+  readonly data: { readonly hint: string };
+
+  constructor({ message, data }: typeof LOST) {
+    super(message);
+    this.data = data;
+  }
+}

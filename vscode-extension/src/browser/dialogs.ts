@@ -1,0 +1,35 @@
+// Questions and messages in front of the page.
+import { h, textButton } from "../webview/dom";
+
+export interface Choice {
+  readonly label: string;
+  readonly isPrimary?: boolean;
+}
+
+/** Asks, and returns the index of the chosen answer; undefined if the dialog was closed. */
+export function ask(title: string, body: readonly (HTMLElement | string)[], choices: readonly Choice[]): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const buttons = choices.map(({ label, isPrimary = false }, index) =>
+      textButton(label, () => { dialog.close(String(index)); }, { class: isPrimary ? "primary" : "secondary" }));
+    const close = textButton("Cancel", () => { dialog.close(); }, { class: "secondary" });
+    const parts = body.map((part) => (typeof part === "string" ? h("p", {}, part) : part));
+    const dialog = h("dialog", { "aria-labelledby": "asked-title" }, h("h2", { id: "asked-title" }, title), ...parts, h("div", { class: "answers" }, ...buttons, close));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "" ? undefined : Number(dialog.returnValue));
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+const SHOWN_MS = 4_000;
+
+/** Shows a message for a moment, and to screen readers. */
+export function tell(text: string): void {
+  const place = document.getElementById("told");
+  if (!place) return;
+  place.textContent = text;
+  place.hidden = false;
+  setTimeout(() => { if (place.textContent === text) place.hidden = true; }, SHOWN_MS);
+}

@@ -1,0 +1,140 @@
+// The browser around the chat page: what messages of the page need of it. There is no editor here, so that files are
+// not opened and code is not inserted; keys and trust are not given here either.
+import type { HostAction, PageHost } from "../chat/inbox";
+import type { Catalog } from "../chat/catalog";
+import { examplesFor } from "../chat/home_model";
+import { CLIENT_COMMANDS } from "../chat/slash";
+import { targetOf } from "../chat/target";
+import { problemOf } from "../protocol";
+import type { Sessions } from "../session";
+import { Library } from "../sessions/library";
+import { planOf } from "../snapshot";
+import { pathOf } from "../uris";
+import { h } from "../webview/dom";
+import type { HostCommand, Offer } from "../webview/messages";
+import type { PanelConnection } from "./connection";
+import { ask, tell } from "./dialogs";
+import { type ReviewDialog, judge, openHunks } from "./review";
+import type { SessionList } from "./session_list";
+
+const ELSEWHERE: Readonly<Record<HostAction, string>> = {
+  setKey: "API keys are not entered in the browser. Set one in your editor, or run “agent-ls keys set” in a terminal.",
+  manageTrust: "Trust this folder in your editor, or run “agent-ls trust add” in it.",
+  choosePython: "This is a setting of your editor.",
+  showLog: "The log is in your editor, and in the folder that “agent-ls doctor” shows.",
+};
+
+interface Parts {
+  readonly sessions: Sessions;
+  readonly connection: PanelConnection;
+  readonly catalog: Catalog;
+  readonly review: ReviewDialog;
+  readonly list: SessionList;
+  readonly relative: (path: string) => string;
+}
+
+/** Takes a session over for the panel; asks before it takes it from a program that does not answer. */
+export async function takeOver(sessions: Sessions, connection: PanelConnection, id: string): Promise<void> {
+  const library = new Library(connection, () => crypto.randomUUID());
+  try {
+    await library.takeOver(id, false);
+  } catch (error) {
+    const { kind, message, hint } = problemOf(error);
+    if (kind !== "owner_silent") {
+      sessions.say("error", message, hint);
+      return;
+    }
+    const detail = "The other program does not answer. What is done there with this session meanwhile is lost.";
+    if ((await ask("Take the session by force?", [detail], [{ label: "Take It by Force" }])) === undefined) return;
+    await library.takeOver(id, true);
+  }
+  await sessions.open(id);
+}
+
+async function acceptPlan(sessions: Sessions): Promise<void> {
+  const plan = planOf(sessions.snapshot);
+  if (plan === undefined) return;
+  const field = h("textarea", { class: "plan", "aria-label": "The plan", rows: 16 });
+  field.value = plan;
+  const chosen = await ask("Edit and accept the plan", [field], [
+    { label: "Carry Out, Ask before Edits", isPrimary: true },
+    { label: "Carry Out, Ask before Commands Only" },
+  ]);
+  if (chosen !== undefined) await sessions.acceptPlan(field.value, chosen === 0 ? "ask" : "edits");
+}
+
+async function openLink(url: string): Promise<void> {
+  if (!/^https?:\/\//i.test(url)) return;
+  const chosen = await ask("Open this address in a new tab?", [h("p", {}, h("code", {}, url))], [{ label: "Open" }]);
+  if (chosen !== undefined) window.open(url, "_blank", "noopener,noreferrer");
+}
+
+async function copyPath(target: string, relative: (path: string) => string): Promise<void> {
+  const { name, lines } = targetOf(target);
+  const path = relative(pathOf(name));
+  const place = lines ? `${path}:${lines[0] + 1}` : path;
+  try {
+    await navigator.clipboard.writeText(place);
+    tell(`Copied ${place}. Open it in your editor.`);
+  } catch {
+    tell(place);
+  }
+}
+
+export function browserHost({ sessions, connection, catalog, review, list, relative }: Parts): PageHost {
+  const decideAll = (verdict: "keep" | "undo") => judge(sessions, openHunks(sessions).map(({ id }) => id), verdict);
+  const commands: Readonly<Record<HostCommand, () => Promise<unknown> | undefined>> = {
+    newSession: () => sessions.create(),
+    sessions: () => { list.toggle(true); list.focus(); return undefined; },
+    demo: () => sessions.create({ provider: "walkthrough" }),
+    configure: () => { tell("These settings are in your editor."); return undefined; },
+    nextHunk: () => { review.show(); return undefined; },
+    previousHunk: () => { review.show(openHunks(sessions).at(-1)?.id); return undefined; },
+    reviewAll: () => { review.show(); return undefined; },
+    keepAll: () => decideAll("keep"),
+    undoAll: () => decideAll("undo"),
+    compact: () => sessions.ofCurrent("agent/compact", (change) => change),
+    takeOver: () => (sessions.currentId === undefined ? undefined : takeOver(sessions, connection, sessions.currentId)),
+    plan: () => acceptPlan(sessions),
+  };
+  return {
+    command: async (name) => { await commands[name](); },
+    act: async (action) => { await ask(ELSEWHERE[action], [], []); },
+    offers: (trigger, query) => offers(catalog, trigger, query),
+    choose: () => Promise.resolve(undefined),
+    home: async () => {
+      const models = await catalog.models(false);
+      const { provider } = sessions.snapshot.session;
+      const theirs = models?.providers.find(({ id }) => id === (provider ?? models.defaultProvider));
+      const examples = examplesFor({ file: "", hasTests: true, hasGit: true, hasReadme: true });
+      return { examples, recents: [], key: theirs ? (theirs.hasKey ? "set" : "missing") : "unknown", provider: theirs?.name ?? "" };
+    },
+    openSession: async (id) => { await sessions.open(id); },
+    share: () => undefined,
+    insert: async (text) => { await navigator.clipboard.writeText(text); tell("Copied. Paste it in your editor."); },
+    judge: (hunkIds, verdict) => judge(sessions, hunkIds, verdict),
+    compare: (hunkId) => { review.show(hunkId); return Promise.resolve(); },
+    openFile: (target) => copyPath(target, relative),
+    openLink,
+    showTerminal: (callId) => {
+      const output = sessions.snapshot.calls.get(callId)?.part.text ?? "";
+      void ask("Output of the command", [h("pre", { class: "output", tabindex: 0 }, output === "" ? "It has printed nothing yet." : output)], []);
+    },
+    kill: async (terminalId) => { await sessions.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId })); },
+    showServers: async () => { await ask("MCP servers are switched on and off in your editor.", [], []); },
+    openMemory: async () => { await ask("The notes are in .agent-ls/memory.md of the project.", [], []); },
+    rollBack: () => Promise.resolve(undefined),
+  };
+}
+
+const ELSEWHERE_COMMANDS: readonly string[] = ["mcp", "memory"];
+
+/** Slash commands; there are no files to mention, because there is no editor that lists them. */
+async function offers(catalog: Catalog, trigger: "@" | "/", query: string): Promise<Offer[]> {
+  if (trigger === "@") return [];
+  const own = Object.entries(CLIENT_COMMANDS).filter(([name]) => !ELSEWHERE_COMMANDS.includes(name))
+    .map(([name, { description, ...more }]) => ({ name, description, takesWords: "hint" in more, isOwn: true }));
+  const theirs = (await catalog.commands()).map(({ name, description }) => ({ name, description, takesWords: true, isOwn: false }));
+  return [...own, ...theirs].filter(({ name }) => name.startsWith(query)).map(({ name, description, takesWords, isOwn }) =>
+    ({ icon: "terminal", label: `/${name}`, detail: description, insert: `/${name} `, token: null, runs: isOwn && !takesWords }));
+}

@@ -1,0 +1,142 @@
+// The chat page in a browser, connected to `agent-ls panel`. Plays the part that the extension has in VS Code.
+import { onPosted, postToPage } from "./api";
+import "../webview/main";
+import { Catalog } from "../chat/catalog";
+import { ChatPage } from "../chat/chat_page";
+import { Inbox } from "../chat/inbox";
+import { isReadOnly } from "../owners";
+import type { AccessData, AgentEvent } from "../protocol";
+import { problemOf } from "../protocol";
+import { Sessions } from "../session";
+import { activity } from "../snapshot";
+import { pathOf } from "../uris";
+import { h } from "../webview/dom";
+import { PanelConnection } from "./connection";
+import { browserHost, takeOver } from "./host";
+import { ReviewDialog } from "./review";
+import { type Listed, SessionList, isRunning } from "./session_list";
+
+const LIST_MS = 2_000;
+const SESSION_KEY = "agent-ls.session";
+
+interface ListResult {
+  readonly sessions: readonly Listed[];
+  /** The folder of new sessions. */
+  readonly folder: string;
+}
+
+let folder: string | undefined;
+let listing = false;
+
+const connection = new PanelConnection(() => sessions.currentId);
+const sessions: Sessions = new Sessions(connection, {
+  newKey: () => crypto.randomUUID(),
+  folder: () => folder,
+  configuration: () => ({}),
+  log: (text) => { console.warn(text); },
+});
+
+function relative(path: string): string {
+  const base = pathOf(sessions.snapshot.session.workspaceFolder ?? "").replace(/\/+$/, "");
+  if (base === "" || !path.startsWith(base)) return path;
+  if (path === base) return base.split("/").at(-1) ?? base;
+  return path.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
+}
+
+function inBackground(work: Promise<unknown>): void {
+  work.catch((error: unknown) => {
+    const { message, hint } = problemOf(error);
+    sessions.say("error", message, hint);
+  });
+}
+
+const list = new SessionList((info) => { inBackground(open(info)); }, () => {
+  list.toggle(false);
+  inBackground(sessions.create().then(() => { page.later({ type: "focus" }); }));
+});
+const review = new ReviewDialog(sessions, relative);
+const catalog = new Catalog(sessions);
+const host = browserHost({ sessions, connection, catalog, review, list, relative });
+const page = new ChatPage(sessions, new Inbox(sessions, catalog, host), { relative }, {
+  post: postToPage,
+  keepDraft: () => undefined, // the page keeps it for a reload
+  inBackground,
+  onReady: () => undefined,
+});
+
+/** Opens a listed session. A stored one becomes this panel's, because a session in use has an owner. */
+async function open(info: Listed): Promise<void> {
+  list.toggle(false);
+  if (isRunning(info)) await sessions.open(info.id);
+  else await takeOver(sessions, connection, info.id);
+  page.later({ type: "focus" });
+  await refresh();
+}
+
+async function refresh(): Promise<void> {
+  if (listing || !connection.isRunning || document.visibilityState === "hidden") return;
+  listing = true;
+  try {
+    const found = (await connection.call("panel/sessions", {})) as ListResult;
+    folder = found.folder;
+    list.show(found.sessions, sessions.currentId, Date.now());
+    await followOwner(found.sessions);
+  } catch {
+    // The connection is lost, which the page displays; it is listed again after it is back.
+  } finally {
+    listing = false;
+  }
+}
+
+/** Opens the displayed session again if a program has it open again, after nobody had. */
+async function followOwner(listed: readonly Listed[]): Promise<void> {
+  const { session } = sessions.snapshot;
+  const now = listed.find(({ id }) => id === sessions.currentId);
+  if (now && isRunning(now) && isReadOnly(sessions.snapshot) && !session.owner) await sessions.open(now.id);
+}
+
+function onEvent(event: AgentEvent): void {
+  const { access, owner } = event.kind === "access" ? (event.data as AccessData) : {};
+  // The new owner may let this page decide, too.
+  if (access === "readOnly" && owner && event.sessionId === sessions.currentId) inBackground(sessions.open(event.sessionId));
+  else sessions.onEvent(event);
+}
+
+function showTitle(): void {
+  const { title = "" } = sessions.snapshot.session;
+  const asks = activity(sessions.snapshot) === "waiting" ? "● asks you · " : "";
+  document.title = `${asks}${title === "" ? "agent-ls" : title}`;
+}
+
+const lost = h("p", { id: "lost", role: "status", hidden: true }, "The panel does not answer. If it has ended, run “agent-ls panel” again and open its new link.");
+
+connection.onEvent = onEvent;
+connection.onState = (isConnected) => {
+  lost.hidden = isConnected;
+  if (!isConnected) {
+    sessions.onExit();
+    return;
+  }
+  const id = sessions.currentId ?? sessionStorage.getItem(SESSION_KEY) ?? undefined;
+  inBackground((id === undefined ? Promise.resolve(false) : sessions.open(id)).then((isOpen) => {
+    if (!isOpen) list.toggle(true);
+    return refresh();
+  }));
+};
+sessions.listen(({ switched }) => {
+  showTitle();
+  if (switched !== true) return;
+  if (sessions.currentId !== undefined) sessionStorage.setItem(SESSION_KEY, sessions.currentId);
+  document.body.classList.toggle("no-session", sessions.currentId === undefined);
+  inBackground(refresh());
+});
+document.body.classList.add("no-session");
+document.body.prepend(h("header", { id: "panel-bar" }, list.button, lost), list.element);
+document.body.append(
+  h("p", { id: "choose" }, "Choose a session to see it and to decide in it, or start a new one. Changes land in the files of its project; sessions of your editor stay there."),
+  h("div", { id: "told", role: "status", hidden: true }),
+);
+onPosted((message) => { page.receive(message); });
+connection.connect();
+setInterval(() => { inBackground(refresh()); }, LIST_MS);
+document.addEventListener("visibilitychange", () => { inBackground(refresh()); });
