@@ -40,7 +40,7 @@ def test_a_value_that_differs_in_one_place_is_computed() -> None:
 
 
 @pytest.mark.parametrize("value", [b"ab", b"a" * 101])
-def test_a_value_that_is_too_short_or_too_long_is_not_stored(value: bytes) -> None:
+def test_a_value_outside_the_size_limits_is_not_stored(value: bytes) -> None:
     counted, of = recent()
     assert of(value) == of(value)
     assert counted.times == 2

@@ -85,14 +85,14 @@ def test_every_state_of_a_hunk_is_explained() -> None:
     assert {row[0].strip("`") for row in table(PAGE, "state")} == set(states)
 
 
-def test_every_ability_that_is_negotiated_is_explained() -> None:
+def test_every_negotiated_capability_is_explained() -> None:
     rows = table(section(PAGE, "## Negotiation"), "field")
     documented = {word for row in rows for word in code_words(row[0])}
 
     assert documented == {"version", "terminal", "workspaceTrusted", *GRANTED}
 
 
-def test_what_is_said_not_to_be_built_is_not_built() -> None:
+def test_features_documented_as_missing_are_missing() -> None:
     missing = section(PAGE, "## What it does not have")
     named = set(code_words(missing))
 

@@ -97,12 +97,12 @@ def test_bytes_that_are_no_text_are_noticed_and_kept(data: bytes, is_valid: bool
         ("", ""),
     ],
 )
-def test_what_a_program_wrote_over_is_left_out_and_all_else_stays(printed: str, left: str) -> None:
+def test_overwritten_terminal_text_is_left_out_and_the_rest_stays(printed: str, left: str) -> None:
     assert render_terminal_output(printed) == left
 
 
 @pytest.mark.req("H7")
-def test_what_somebody_is_to_allow_is_whole_and_does_nothing_to_his_screen() -> None:
+def test_text_under_approval_is_complete_and_has_no_terminal_control() -> None:
     hidden = "ls \x1b];rm -r build;\x07\r\t\u202e\x9b\n"
 
     assert reveal_controls(hidden) == "ls \u241b];rm -r build;\u2407\u240d\t\ufffd\ufffd\n"

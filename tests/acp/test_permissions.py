@@ -47,7 +47,7 @@ async def test_a_client_that_shows_every_option_gets_every_rule(project: Path, n
             assert len(set(names)) == len(names)
 
 
-async def test_what_is_asked_in_every_mode_has_no_always(project: Path) -> None:
+async def test_an_action_asked_about_in_every_mode_offers_no_always_option(project: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "git push"})], "Done."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "reject_once"
@@ -56,7 +56,7 @@ async def test_what_is_asked_in_every_mode_has_no_always(project: Path) -> None:
             assert "allow_always" not in kinds(client)
 
 
-async def test_always_holds_for_the_next_call(project: Path) -> None:
+async def test_an_always_answer_allows_the_next_call(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], [AGAIN], "Done."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "allow_always"
@@ -66,7 +66,7 @@ async def test_always_holds_for_the_next_call(project: Path) -> None:
             assert (project / "a.py").read_text() == "x = 3\n"
 
 
-async def test_a_denial_is_told_to_the_model_and_the_turn_goes_on(project: Path) -> None:
+async def test_a_denial_is_reported_to_the_model_and_the_turn_continues(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "As you wish."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "reject_once"
@@ -113,7 +113,7 @@ BAD_ANSWERS = [
 
 @pytest.mark.req("X8")
 @pytest.mark.parametrize("answer", BAD_ANSWERS)
-async def test_an_answer_that_is_none_denies_and_the_turn_goes_on(project: Path, answer: Any) -> None:
+async def test_an_invalid_answer_denies_and_the_turn_continues(project: Path, answer: Any) -> None:
     with AnthropicServer([[TOUCH], "As you wish."]) as server:
         async with acp_client(project, server, is_schema_checked=False) as client:
             client.on["session/request_permission"] = answers(answer)
@@ -143,7 +143,7 @@ async def test_a_stop_while_a_permission_is_open_answers_cancelled_and_nothing_r
     assert not (project / "made").exists()
 
 
-async def test_an_answer_that_comes_twice_counts_once(project: Path) -> None:
+async def test_a_repeated_answer_counts_once(project: Path) -> None:
     async def choose_twice(params: dict[str, Any]) -> Any:
         allowed = {"outcome": {"outcome": "selected", "optionId": "deny"}}
         await client.send({"jsonrpc": "2.0", "id": client.requests[-1]["id"], "result": allowed})
@@ -157,7 +157,7 @@ async def test_an_answer_that_comes_twice_counts_once(project: Path) -> None:
     assert not (project / "made").exists()
 
 
-async def test_a_reason_for_a_denial_is_asked_by_a_form_and_told_to_the_model(project: Path) -> None:
+async def test_a_form_asks_for_the_reason_of_a_denial_which_the_model_gets(project: Path) -> None:
     async def why(params: dict[str, Any]) -> Any:
         assert "toolCallId" in params
         return {"action": "accept", "content": {"reason": "Use a folder instead."}}
@@ -174,7 +174,7 @@ async def test_a_reason_for_a_denial_is_asked_by_a_form_and_told_to_the_model(pr
         assert "Use a folder instead." in str(server.requests[1].body)
 
 
-async def test_a_command_is_asked_about_with_its_whole_text(project: Path) -> None:
+async def test_an_approval_has_the_complete_text_of_the_command(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -202,7 +202,7 @@ async def test_review_before_asks_with_the_diff(project: Path) -> None:
 
 
 @pytest.mark.req("X8")
-async def test_a_folder_is_asked_about_once_and_then_trusted(project: Path) -> None:
+async def test_the_user_is_asked_once_about_a_folder_which_is_then_trusted(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done.", "Hello."]) as server:
         async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
             client.on["session/request_permission"] = _trusting(client)
@@ -239,7 +239,7 @@ async def test_in_a_folder_that_is_not_trusted_nothing_is_changed(project: Path)
     assert (project / "a.py").read_text() == "x = 1\n"
 
 
-async def test_the_output_of_a_command_comes_while_it_runs(project: Path) -> None:
+async def test_the_output_of_a_command_is_sent_while_it_runs(project: Path) -> None:
     command = "echo first; while [ ! -e go ]; do sleep 0.05; done; echo second"
     with AnthropicServer([[ToolCall("shell", {"command": command})], "Done."]) as server:
         async with acp_client(project, server) as client:
@@ -271,7 +271,7 @@ async def test_a_client_with_terminals_is_sent_the_output_as_data(project: Path)
             assert ends == [{"terminal_id": terminal, "exit_code": 3, "signal": None}]
 
 
-async def test_two_prompts_at_once_are_worked_off_in_order_with_an_answer_each(project: Path) -> None:
+async def test_two_simultaneous_prompts_run_in_order_and_get_one_answer_each(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Second."]) as server:
         async with acp_client(project, server) as client:
@@ -291,7 +291,7 @@ async def test_two_prompts_at_once_are_worked_off_in_order_with_an_answer_each(p
             assert ["First" in str(texts[0]), "stopReason" in str(texts[1])] == [True, True]
 
 
-async def test_a_stop_answers_the_running_prompt_and_the_waiting_one(project: Path) -> None:
+async def test_a_stop_ends_the_running_and_the_queued_prompt(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Third."]) as server:
         async with acp_client(project, server) as client:

@@ -13,7 +13,7 @@ from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, Tool
 READ = ToolCall("read_file", {"file_path": "a.py"})
 
 
-async def test_a_prompt_behind_one_that_fails_is_worked_off(project: Path) -> None:
+async def test_a_prompt_queued_behind_a_failing_one_runs(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate), READ], ErrorReply(400), "Second."]) as server:
         async with acp_client(project, server) as client:
@@ -31,7 +31,7 @@ async def test_a_prompt_behind_one_that_fails_is_worked_off(project: Path) -> No
         assert sum("two" in str(it.body["messages"][-1]) for it in server.requests) == 1
 
 
-async def test_a_prompt_right_after_a_stop_is_worked_off(project: Path) -> None:
+async def test_a_prompt_right_after_a_stop_runs(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Second."]) as server:
         async with acp_client(project, server) as client:

@@ -143,7 +143,7 @@ async def test_a_server_with_an_address_is_reached_with_its_headers(project: Pat
     assert "3 words" in result
 
 
-async def test_what_cannot_be_used_is_named_and_the_rest_works(project: Path, tmp_path: Path) -> None:
+async def test_an_unusable_server_is_reported_and_the_others_work(project: Path, tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw")
     sse = {"type": "sse", "name": "old", "url": "https://old.example/sse", "headers": []}
     with AnthropicServer(["Hello."]) as server:

@@ -38,7 +38,7 @@ def test_nothing_heavy_is_imported_before_initialize_is_answered() -> None:
     assert not [name for name in loaded if name.startswith(HEAVY)]
 
 
-async def test_settings_of_the_client_hold_in_a_trusted_folder(project: Path) -> None:
+async def test_settings_of_the_client_apply_in_a_trusted_folder(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize(_meta={"agent-ls": {"mode": "plan", "nonsense": 1}})
@@ -56,7 +56,7 @@ async def test_settings_of_the_client_that_allow_more_wait_until_the_folder_is_t
             assert told["modes"]["currentModeId"] == "ask"
 
 
-def test_login_keeps_a_key_that_the_next_process_has(project: Path) -> None:
+def test_login_stores_a_key_for_later_processes(project: Path) -> None:
     home = project.parent / "home"
     environ = environment(home)
     done = subprocess.run(
@@ -119,7 +119,7 @@ async def test_unsaved_text_is_what_the_model_reads_and_keeps_what_was_typed(pro
     assert (project / "a.py").read_text() == "x = 2\ntyped\n"
 
 
-async def test_an_edit_that_the_client_does_not_take_is_no_edit(project: Path) -> None:
+async def test_an_edit_that_the_client_refuses_is_not_reported_as_made(project: Path) -> None:
     async def refuse(params: dict[str, Any]) -> Any:
         raise Refusal(-32603, "read-only")
 
@@ -143,7 +143,7 @@ async def test_codecompanion_is_not_asked_for_files(project: Path) -> None:
     assert (project / "a.py").read_text() == "x = 2\n"
 
 
-async def test_long_output_is_cut_and_no_line_is_longer_than_clients_take(project: Path) -> None:
+async def test_long_output_and_long_lines_are_truncated_to_the_clients_limits(project: Path) -> None:
     command_ = "head -c 3000000 /dev/zero | tr '\\0' 'a' | fold -w 100"
     with AnthropicServer([[ToolCall("shell", {"command": command_})], "Done."]) as server:
         async with acp_client(project, server) as client:
@@ -199,7 +199,7 @@ async def test_a_session_begun_in_an_editor_is_continued_here(tmp_path: Path) ->
         assert client.of_kind("tool_call")
 
 
-async def test_a_session_that_is_open_here_already_is_loaded_anew(project: Path) -> None:
+async def test_an_already_open_session_is_loaded_again(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -212,12 +212,12 @@ async def test_a_session_that_is_open_here_already_is_loaded_anew(project: Path)
             assert client.text() == "One.Two."
 
 
-def test_stdin_that_ends_at_once_is_an_orderly_end(project: Path) -> None:
+def test_an_immediate_end_of_stdin_is_an_orderly_end(project: Path) -> None:
     done = run("acp", cwd=project, environ=environment(project.parent / "home"))
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-def test_a_client_that_reads_nothing_any_more_does_not_hold_the_end_up(project: Path) -> None:
+def test_a_client_that_stops_reading_does_not_delay_the_end(project: Path) -> None:
     gate = Gate()
     flood = [Text(*(f"piece {number} {'x' * 200}\n" for number in range(3000)), gate)]
     with AnthropicServer([flood]) as server:

@@ -84,7 +84,7 @@ async def test_a_permission_that_outlived_its_process_is_asked_at_the_next_promp
 
 
 @pytest.mark.req("H13")
-async def test_a_session_of_the_command_line_goes_on_here_and_back(project: Path) -> None:
+async def test_a_session_continues_from_the_command_line_to_acp_and_back(project: Path) -> None:
     home = project.parent / "home"
     with AnthropicServer(["From the terminal.", "From the client.", "Back again."]) as server:
         environ = environment(home, **provider_variables(server))
@@ -119,7 +119,7 @@ async def test_a_session_that_another_process_has_open_names_its_owner_and_how_t
             assert await other.prompt(session_id) == "end_turn"
 
 
-async def test_a_list_is_cut_into_pages(project: Path) -> None:
+async def test_a_session_list_is_paged(project: Path) -> None:
     with AnthropicServer(["Hello."] * 3) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -142,7 +142,7 @@ async def test_a_session_that_an_error_ended_goes_on_with_the_next_prompt(projec
             assert client.text() == "Here again."
 
 
-async def test_modes_and_options_are_kept_in_step(project: Path) -> None:
+async def test_modes_and_options_are_kept_consistent(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -171,7 +171,7 @@ async def test_modes_and_options_are_kept_in_step(project: Path) -> None:
         assert server.requests[-1].body["model"] == other.partition("/")[2]
 
 
-async def test_further_folders_of_one_session_are_its_own(project: Path, tmp_path: Path) -> None:
+async def test_additional_folders_belong_to_their_session_only(project: Path, tmp_path: Path) -> None:
     beside = tmp_path / "beside"
     beside.mkdir()
     (beside / "b.py").write_text("y = 1\n")
@@ -208,7 +208,7 @@ async def test_own_commands_work_without_a_model(project: Path) -> None:
     assert (project / "a.py").read_text() == "x = 1\n"
 
 
-async def test_a_slash_command_is_told_to_the_model_with_its_words(project: Path) -> None:
+async def test_a_slash_command_reaches_the_model_with_its_arguments(project: Path) -> None:
     with AnthropicServer(["Explained.", "A path."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()

@@ -21,7 +21,7 @@ FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
 @pytest.mark.req("H13")
-async def test_a_whole_story_fits_the_schema_in_both_directions(project: Path) -> None:
+async def test_all_messages_of_a_session_match_the_schema_in_both_directions(project: Path) -> None:
     gate = Gate()
     script: Sequence[Answer] = [
         [Reasoning("First I look."), Text("I ", "look."), READ],

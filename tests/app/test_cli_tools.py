@@ -172,7 +172,7 @@ def test_reserved_names_include_the_tools_of_every_family() -> None:
     assert {"Bash", "run_shell_command", "update_plan"} <= own_names() - own_kinds()
 
 
-def test_names_of_our_own_tools_hold_those_of_every_file_of_a_tool() -> None:
+def test_built_in_names_include_every_tool_module() -> None:
     written = [*Path(tools.__file__).parent.glob("*.py"), Path(tool.__file__)]
     named = {
         name for file in written for name in re.findall(r'^ +name="(\w+)",$', file.read_text(), re.MULTILINE)

@@ -255,7 +255,7 @@ EDITORS = [
 
 
 @pytest.mark.req("T12", "T15", "T16")
-async def test_files_of_skills_agents_and_hooks_are_looked_at(
+async def test_files_of_skills_agents_and_hooks_are_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "state"

@@ -69,7 +69,7 @@ def test_a_fence_is_longer_than_any_inside_and_a_quote_marks_every_line(text: st
 
 
 @given(st.text(alphabet="`a \n\r~>#", max_size=30))
-def test_whatever_is_said_no_line_of_it_stands_outside(text: str) -> None:
+def test_no_line_of_a_message_is_outside_its_quotation(text: str) -> None:
     told = exported(UserMessage(text), Said("text", "p", text), Notice("error", text, text))
     body = told.split("\n\n", 2)[2]
     for line in body.split("\n"):

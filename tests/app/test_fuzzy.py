@@ -33,13 +33,13 @@ CASES = [
 
 @pytest.mark.req("H9")
 @pytest.mark.parametrize(("query", "expected"), CASES)
-def test_letters_find_the_paths_that_they_most_likely_mean(query: str, expected: list[str]) -> None:
+def test_the_best_matching_paths_come_first(query: str, expected: list[str]) -> None:
     found = best(query, PATHS, 20)
     assert found[: len(expected)] == expected
     assert bool(found) == bool(expected)
 
 
-def test_of_paths_that_fit_alike_the_open_ones_come_first() -> None:
+def test_among_equal_matches_open_files_come_first() -> None:
     assert best("test", ("a/test_a.py", "b/test_bbb.py", "latest.py"), 9, ["b/test_bbb.py", "latest.py"]) == [
         "b/test_bbb.py",
         "a/test_a.py",
@@ -47,6 +47,6 @@ def test_of_paths_that_fit_alike_the_open_ones_come_first() -> None:
     ]
 
 
-def test_without_letters_everything_fits_up_to_the_limit() -> None:
+def test_an_empty_query_matches_everything_up_to_the_limit() -> None:
     assert best("", PATHS, 2, ["tests/test_cart.py"]) == ["tests/test_cart.py", "shop/"]
     assert len(best(" ", PATHS, 100)) == len(PATHS)

@@ -37,7 +37,7 @@ class FakeRing:
 
 
 @pytest.mark.req("H16")
-def test_key_when_there_is_no_keyring_then_it_is_in_a_private_file_that_says_so(tmp_path: Path) -> None:
+def test_without_a_keyring_the_key_is_in_a_private_file_that_says_so(tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "state")
     kept = store.set("openai", f"  {SECRET}\n")
     path = tmp_path / "state" / "keys.json"
@@ -53,7 +53,7 @@ def test_key_when_there_is_no_keyring_then_it_is_in_a_private_file_that_says_so(
 
 
 @pytest.mark.req("H16")
-def test_key_when_there_is_a_keyring_then_the_file_names_the_provider_only(tmp_path: Path) -> None:
+def test_with_a_keyring_the_file_has_only_the_providers_name(tmp_path: Path) -> None:
     ring = FakeRing()
     store = KeyStore(tmp_path, ring)
     assert store.set("openai", SECRET).place == "the system's keyring"
@@ -65,7 +65,7 @@ def test_key_when_there_is_a_keyring_then_the_file_names_the_provider_only(tmp_p
 
 
 @pytest.mark.req("H16")
-def test_key_when_the_keyring_refuses_then_the_file_takes_it(tmp_path: Path) -> None:
+def test_a_key_refused_by_the_keyring_is_stored_in_the_file(tmp_path: Path) -> None:
     ring = FakeRing()
     store = KeyStore(tmp_path, ring)
     store.set("gemini", "other-key")
@@ -79,9 +79,7 @@ def test_key_when_the_keyring_refuses_then_the_file_takes_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("provider", "secret"), [("nobody", SECRET), ("openai", " "), ("openai", "two words"), ("openai", "ü")]
 )
-def test_key_when_it_cannot_be_one_then_it_is_refused_without_being_repeated(
-    tmp_path: Path, provider: str, secret: str
-) -> None:
+def test_an_impossible_key_is_refused_without_printing_it(tmp_path: Path, provider: str, secret: str) -> None:
     with pytest.raises(BadChoiceError) as raised:
         KeyStore(tmp_path).set(provider, secret)
     assert SECRET not in str(raised.value)
@@ -91,19 +89,19 @@ def test_key_when_it_cannot_be_one_then_it_is_refused_without_being_repeated(
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"keys": 1, "keyring": {}}', '{"keys": {"openai": 3}}', "\ud800"]
 )
-def test_key_when_the_file_is_damaged_then_it_holds_none(tmp_path: Path, content: str) -> None:
+def test_a_damaged_key_file_counts_as_empty(tmp_path: Path, content: str) -> None:
     (tmp_path / "keys.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     assert KeyStore(tmp_path).secrets() == {}
 
 
-def test_key_when_the_folder_cannot_be_written_then_says_what_to_do(tmp_path: Path) -> None:
+def test_an_unwritable_key_folder_is_reported_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     with pytest.raises(AppError, match="cannot be stored"):
         KeyStore(tmp_path / "state").set("openai", SECRET)
 
 
 @pytest.mark.req("H16", "U12")
-def test_credentials_when_the_environment_has_a_key_then_it_goes_before_the_kept_one(tmp_path: Path) -> None:
+def test_a_key_in_the_environment_has_priority_over_a_stored_key(tmp_path: Path) -> None:
     store = KeyStore(tmp_path)
     store.set("openai", "kept")
     store.set("gemini", "kept-too")
@@ -113,7 +111,7 @@ def test_credentials_when_the_environment_has_a_key_then_it_goes_before_the_kept
 
 
 @pytest.mark.req("P5")
-def test_choice_when_remembered_then_it_is_there_until_it_is_forgotten(tmp_path: Path) -> None:
+def test_a_remembered_model_is_the_default_until_it_is_forgotten(tmp_path: Path) -> None:
     choice = Choice("ollama", "qwen3", 32_768)
     remember(choice, tmp_path)
     assert remembered(tmp_path) == choice

@@ -70,18 +70,18 @@ def _make(path: Path, text: str) -> None:
     os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
 
 
-async def test_documents_when_nothing_is_there_then_nothing_is_read_again(project: Project) -> None:
+async def test_without_documents_nothing_is_read_again(project: Project) -> None:
     assert [await project.reads() for _ in range(3)] == [0, 0, 0]
 
 
-async def test_a_document_when_it_appears_then_it_is_told(project: Project) -> None:
+async def test_a_new_document_is_reported(project: Project) -> None:
     _make(project.folder / "AGENTS.md", "Be brief.")
     assert await project.texts() == ["Be brief."]
     _make(project.root / "NOTES.md", "Be kind.")
     assert await project.texts() == ["Be kind.", "Be brief."]
 
 
-async def test_a_document_when_it_has_just_changed_then_its_stamp_is_not_believed(project: Project) -> None:
+async def test_the_signature_of_a_just_changed_document_is_not_trusted(project: Project) -> None:
     path = project.folder / "AGENTS.md"
     for text in ("one", "two", "six"):
         _make(path, text)
@@ -101,14 +101,14 @@ async def test_a_document_when_it_has_just_changed_then_its_stamp_is_not_believe
     ],
     ids=["opened in an editor", "no repository", "another root", "ignored"],
 )
-async def test_documents_when_what_decides_about_them_changes_then_they_are_read_again(
+async def test_documents_are_read_again_after_a_change_of_folder_trust_or_model(
     change: Callable[[Project], object], project: Project
 ) -> None:
     change(project)
     assert await project.reads() > 0
 
 
-async def test_documents_when_nobody_can_tell_what_changed_then_they_are_read_each_time(
+async def test_documents_without_signatures_are_read_each_time(
     tmp_path: Path,
 ) -> None:
     project = Project(tmp_path)

@@ -74,12 +74,12 @@ def loaded(found: dict[str, object]) -> list[str]:
     return [name for name in NEVER if name in modules]
 
 
-def test_a_first_message_imports_nothing_of_what_is_not_there(tmp_path: Path) -> None:
+def test_a_first_message_imports_no_unused_features(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     assert loaded(told(SESSION, tmp_path)) == []
 
 
-def test_a_first_request_has_nothing_of_what_is_not_there(tmp_path: Path) -> None:
+def test_a_first_request_contains_no_unused_features(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     found = told(SESSION, tmp_path)
     assert found["tools"] == [
@@ -90,5 +90,5 @@ def test_a_first_request_has_nothing_of_what_is_not_there(tmp_path: Path) -> Non
     assert not [it for it in ("# MCP servers", "# Skills", "# Kinds of agents") if it in str(found["system"])]
 
 
-def test_the_server_starts_without_them(tmp_path: Path) -> None:
+def test_the_server_starts_without_unused_features(tmp_path: Path) -> None:
     assert loaded(told(SERVER, tmp_path)) == []

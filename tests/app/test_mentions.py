@@ -42,7 +42,7 @@ def starter(group: anyio.abc.TaskGroup) -> Callable[[Callable[[], Awaitable[None
 
 
 @pytest.mark.req("H9")
-async def test_a_list_is_made_once_and_made_again_beside_a_later_question() -> None:
+async def test_a_file_list_is_cached_and_refreshed_in_the_background() -> None:
     disk, clock = Disk("shop/cart.py", "top.txt"), FakeClock()
     disk.gate.set()
     async with anyio.create_task_group() as group:
@@ -60,7 +60,7 @@ async def test_a_list_is_made_once_and_made_again_beside_a_later_question() -> N
         assert disk.listings == 2
 
 
-async def test_a_folder_that_is_gone_has_nothing_but_what_is_open() -> None:
+async def test_in_a_deleted_folder_only_open_files_are_offered() -> None:
     disk = Disk()
     disk.gate.set()
     async with anyio.create_task_group() as group:
@@ -88,7 +88,7 @@ async def test_files_are_listed_without_ignored_ones_and_up_to_a_limit(
 
 
 @pytest.mark.req("H9", "X6")
-async def test_what_the_ignore_file_names_is_offered_to_nobody(tmp_path: Path) -> None:
+async def test_ignored_files_are_not_offered(tmp_path: Path) -> None:
     (tmp_path / ".agent-ls-ignore").write_text("private/\n*.token\n")
     disk = Disk("private/p.txt", "a.token", "notes.txt", "sub/b.token", "sub/notes.txt")
     disk.gate.set()

@@ -36,7 +36,7 @@ def given(sessions: SessionRig) -> list[str]:
     return [str(it.content) for it in sessions.results()]
 
 
-async def test_instructions_come_with_the_first_result_below_their_folder_and_once(tmp_path: Path) -> None:
+async def test_instructions_are_added_once_to_the_first_result_below_their_folder(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(
         project,
@@ -68,7 +68,7 @@ async def test_the_beginning_of_later_requests_is_the_same(tmp_path: Path) -> No
     assert all(it.messages[0].text == first.messages[0].text for it in others)
 
 
-async def test_a_resumed_session_is_not_given_them_again(tmp_path: Path) -> None:
+async def test_a_resumed_session_does_not_repeat_nested_instructions(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project, web__AGENTS_md="Use tabs.", web__b_py="b = 1\n", web__c_py="c = 1\n")
     script = [read("web/b.py"), text("done"), read("web/c.py"), text("done")]
@@ -99,7 +99,7 @@ async def test_one_budget_holds_for_all_instructions(tmp_path: Path) -> None:
     assert "lib/AGENTS.md: read them before" in second and "Lib." not in second
 
 
-async def test_in_a_folder_that_is_not_trusted_they_are_data(
+async def test_in_an_untrusted_folder_nested_instructions_are_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AGENT_LS_TRUSTED_FOLDERS")
@@ -122,7 +122,7 @@ async def test_a_link_out_of_the_project_is_not_read(tmp_path: Path) -> None:
         assert "the user's own" not in "".join(given(sessions))
 
 
-async def test_what_the_model_reads_by_itself_is_not_repeated(tmp_path: Path) -> None:
+async def test_instructions_that_the_model_has_read_are_not_repeated(tmp_path: Path) -> None:
     write(tmp_path / "project", web__AGENTS_md="Use tabs.", web__b_py="b = 1\n")
     async with running(tmp_path, [read("web/AGENTS.md"), read("web/b.py"), text("done")]) as sessions:
         talk = await sessions.talk()
@@ -130,7 +130,7 @@ async def test_what_the_model_reads_by_itself_is_not_repeated(tmp_path: Path) ->
         assert "".join(given(sessions)).count("Use tabs.") == 1
 
 
-async def test_after_a_compaction_removed_them_they_come_again_once(tmp_path: Path) -> None:
+async def test_instructions_removed_by_a_compaction_are_added_once_more(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project, web__AGENTS_md="Use tabs.", web__b_py="b = 1\n", web__c_py="c = 1\n", web__d_py="d = 1\n")
     answers = [text(f"answer {number}") for number in range(6)]
@@ -146,7 +146,7 @@ async def test_after_a_compaction_removed_them_they_come_again_once(tmp_path: Pa
     assert "d = 1" in second and HEADING not in second
 
 
-async def test_what_a_compaction_keeps_is_not_given_again(tmp_path: Path) -> None:
+async def test_instructions_kept_by_a_compaction_are_not_repeated(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write(project, web__AGENTS_md="Use tabs.", web__b_py="b = 1\n", web__c_py="c = 1\n")
     answers = [text(f"answer {number}") for number in range(6)]

@@ -35,7 +35,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
 
 
 @pytest.mark.parametrize("command", lines_of("hostile_on_disk.txt"))
-def test_line_that_the_disk_makes_harmful_is_asked_about(command: str, scratch: Scratch) -> None:
+def test_a_line_that_files_on_disk_make_harmful_needs_approval(command: str, scratch: Scratch) -> None:
     assert not scratch.is_silent(command)
 
 
@@ -57,7 +57,7 @@ def test_line_that_the_disk_makes_harmful_is_asked_about(command: str, scratch: 
         "find src -type f -name '*.py' -exec cat {} +",
     ],
 )
-def test_line_that_stays_away_from_it_is_silent(command: str, scratch: Scratch) -> None:
+def test_a_line_that_avoids_these_files_needs_no_approval(command: str, scratch: Scratch) -> None:
     assert scratch.is_silent(command)
 
 
@@ -66,7 +66,7 @@ LISTS = ["find . -name '*.txt' | xargs wc -l", "git ls-files | xargs wc -l", "rg
 
 @pytest.mark.parametrize("command", LISTS)
 @pytest.mark.parametrize("name", ["a b", "-x", "a'b", "a\nb", "a\\b"])
-def test_list_of_names_for_xargs_is_silent_if_each_name_is_one_word(
+def test_names_for_xargs_need_no_approval_if_each_is_one_word(
     command: str, name: str, tmp_path: Path
 ) -> None:
     scratch = Scratch(tmp_path)

@@ -220,7 +220,7 @@ class LivelyHost(FakeEditorHost):
 
 
 @pytest.mark.req("H6", "H2")
-async def test_typing_and_a_setting_during_the_opening_count_from_the_beginning(
+async def test_typing_and_a_setting_change_while_a_session_opens_are_not_lost(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "project/a.txt"

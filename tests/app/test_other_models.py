@@ -55,7 +55,7 @@ def overloaded() -> LlmError:
     return OverloadedError("Anthropic is overloaded.", provider="anthropic", status=529)
 
 
-async def test_a_fallback_goes_on_with_the_turn_by_its_own_tools_and_price(tmp_path: Path) -> None:
+async def test_a_fallback_continues_the_turn_with_its_own_tools_and_price(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Add File: made.txt\n+made\n*** End Patch"
     made: list[Piece] = [text("Made."), end("stop", USED)]
     other = FakeProvider([tool_call("apply_patch", json.dumps({"patch": patch}), id="p"), made])
@@ -186,7 +186,7 @@ async def test_the_model_for_titles_replaces_the_first_line_unless_the_user_rena
 
 
 @pytest.mark.req("A1")
-async def test_the_model_for_subagents_works_by_its_own_tools_and_one_with_history_by_its_parents(
+async def test_a_subagent_model_uses_its_own_tools_and_with_history_its_parents_model(
     tmp_path: Path,
 ) -> None:
     other = FakeProvider([[text("Looked."), end("stop", USED)]])

@@ -55,7 +55,7 @@ def test_added_folder_counts_as_inside_and_others_do_not(work: Path) -> None:
     assert isinstance(written(work.parent / "a", places(work, roots=[str(data), "data", ""])), Ask)
 
 
-def test_denied_place_is_refused_also_by_a_link_and_below_an_added_folder(work: Path) -> None:
+def test_a_denied_path_is_refused_through_a_link_and_below_an_added_folder(work: Path) -> None:
     data = work.parent / "data"
     (data / "private").mkdir()
     (work / "link").symlink_to(data / "private")

@@ -40,7 +40,9 @@ def there(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_open_files_are_the_editors_and_commands_run_at_the_place(tmp_path: Path, there: Path) -> None:
+async def test_open_files_are_edited_in_the_editor_and_commands_run_at_the_place(
+    tmp_path: Path, there: Path
+) -> None:
     opened = tmp_path / "project" / "a.py"
     host = FakeEditorHost({str(opened): "x = 1  # typed\n"})
     script: list[Piece | Sequence[Piece]] = [
@@ -63,9 +65,7 @@ async def test_open_files_are_the_editors_and_commands_run_at_the_place(tmp_path
     assert not (tmp_path / "project" / "b.py").exists()
 
 
-async def test_a_file_that_is_open_is_never_written_under_its_name_of_the_place(
-    tmp_path: Path, there: Path
-) -> None:
+async def test_an_open_file_is_never_written_by_its_path_at_the_place(tmp_path: Path, there: Path) -> None:
     opened = tmp_path / "project" / "a.py"
     host = FakeEditorHost({str(opened): "x = 1\n"})
     path = str(there / "a.py")
@@ -80,7 +80,7 @@ async def test_a_file_that_is_open_is_never_written_under_its_name_of_the_place(
     assert (there / "a.py").read_text() == "x = 1\n"
 
 
-async def test_a_session_does_not_go_on_at_another_place(tmp_path: Path, there: Path) -> None:
+async def test_a_session_cannot_be_resumed_at_another_place(tmp_path: Path, there: Path) -> None:
     state = tmp_path / "state"
     async with running(
         tmp_path, [Say(("Hello.",))], settings=settings(there), host=FakeEditorHost(), state=state
@@ -122,7 +122,7 @@ def test_settings_of_a_client_never_name_a_place() -> None:
     assert without.place == users.place
 
 
-async def test_skills_of_the_project_are_those_of_the_place_by_names_of_here(
+async def test_project_skills_are_read_at_the_place_and_named_by_local_paths(
     tmp_path: Path, there: Path
 ) -> None:
     for folder in (there, tmp_path / "project"):

@@ -23,7 +23,7 @@ HOLDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize(("raw", "expected"), HOLDS)
-def test_settings_that_are_right_hold_by_either_name(raw: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_valid_settings_apply_by_either_name(raw: dict[str, Any], expected: dict[str, Any]) -> None:
     settings, problems = parse_settings(raw)
     assert settings == Settings(**expected) and problems == []
 
@@ -66,7 +66,7 @@ WRONG: list[tuple[str, dict[str, Any], list[list[str]], dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("wrong", "words", "provider"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG]
 )
-def test_settings_that_are_wrong_are_told_in_words_and_the_rest_holds(
+def test_invalid_settings_are_reported_and_the_others_apply(
     wrong: dict[str, Any], words: list[list[str]], provider: dict[str, Any]
 ) -> None:
     settings, problems = parse_settings({**GOOD, **wrong})
@@ -80,7 +80,7 @@ def test_settings_that_are_wrong_are_told_in_words_and_the_rest_holds(
 
 
 @pytest.mark.req("H2", "R5")
-async def test_settings_of_the_editor_reach_the_sessions_and_what_is_wrong_is_shown_to_the_user(
+async def test_settings_of_the_editor_reach_sessions_and_mistakes_are_displayed(
     tmp_path: Path,
 ) -> None:
     async with server_process() as server:
@@ -98,7 +98,7 @@ async def test_settings_of_the_editor_reach_the_sessions_and_what_is_wrong_is_sh
     assert [problem.split(":")[0] for problem in shown] == ["agentLs.providers.openai.x", "agentLs.maxTurn"]
 
 
-def test_settings_that_are_parsed_leave_what_they_were_given_as_it_was() -> None:
+def test_parsing_settings_does_not_change_its_input() -> None:
     raw = {"providers": {"anthropic": {"caFile": 1}}, "nope": 1}
     parse_settings(raw)
     assert raw == {"providers": {"anthropic": {"caFile": 1}}, "nope": 1}

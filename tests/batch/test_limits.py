@@ -30,7 +30,7 @@ def tasks_in(folder: Path, *ids: str, **fields: object) -> list[dict[str, object
 
 
 @pytest.mark.req("X12")
-async def test_requests_per_minute_hold_over_all_tasks(tmp_path: Path) -> None:
+async def test_the_request_limit_applies_to_all_tasks_together(tmp_path: Path) -> None:
     manifest = write_manifest(tmp_path / "tasks.jsonl", tasks_in(tmp_path / "plain", "a", "b"))
     pace, taken = tmp_path / "runs" / ".pace", time.time() + 3000
     pace.parent.mkdir()
@@ -126,7 +126,7 @@ def test_interrupted_runner_ends_its_tasks_and_the_next_run_repeats_them(tmp_pat
 
 
 @pytest.mark.req("X12")
-def test_ends_that_are_no_success_have_a_status_and_a_sentence(tmp_path: Path) -> None:
+def test_each_unsuccessful_end_has_a_status_and_a_sentence(tmp_path: Path) -> None:
     repository(tmp_path / "project")
     plain = tmp_path / "plain"
     tasks: list[dict[str, object]] = [

@@ -94,7 +94,7 @@ def test_tasks_at_a_place_get_patches_and_checks_and_leave_nothing_there(tmp_pat
     assert moved.code == 2 and "another task with the id" in moved.err, "a result of another place counts"
 
 
-def test_a_folder_there_needs_trust(tmp_path: Path) -> None:
+def test_a_folder_at_the_place_needs_trust(tmp_path: Path) -> None:
     manifest = one_task(tmp_path)
     key = f"command:{tmp_path}/there/project:{BARE_PYTHON}"
     with AnthropicServer(write_a_file) as server:
@@ -114,7 +114,7 @@ def test_a_folder_there_needs_trust(tmp_path: Path) -> None:
         pytest.param("check", id="while the check runs"),
     ],
 )
-def test_an_attempt_that_loses_the_connection_is_made_again(tmp_path: Path, loses: str) -> None:
+def test_an_attempt_that_loses_the_connection_is_repeated(tmp_path: Path, loses: str) -> None:
     once = tmp_path / "once"
     kill = f"if ! test -e {once}; then touch {once}; kill -9 {FAR_END}; sleep 100; fi"
     check = kill if loses == "check" else "test -e new.txt"
@@ -151,7 +151,7 @@ def test_a_place_that_stays_lost_stops_the_run_and_the_same_command_continues(tm
     assert not work_folders(tmp_path)
 
 
-async def test_interrupt_ends_the_commands_there(tmp_path: Path) -> None:
+async def test_an_interrupt_ends_the_commands_at_the_place(tmp_path: Path) -> None:
     begun, token = tmp_path / "begun", new_token()
     manifest = one_task(tmp_path, script=f"touch {begun}; sleep 600", approve="all")
 
@@ -189,7 +189,7 @@ async def test_interrupt_ends_the_commands_there(tmp_path: Path) -> None:
     ],
     ids=["no folder", "no repository", "no such tag", "no such commit"],
 )
-def test_a_line_that_is_wrong_there_is_one_sentence_and_nothing_runs(
+def test_an_invalid_task_at_the_place_is_one_sentence_and_nothing_runs(
     tmp_path: Path, fields: dict[str, str], words: str
 ) -> None:
     manifest = one_task(tmp_path, **fields)

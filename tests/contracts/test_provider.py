@@ -49,7 +49,7 @@ STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
 @pytest.mark.req("U8", "U16")
 @every_mode
 @every_wire
-async def test_status_without_a_body_that_says_more_is_of_its_class(
+async def test_an_http_status_without_a_body_gives_its_error_class(
     server: Server, provider: str, stream: bool
 ) -> None:
     replies = [
@@ -239,7 +239,7 @@ WIRES_OF = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini",
 @pytest.mark.parametrize("oddity", ODD_BUT_GOOD.values(), ids=ODD_BUT_GOOD)
 @every_mode
 @every_wire
-async def test_answer_that_comes_in_an_odd_way_is_read(
+async def test_an_answer_with_unusual_framing_is_decoded(
     server: Server, provider: str, oddity: Callable[[bytes], Callable[[SocketStream], Any]], stream: bool
 ) -> None:
     row = Golden(WIRES_OF[provider], "text", {})

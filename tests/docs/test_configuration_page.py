@@ -44,7 +44,7 @@ def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_code(
     assert {name: None if words == "none" else json.loads(words) for name, words in told.items()} == defaults
 
 
-def test_of_each_setting_the_page_says_once_when_a_change_holds() -> None:
+def test_the_page_says_for_each_setting_when_a_change_applies() -> None:
     told = [word for row in table(PAGE, "a change of") for word in code_words(row[0])]
 
     assert sorted(told) == sorted(Settings().model_dump(by_alias=True))
@@ -76,7 +76,7 @@ def test_the_variables_of_the_page_are_those_that_are_read() -> None:
         ),
     ],
 )
-def test_a_setting_that_does_not_fit_is_told_and_the_rest_holds(
+def test_an_invalid_setting_is_reported_and_the_others_apply(
     raw: dict[str, object], kept: dict[str, object], problem: str
 ) -> None:
     before = json.dumps(raw)
@@ -100,7 +100,7 @@ EFFECTS: dict[str, Effect] = {
 
 
 def kind_of(judgement: Judgement) -> str:
-    return {Allow: "go ahead", Refuse: "are refused", Ask: "asked about"}[type(judgement)]
+    return {Allow: "go ahead", Refuse: "are refused", Ask: "approval"}[type(judgement)]
 
 
 def test_the_table_of_modes_is_what_the_policy_does() -> None:
@@ -133,13 +133,13 @@ ASKED_ABOUT = [
 
 @pytest.mark.req("X8")
 @pytest.mark.parametrize("effect", ASKED_ABOUT, ids=str)
-def test_what_the_page_says_is_asked_about_is_asked_about_in_mode_full(
+def test_actions_that_the_page_lists_need_approval_in_mode_full(
     effect: ReadEffect | WriteEffect | CommandEffect,
 ) -> None:
     assert isinstance(judge(effect, Situation("full", Places((ROOT,), HOME))), Ask)
 
 
-def test_the_words_that_the_page_gives_as_examples_are_never_silent() -> None:
+def test_the_commands_that_the_page_lists_as_never_silent_need_approval() -> None:
     (line,) = [line for line in PAGE.splitlines() if "never-silent list, such as" in line]
 
     for word in code_words(line.partition("such as")[2]):

@@ -53,7 +53,7 @@ def test_the_environment_of_the_page_passes_the_contract_suite(tmp_path: Path) -
     assert not counts.keys() - {"passed", "skipped"}
 
 
-async def test_what_an_archive_names_outside_of_itself_is_not_there(tmp_path: Path) -> None:
+async def test_entries_that_leave_the_archive_do_not_exist(tmp_path: Path) -> None:
     programs = write_programs(PAGE, tmp_path)
     archive = tmp_path / "release.zip"
     with ZipFile(archive, "w") as opened:

@@ -112,7 +112,7 @@ def test_every_command_of_a_page_is_one_that_is_understood(page: str, words: str
 
 
 @pytest.mark.req("H13", "X6")
-def test_exec_when_a_refusal_needed_nobody_then_ends_with_3_too(tmp_path: Path) -> None:
+def test_exec_ends_with_3_after_a_refusal_without_a_question(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     script: Script = [[ToolCall("read_file", {"file_path": str(home / ".ssh" / "id_ed25519")})], "I may not."]
@@ -124,7 +124,7 @@ def test_exec_when_a_refusal_needed_nobody_then_ends_with_3_too(tmp_path: Path) 
 
 
 @pytest.mark.req("U12")
-def test_exec_when_only_a_provider_that_is_not_known_has_a_key_then_says_what_to_set(tmp_path: Path) -> None:
+def test_exec_with_a_key_for_an_unknown_provider_only_says_what_to_set(tmp_path: Path) -> None:
     done = run("exec", "do it", cwd=tmp_path, environ=environment(tmp_path, SOME_OTHER_API_KEY="k"))
 
     assert done.code == FAILED

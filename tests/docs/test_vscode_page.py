@@ -31,7 +31,7 @@ def test_the_settings_of_a_page_and_their_defaults_are_those_of_the_extension(pa
 
 
 @pytest.mark.req("H17")
-def test_no_workspace_can_set_what_spends_widens_or_runs() -> None:
+def test_no_workspace_can_change_settings_that_cost_permit_or_run() -> None:
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     guarded = {name for name, setting in DECLARED.items() if setting["scope"] in ("machine", "application")}
 

@@ -61,7 +61,7 @@ def points(messages: int) -> list[int]:
 @pytest.mark.sweep
 @pytest.mark.timeout(3600 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 600)  # a story for each kill
 @pytest.mark.parametrize("name", SERVERS)
-async def test_a_server_killed_at_any_message_loses_nothing_that_was_told(name: str, tmp_path: Path) -> None:
+async def test_a_server_killed_at_any_message_loses_no_reported_event(name: str, tmp_path: Path) -> None:
     store = SessionStore(tmp_path / "state", on_failure=lambda _, error: pytest.fail(str(error)))
     with SERVERS[name](model(name)) as provider:
         async with anyio.create_task_group() as tasks:

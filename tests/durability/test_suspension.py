@@ -95,7 +95,7 @@ async def say(editor: Editor, session_id: str, request: dict[str, Any], decision
 
 @all_endings
 @wires
-async def test_a_yes_after_the_restart_makes_the_edit_that_was_shown(
+async def test_an_allow_after_a_restart_makes_the_displayed_edit(
     wire: str, end: Ending, project: Path
 ) -> None:
     calls: list[Answer] = [[Text("I look."), READ], [edit(wire, "notes.txt", "two\n", "TWO\n")], "All done."]
@@ -125,7 +125,7 @@ async def test_a_yes_after_the_restart_makes_the_edit_that_was_shown(
 
 
 @pairs
-async def test_a_no_after_the_restart_is_told_to_the_model_with_its_reason(
+async def test_a_denial_after_a_restart_reaches_the_model_with_its_reason_over_stdio(
     wire: str, end: Ending, project: Path
 ) -> None:
     calls: list[Answer] = [
@@ -157,7 +157,7 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("wire", "call", "text", "edited"), CHANGED)
-async def test_a_file_that_was_changed_meanwhile_is_asked_about_again(
+async def test_a_file_changed_during_the_restart_needs_approval_again(
     wire: str, call: ToolCall, text: str, edited: str | None, project: Path
 ) -> None:
     with SERVERS[wire]([[READ], [call], "All done."]) as provider:
@@ -176,7 +176,9 @@ async def test_a_file_that_was_changed_meanwhile_is_asked_about_again(
 
 
 @pairs
-async def test_two_that_wait_are_answered_by_two_servers(wire: str, end: Ending, project: Path) -> None:
+async def test_two_pending_approvals_are_answered_through_two_servers(
+    wire: str, end: Ending, project: Path
+) -> None:
     for name in ("a", "b"):
         (project.parent / name).write_text(f"this is {name}")
     reads = [ToolCall("read_file", {"file_path": str(project.parent / name)}) for name in ("a", "b")]
@@ -204,7 +206,7 @@ async def test_two_that_wait_are_answered_by_two_servers(wire: str, end: Ending,
 
 
 @pairs
-async def test_what_the_user_says_meanwhile_and_a_stop_are_as_in_a_turn_that_waits(
+async def test_messages_and_a_stop_in_a_restored_turn_work_as_in_a_waiting_turn(
     wire: str, end: Ending, project: Path
 ) -> None:
     command = ToolCall("shell", {"command": "echo made > made"})
@@ -224,7 +226,7 @@ async def test_what_the_user_says_meanwhile_and_a_stop_are_as_in_a_turn_that_wai
 
 
 @pytest.mark.req("H13", "X8")
-async def test_exec_answers_what_an_editor_left_waiting_before_it_says_its_own(project: Path) -> None:
+async def test_exec_answers_pending_approvals_before_its_own_prompt(project: Path) -> None:
     calls: list[Answer] = [[ToolCall("shell", {"command": "echo made > made"})], "As you like.", "Done."]
     with SERVERS["anthropic"](calls) as provider:
         session_id, _ = await suspended("anthropic", provider, project, kill)
@@ -240,7 +242,7 @@ async def test_exec_answers_what_an_editor_left_waiting_before_it_says_its_own(p
     assert not (project / "made").exists()
 
 
-async def test_a_session_whose_editor_is_gone_waits_as_long_as_it_takes(project: Path) -> None:
+async def test_an_approval_stays_pending_without_a_time_limit_after_its_editor_ended(project: Path) -> None:
     """A server that opens it, and ends without an answer, changes nothing."""
     with SERVERS["anthropic"]([[ToolCall("shell", {"command": "touch made"})], "All done."]) as provider:
         session_id, asked = await suspended("anthropic", provider, project, kill)

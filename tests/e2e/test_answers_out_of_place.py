@@ -57,7 +57,7 @@ def answer(event: Event, decision: str, **params: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def test_answers_in_another_order_settle_each_its_own_question(tmp_path: Path) -> None:
+async def test_answers_in_another_order_resolve_their_own_questions(tmp_path: Path) -> None:
     with AnthropicServer([*touching("first")[:1], *touching("second"), "Done."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             one = await begun(found.editor)
@@ -98,7 +98,7 @@ async def test_answer_for_another_session_is_refused_and_a_replayed_one_allows_n
 
 @pytest.mark.req("R4")
 @pytest.mark.parametrize("how", ["it closes its pipe", "it is killed", "the server is killed"])
-async def test_client_that_leaves_while_it_is_asked_has_allowed_nothing_and_is_asked_again(
+async def test_a_client_that_disconnects_during_an_approval_allows_nothing_and_is_asked_again(
     how: str, tmp_path: Path
 ) -> None:
     with AnthropicServer(touching("made")) as provider:
@@ -127,7 +127,7 @@ async def left(server: ServerProcess, how: str) -> None:
     await server.exit_code()
 
 
-async def test_question_that_nobody_answers_in_time_is_a_no_and_says_so(tmp_path: Path) -> None:
+async def test_an_approval_without_an_answer_in_time_is_denied_with_that_reason(tmp_path: Path) -> None:
     with AnthropicServer(touching("made")) as provider:
         async with served(tmp_path, provider=provider, approvalTimeoutMs=300) as found:
             session_id = await begun(found.editor)
@@ -142,7 +142,7 @@ async def test_question_that_nobody_answers_in_time_is_a_no_and_says_so(tmp_path
 
 
 @pytest.mark.parametrize("stop", ["interrupt", "abort"])
-async def test_an_answer_behind_a_stop_allows_nothing_and_is_told_so(tmp_path: Path, stop: str) -> None:
+async def test_an_answer_after_a_stop_allows_nothing_and_gets_that_result(tmp_path: Path, stop: str) -> None:
     with AnthropicServer(touching("made")) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await begun(found.editor)

@@ -24,7 +24,7 @@ async def texts(found: Served, session_id: str, kind: str) -> list[str]:
 
 
 @pytest.mark.req("H2", "R7")
-async def test_a_fork_goes_on_from_the_turn_named_and_leaves_its_source_alone(tmp_path: Path) -> None:
+async def test_a_fork_continues_from_the_named_turn_and_does_not_change_its_source(tmp_path: Path) -> None:
     with AnthropicServer(["one", "two", "three"]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic", mode="edits")
@@ -61,7 +61,7 @@ async def test_a_fork_goes_on_from_the_turn_named_and_leaves_its_source_alone(tm
 
 
 @pytest.mark.req("H2")
-async def test_a_fork_of_no_whole_turn_or_no_session_is_refused(tmp_path: Path) -> None:
+async def test_a_fork_at_an_unfinished_turn_or_of_an_unknown_session_is_refused(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.editor.new_session()
         assert (await found.refused("fork", session_id)).data["kind"] == "bad_choice"

@@ -60,7 +60,7 @@ async def test_a_message_to_a_session_closed_by_its_provider_opens_it_again(
 
 
 @pytest.mark.parametrize("method", ["steer", "followUp"])
-async def test_other_words_of_the_user_open_a_closed_session_too(method: str, tmp_path: Path) -> None:
+async def test_steering_and_queued_messages_open_a_closed_session_too(method: str, tmp_path: Path) -> None:
     with AnthropicServer([ErrorReply(401), "Here I am."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await closed_by(found, "a refused key")

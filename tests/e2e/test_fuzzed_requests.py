@@ -126,7 +126,7 @@ def meant(rng: random.Random, method: str, asked: dict[str, Any]) -> Any:
 
 @pytest.mark.req("R5", "H7", "H2")
 @pytest.mark.sweep
-async def test_requests_when_their_types_are_wrong_are_answered_each_and_allow_nothing(
+async def test_requests_with_wrong_types_are_each_answered_and_allow_nothing(
     tmp_path: Path,
 ) -> None:
     rng = random.Random(SEED)
@@ -168,7 +168,7 @@ async def test_requests_when_their_types_are_wrong_are_answered_each_and_allow_n
 
 
 @pytest.mark.req("R5")
-async def test_requests_when_they_come_before_initialize_or_after_shutdown_are_refused_each(
+async def test_requests_before_initialize_or_after_shutdown_are_each_refused(
     tmp_path: Path,
 ) -> None:
     async with server_process() as server:
@@ -193,7 +193,7 @@ async def test_requests_when_they_come_before_initialize_or_after_shutdown_are_r
 
 
 @pytest.mark.req("R5", "H2")
-async def test_requests_when_their_ids_are_taken_or_strange_are_answered_each(tmp_path: Path) -> None:
+async def test_requests_with_used_or_unusual_ids_are_each_answered(tmp_path: Path) -> None:
     async with server_process() as server:
         client = server.client
         await client.initialize(folder=tmp_path)

@@ -40,7 +40,7 @@ def folded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.req("H2", "H3", "R3")
-async def test_history_of_a_live_and_of_a_stored_session_is_what_its_events_told(tmp_path: Path) -> None:
+async def test_the_history_of_live_and_stored_sessions_matches_their_events(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.task_done()
         subscribed = await found.editor.subscribe(session_id)
@@ -60,7 +60,7 @@ async def test_history_of_a_live_and_of_a_stored_session_is_what_its_events_told
 
 
 @pytest.mark.req("H3")
-async def test_subscribe_to_a_long_session_gives_a_snapshot_that_events_go_on_from(tmp_path: Path) -> None:
+async def test_subscribing_to_a_long_session_returns_a_snapshot_and_later_events(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.task_done()
         whole = await found.editor.subscribe(session_id)
@@ -118,7 +118,7 @@ async def test_a_draft_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.req("H2")
 @pytest.mark.parametrize(("method", "params"), [("history", {}), ("draft", {"text": "x"})])
-async def test_of_an_unknown_session_nothing_is_told_or_kept(
+async def test_an_unknown_session_has_no_history_and_no_draft(
     tmp_path: Path, method: str, params: dict[str, Any]
 ) -> None:
     async with served(tmp_path) as found:
@@ -128,7 +128,7 @@ async def test_of_an_unknown_session_nothing_is_told_or_kept(
 
 
 @pytest.mark.req("H2")
-async def test_history_with_a_limit_that_is_none_is_refused(tmp_path: Path) -> None:
+async def test_history_with_an_invalid_limit_is_refused(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         session_id = await found.editor.new_session()
         for wrong in ({"limit": 0}, {"limit": 501}, {"before": 0}, {"before": "x"}):

@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("H16", "H2")
-async def test_a_key_that_is_given_later_holds_in_the_open_session_at_once(folder: Path) -> None:
+async def test_a_key_set_later_applies_to_the_open_session_at_once(folder: Path) -> None:
     with AnthropicServer(["Hello."], key=RIGHT) as provider:
         async with editing(folder, provider.base_url) as (editor, _):
             session_id = await editor.new_session(provider="anthropic")
@@ -103,7 +103,7 @@ async def test_a_session_closed_by_a_wrong_key_is_resumed_and_goes_on_with_the_r
 
 
 @pytest.mark.req("H16")
-async def test_a_call_that_runs_ends_as_it_began_when_the_key_changes(folder: Path) -> None:
+async def test_a_running_model_call_keeps_its_key(folder: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("One "), gate, Text("two.")], "Three."]) as provider:
         async with editing(folder, provider.base_url) as (editor, _):
@@ -142,7 +142,7 @@ REFUSED = [
 
 @pytest.mark.req("H16", "R5")
 @pytest.mark.parametrize(("provider", "secret", "word"), REFUSED)
-async def test_what_cannot_be_a_key_is_refused_without_repeating_it(
+async def test_an_invalid_key_is_refused_without_repeating_it(
     provider: str, secret: str, word: str, folder: Path
 ) -> None:
     async with editing(folder, "http://127.0.0.1:9") as (editor, _):
@@ -192,7 +192,7 @@ async def test_models_are_listed_with_what_each_needs_and_costs(folder: Path) ->
 
 
 @pytest.mark.req("E6")
-async def test_what_a_call_cost_is_told_and_added_up_over_a_restart(folder: Path) -> None:
+async def test_the_cost_of_calls_is_reported_and_summed_across_a_restart(folder: Path) -> None:
     used = {"input_tokens": 1000, "cache_read_input_tokens": 500, "cache_creation_input_tokens": 200}
     reply = Reply([Text("Hello.")], usage={**used, "output_tokens": 100})
     dear = (1000 * 3 + 500 * 0.3 + 200 * 3.75 + 100 * 15) / 1e6

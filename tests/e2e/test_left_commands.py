@@ -27,7 +27,7 @@ async def ended(found: Served, session_id: str, text: str) -> None:
     await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=start)
 
 
-async def test_what_a_killed_server_left_running_ends_with_the_resume_and_the_model_is_told(
+async def test_processes_left_by_a_killed_server_end_on_resume_and_the_model_is_informed(
     tmp_path: Path,
 ) -> None:
     mine, other = new_token(), new_token()

@@ -14,7 +14,7 @@ LOOK = ToolCall("glob", {"pattern": "*"})
 pytestmark = pytest.mark.req("H2", "H18", "R4")
 
 
-async def test_a_limit_set_in_the_middle_pauses_the_turn_and_what_it_asks_outlives_the_server(
+async def test_a_limit_set_during_a_turn_pauses_it_and_its_question_survives_the_server(
     tmp_path: Path,
 ) -> None:
     with AnthropicServer([[LOOK], [LOOK], "Done."]) as provider:

@@ -97,7 +97,7 @@ DELETED: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", DELETED)
-async def test_a_log_that_is_deleted_while_the_session_runs_is_made_anew(what: str, tmp_path: Path) -> None:
+async def test_a_log_deleted_while_the_session_runs_is_created_again(what: str, tmp_path: Path) -> None:
     with AnthropicServer(commands("echo ran >> ran.txt", "echo ran >> ran.txt")) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic", mode="full")
@@ -113,7 +113,7 @@ async def test_a_log_that_is_deleted_while_the_session_runs_is_made_anew(what: s
 
 
 @pytest.mark.parametrize("what", DELETED)
-async def test_a_log_that_is_deleted_while_a_command_runs_is_made_anew(what: str, tmp_path: Path) -> None:
+async def test_a_log_deleted_while_a_command_runs_is_created_again(what: str, tmp_path: Path) -> None:
     may_end, begun = tmp_path / "project" / "may_end", tmp_path / "project" / "begun"
     waits = "touch begun; while [ ! -e may_end ]; do sleep 0.05; done; echo ran >> ran.txt"
     with AnthropicServer(commands(waits, "echo ran >> ran.txt")) as provider:

@@ -42,7 +42,7 @@ def test_two_calls_with_one_id_have_a_result_each(server: Any, tmp_path: Path) -
     assert len(requests) == 2
 
 
-def test_of_too_many_calls_the_rest_is_refused_with_words(tmp_path: Path) -> None:
+def test_calls_above_the_limit_are_refused_with_a_message(tmp_path: Path) -> None:
     count = 3 * MAX_CALLS
     calls = [ToolCall("no_such_tool", {}, id=f"call_{n}") for n in range(count)]
     found, requests = ends(AnthropicServer, [calls, "Done."], tmp_path)

@@ -46,7 +46,7 @@ async def test_cells_are_read_as_they_are_synced_and_changed_by_the_client(tmp_p
         assert path.read_text() == TEXT
 
 
-async def test_what_is_typed_right_behind_a_change_is_the_user_s_and_stays(tmp_path: Path) -> None:
+async def test_text_typed_right_after_a_notebook_change_belongs_to_the_user(tmp_path: Path) -> None:
     script = (READ, edit(action="replace", cell="2", source="y"))
     async with opened(tmp_path, *script) as (notebook, session_id, _, provider):
         notebook.types_behind = "# Typed"
@@ -57,7 +57,7 @@ async def test_what_is_typed_right_behind_a_change_is_the_user_s_and_stays(tmp_p
         assert [cell["text"] for cell in notebook.cells] == ["# Typed", "y", "as it is"]
 
 
-async def test_after_a_change_that_cannot_be_read_nothing_is_changed_until_it_is_opened_anew(
+async def test_after_an_unreadable_change_a_notebook_is_not_changed_until_reopened(
     tmp_path: Path,
 ) -> None:
     change = edit(action="replace", cell="2", source="y")
@@ -85,7 +85,9 @@ async def test_after_a_change_that_cannot_be_read_nothing_is_changed_until_it_is
 
 
 @pytest.mark.parametrize("fault", ["refused", "lies", "cannot"])
-async def test_what_the_client_does_not_do_is_told_and_nothing_is_lost(tmp_path: Path, fault: str) -> None:
+async def test_notebook_edits_that_the_client_omits_are_reported_and_nothing_is_lost(
+    tmp_path: Path, fault: str
+) -> None:
     script = (READ, edit(action="replace", cell="2", source="y"))
     async with opened(tmp_path, *script, notebooks=fault != "cannot") as (
         notebook,

@@ -13,7 +13,7 @@ ASK = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "
 
 
 @pytest.mark.req("H2", "L15", "T7")
-async def test_a_question_is_pending_until_it_is_answered_and_the_first_answer_stands(tmp_path: Path) -> None:
+async def test_a_question_is_pending_until_its_first_answer_which_is_final(tmp_path: Path) -> None:
     with AnthropicServer([[ASK], "Euro it is."]) as provider:
         async with served(tmp_path, provider=provider) as found:
             session_id = await found.editor.new_session(provider="anthropic")

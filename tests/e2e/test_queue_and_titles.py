@@ -23,7 +23,7 @@ def queues(found: Served, session_id: str) -> list[list[str]]:
 
 
 @pytest.mark.req("H2", "L6")
-async def test_what_waits_is_edited_moved_removed_and_started_now(tmp_path: Path) -> None:
+async def test_queued_messages_are_edited_moved_removed_and_started(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "second", "third"]) as provider:
         async with served(tmp_path, provider=provider) as found:
@@ -54,7 +54,7 @@ async def test_what_waits_is_edited_moved_removed_and_started_now(tmp_path: Path
 
 
 @pytest.mark.req("L6", "R3")
-async def test_an_edited_queue_stands_after_a_kill(tmp_path: Path) -> None:
+async def test_an_edited_queue_survives_a_kill(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate]]) as provider:
         async with served(tmp_path, provider=provider) as found:
@@ -81,7 +81,7 @@ def pictures_in(body: Any) -> list[str]:
 
 
 @pytest.mark.req("H2", "L6", "R3")
-async def test_pictures_of_what_waits_stay_when_its_words_are_edited_and_after_a_kill(tmp_path: Path) -> None:
+async def test_images_of_a_queued_message_survive_an_edit_of_its_text_and_a_kill(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "seen", "steered"]) as provider:
         async with served(tmp_path, provider=provider) as found:
@@ -113,7 +113,7 @@ async def test_pictures_of_what_waits_stay_when_its_words_are_edited_and_after_a
 
 
 @pytest.mark.req("H2")
-async def test_an_edit_that_keeps_no_pictures_has_those_that_it_names(tmp_path: Path) -> None:
+async def test_an_edit_without_keep_images_has_only_its_own_images(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "seen"]) as provider:
         async with served(tmp_path, provider=provider) as found:
@@ -135,7 +135,7 @@ async def test_an_edit_that_keeps_no_pictures_has_those_that_it_names(tmp_path: 
 @pytest.mark.parametrize(
     "change", [{}, {"remove": "q", "startNow": "q"}, {"edit": {"queuedId": "q", "input": []}}]
 )
-async def test_a_change_of_the_queue_that_is_not_exactly_one_is_refused(
+async def test_a_queue_request_without_exactly_one_change_is_refused(
     tmp_path: Path, change: dict[str, Any]
 ) -> None:
     async with served(tmp_path) as found:
@@ -183,7 +183,7 @@ async def test_a_session_that_another_process_owns_is_not_renamed(tmp_path: Path
 
 
 @pytest.mark.req("H2")
-async def test_sessions_are_found_by_a_part_of_their_title_however_it_is_written(tmp_path: Path) -> None:
+async def test_sessions_are_found_by_part_of_their_title_ignoring_case(tmp_path: Path) -> None:
     async with served(tmp_path) as found:
         for title in ("Cart: Größe", "cart total", "Docs", None):
             await found.editor.new_session(**({"title": title} if title else {}))

@@ -54,7 +54,7 @@ async def content(editor: Editor, kind: str, path: Path) -> str:
 
 
 @pytest.mark.req("H6", "H7")
-async def test_the_accepted_text_is_a_document_that_follows_the_verdicts(tmp_path: Path) -> None:
+async def test_the_virtual_document_of_the_accepted_text_follows_decisions(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as (editor, cart, hunk):
 
         async def refresh(params: Any) -> None:
@@ -72,7 +72,7 @@ async def test_the_accepted_text_is_a_document_that_follows_the_verdicts(tmp_pat
 
 
 @pytest.mark.req("H6")
-async def test_a_text_of_ones_own_stands_in_place_of_a_line(tmp_path: Path) -> None:
+async def test_a_replacement_text_replaces_a_line_of_a_hunk(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as (editor, cart, hunk):
         wanted = {"clientKey": new_key(), "hunkIds": [hunk["id"]], "verdict": "keep", "lines": [0, 1]}
         result = await editor.client.request("agent/review", {**wanted, "replacement": "# mine\n"})
@@ -89,7 +89,7 @@ async def test_a_text_of_ones_own_stands_in_place_of_a_line(tmp_path: Path) -> N
         {"verdict": "keep", "sessionId": "s1", "replacement": "x"},
     ],
 )
-async def test_a_review_that_makes_no_sense_is_refused(params: dict[str, Any], tmp_path: Path) -> None:
+async def test_an_invalid_review_request_is_refused(params: dict[str, Any], tmp_path: Path) -> None:
     async with server_process() as server:
         await server.client.initialize(folder=tmp_path)
         with pytest.raises(ResponseError) as refused:
@@ -106,7 +106,7 @@ async def test_a_review_that_makes_no_sense_is_refused(params: dict[str, Any], t
         ("file:///nowhere", "invalid_params"),
     ],
 )
-async def test_a_document_that_is_none_is_told_so(uri: str, kind: str, tmp_path: Path) -> None:
+async def test_an_unknown_virtual_document_is_refused(uri: str, kind: str, tmp_path: Path) -> None:
     async with server_process() as server:
         await server.client.initialize(folder=tmp_path)
         with pytest.raises(ResponseError) as refused:
@@ -116,7 +116,7 @@ async def test_a_document_that_is_none_is_told_so(uri: str, kind: str, tmp_path:
 
 @pytest.mark.req("H6", "H7", "T4")
 @pytest.mark.parametrize("name", ["vscode", "neovim"])
-async def test_with_review_before_the_file_is_changed_by_verdicts_only(name: str, tmp_path: Path) -> None:
+async def test_with_review_before_only_decisions_change_the_file(name: str, tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "project")
     cart = project / "shop" / "cart.py"
     async with server_process() as server, anyio.create_task_group() as tasks:

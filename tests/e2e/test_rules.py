@@ -12,7 +12,7 @@ from tests.support.served import served
 
 
 @pytest.mark.req("H7")
-async def test_a_rule_is_stored_listed_by_all_faces_and_taken_back(tmp_path: Path) -> None:
+async def test_a_rule_is_stored_listed_by_all_front_ends_and_deleted(tmp_path: Path) -> None:
     calls = [ToolCall("shell", {"command": f"touch {name}"}) for name in ("a", "b")]
     with AnthropicServer([[calls[0]], "One.", [calls[1]], "Two."]) as provider:
         async with served(tmp_path, provider=provider) as found:

@@ -95,7 +95,7 @@ async def test_files_are_completed_in_the_folder_where_the_chat_works(
         assert [item["label"] for item in found["items"]] == ["@zebra.py"]
 
 
-async def test_a_chat_that_was_moved_to_another_folder_says_that_it_begins_anew(
+async def test_a_chat_moved_to_another_folder_says_that_it_starts_a_new_session(
     chat: Path, tmp_path: Path
 ) -> None:
     with AnthropicServer(["One.", "Two."]) as provider:
@@ -112,7 +112,7 @@ async def test_a_chat_that_was_moved_to_another_folder_says_that_it_begins_anew(
             assert [str(chat.parent) in it["message"] for it in told] == [True]
 
 
-async def test_a_chat_of_a_folder_that_is_opened_by_a_link_goes_on(chat: Path, tmp_path: Path) -> None:
+async def test_a_chat_in_a_folder_opened_through_a_link_continues(chat: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(chat.parent)
     with AnthropicServer(["One.", "Two."]) as provider:
         async with told_by(provider, chat) as editor:
@@ -152,7 +152,7 @@ async def test_changes_are_marked_and_unmarked_while_their_chat_is_closed(chat: 
             )
 
 
-async def test_a_chat_that_is_read_anew_before_its_first_answer_was_saved_gets_it_back(chat: Path) -> None:
+async def test_a_chat_reloaded_before_its_first_answer_was_saved_gets_the_answer_back(chat: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("One.\n", gate, "Two.\n")], "Three."]) as provider:
         async with told_by(provider, chat) as editor:
@@ -192,7 +192,7 @@ async def test_another_message_in_a_chat_that_was_emptied_begins_another_session
         assert [len(it.body["messages"]) for it in provider.requests] == [1, 1, 3]
 
 
-async def test_lines_are_asked_about_upwards_too_and_only_where_there_is_a_file(chat: Path) -> None:
+async def test_a_reversed_selection_can_be_asked_about_and_only_in_files(chat: Path) -> None:
     cart = chat.parent / "shop" / "cart.py"
     with AnthropicServer([]) as provider:
         async with told_by(provider, chat) as editor:
@@ -205,7 +205,7 @@ async def test_lines_are_asked_about_upwards_too_and_only_where_there_is_a_file(
             assert await editor.client.request("textDocument/codeAction", asked) == []
 
 
-async def test_what_the_user_writes_before_the_first_word_of_an_answer_is_his_next_message(
+async def test_text_typed_before_an_answer_begins_is_the_next_message(
     chat: Path,
 ) -> None:
     gate = Gate()
@@ -231,7 +231,7 @@ async def test_a_command_may_have_its_argument_in_the_next_line(chat: Path) -> N
         assert "Write tests for" in json.dumps(provider.requests[0].body["messages"])
 
 
-async def test_a_model_is_not_told_that_there_are_no_problems_where_nobody_tells_of_them(chat: Path) -> None:
+async def test_without_reported_diagnostics_the_model_is_not_told_that_there_are_none(chat: Path) -> None:
     with AnthropicServer(["One."]) as provider:
         async with told_by(provider, chat) as editor:
             await editor.say("Mend @problems please.")
@@ -241,7 +241,7 @@ async def test_a_model_is_not_told_that_there_are_no_problems_where_nobody_tells
 
 
 @pytest.mark.req("H6")
-async def test_a_chat_says_where_changes_wait_for_a_verdict(chat: Path) -> None:
+async def test_a_chat_names_the_files_with_pending_changes(chat: Path) -> None:
     cart = chat.parent / "shop" / "cart.py"
     read = ToolCall("read_file", {"file_path": "shop/cart.py"})
     edit = ToolCall(
@@ -258,7 +258,7 @@ async def test_a_chat_says_where_changes_wait_for_a_verdict(chat: Path) -> None:
 
 
 @pytest.mark.req("H7")
-async def test_what_is_asked_in_two_documents_of_one_session_is_asked_once(chat: Path) -> None:
+async def test_an_approval_of_a_session_in_two_documents_is_asked_once(chat: Path) -> None:
     other, touch = chat.parent / "other.agent.md", ToolCall("shell", {"command": "touch new"})
     with AnthropicServer(["One.", [touch], "Done."]) as provider:
         async with told_by(provider, chat, mode="ask") as editor:
@@ -278,7 +278,7 @@ async def test_what_is_asked_in_two_documents_of_one_session_is_asked_once(chat:
 
 
 @pytest.mark.req("H7")
-async def test_what_is_asked_while_the_chat_is_closed_is_asked_all_the_same(chat: Path) -> None:
+async def test_an_approval_is_asked_while_its_chat_is_closed(chat: Path) -> None:
     gate, touch = Gate(), ToolCall("shell", {"command": "touch new"})
     with AnthropicServer([[Text("I touch."), gate, touch], "Done."]) as provider:
         async with told_by(provider, chat, mode="ask") as editor:

@@ -46,7 +46,7 @@ NONSENSE: list[Any] = [
 
 
 @pytest.mark.req("R5", "H8", "H7")
-async def test_nonsense_is_answered_and_approves_nothing(project: Path) -> None:
+async def test_invalid_messages_are_answered_and_approve_nothing(project: Path) -> None:
     async with server_process() as server:
         editor = StockEditor(server.client, "kate")
         editor.on_prompt = None
@@ -76,7 +76,7 @@ async def test_nonsense_is_answered_and_approves_nothing(project: Path) -> None:
 
 
 @pytest.mark.req("H8", "H4")
-async def test_an_answer_whose_edits_are_dropped_and_said_to_be_applied_stands_in_the_chat_once(
+async def test_an_answer_whose_edits_are_dropped_but_reported_as_applied_is_in_the_chat_once(
     project: Path,
 ) -> None:
     async with server_process() as server:

@@ -81,7 +81,7 @@ async def test_a_chat_of_another_editor_is_read_only_until_it_is_taken_over(chat
             assert not first.problems and not second.problems
 
 
-async def test_an_editor_that_does_not_answer_is_left_alone_unless_the_user_says_so(chat: Path) -> None:
+async def test_take_over_from_a_silent_editor_needs_the_users_confirmation(chat: Path) -> None:
     async with chatting(chat) as (first, server):
         first.on_prompt = lambda titles: "Allow once"
         await first.say(TASK)

@@ -36,7 +36,9 @@ async def reached(gate: Gate) -> None:
 
 
 @pytest.mark.req("H3", "E2")
-async def test_who_subscribes_in_mid_stream_gets_the_open_text_and_what_follows_it(tmp_path: Path) -> None:
+async def test_a_subscription_during_a_stream_gets_the_open_text_and_the_following_deltas(
+    tmp_path: Path,
+) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Hello 😋 ", gate, "wor", "ld.")]]) as provider:
         async with talking_to(provider, tmp_path) as editor:
@@ -60,7 +62,7 @@ async def test_who_subscribes_in_mid_stream_gets_the_open_text_and_what_follows_
 
 
 @pytest.mark.req("H2")
-async def test_an_interrupt_may_bring_the_next_message_with_it(tmp_path: Path) -> None:
+async def test_an_interrupt_can_contain_the_next_message(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("I begin", gate)], "Done differently."]) as provider:
         async with talking_to(provider, tmp_path) as editor:
@@ -122,7 +124,7 @@ async def test_a_wrong_key_is_one_clear_error_and_the_session_is_closed_and_can_
 
 
 @pytest.mark.req("E4", "H3")
-async def test_a_burst_of_deltas_is_joined_whole_and_other_requests_are_answered_meanwhile(
+async def test_a_burst_of_deltas_is_joined_and_other_requests_are_answered_during_it(
     tmp_path: Path,
 ) -> None:
     pieces, begun = [f"{number} " for number in range(10_000)], Gate()

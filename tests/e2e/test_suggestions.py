@@ -293,7 +293,7 @@ async def test_files_that_tools_must_not_read_are_not_sent(tmp_path: Path, name:
         assert not provider.requests
 
 
-async def test_nothing_of_an_untrusted_folder_is_sent(tmp_path: Path) -> None:
+async def test_text_of_an_untrusted_folder_is_not_sent(tmp_path: Path) -> None:
     with AnthropicServer([]) as provider:
         async with suggesting(tmp_path, provider, trusted=False) as found:
             file = found.project / "a.py"
@@ -305,7 +305,7 @@ async def test_nothing_of_an_untrusted_folder_is_sent(tmp_path: Path) -> None:
         assert not provider.requests
 
 
-async def test_a_missing_key_is_told_once(tmp_path: Path) -> None:
+async def test_a_missing_key_is_reported_once(tmp_path: Path) -> None:
     async with suggesting(tmp_path) as found:
         file = found.project / "a.py"
         await found.editor.open(file, "x = ")
@@ -340,7 +340,7 @@ async def test_without_a_model_of_its_own_that_of_titles_or_of_new_sessions_answ
         assert [it.body["model"] for it in provider.requests] == ["claude-haiku-4-5", "claude-sonnet-5-5"]
 
 
-async def test_each_failure_of_the_model_is_told_once_until_it_answers_again(tmp_path: Path) -> None:
+async def test_each_model_failure_is_reported_once_until_a_suggestion_succeeds(tmp_path: Path) -> None:
     unknown = ErrorReply(404, message="model: no such model")
     overloaded = ErrorReply(529, message="Overloaded", headers={"x-should-retry": "false"})
     with AnthropicServer([unknown, unknown, overloaded, "1", unknown]) as provider:
@@ -355,7 +355,7 @@ async def test_each_failure_of_the_model_is_told_once_until_it_answers_again(tmp
             assert all(message.startswith(f"No suggestion: {MODEL} failed: ") for message in found.told)
 
 
-async def test_an_unreachable_server_is_told_once(tmp_path: Path) -> None:
+async def test_an_unreachable_server_is_reported_once(tmp_path: Path) -> None:
     with AnthropicServer([]) as provider:
         address = provider.base_url
     async with suggesting(tmp_path, address=address) as found:
@@ -378,7 +378,7 @@ async def test_answers_without_text_to_insert_are_no_suggestion(tmp_path: Path) 
 
 
 @pytest.mark.req("R5")
-async def test_malformed_requests_and_unknown_documents_are_survived(tmp_path: Path) -> None:
+async def test_malformed_requests_and_unknown_documents_do_not_end_the_server(tmp_path: Path) -> None:
     async with suggesting(tmp_path) as found:
         for params in ({}, None, {"textDocument": {"uri": 1}, "position": {}, "context": {}}):
             with pytest.raises(ResponseError) as refused:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.req("H3", "H6", "R4")
 
 
 @pytest.mark.parametrize("how", ["asked", "forced"])
-async def test_changes_in_another_editors_unsaved_text_are_told_of_and_to_be_reviewed_once_it_is_saved(
+async def test_changes_in_another_editors_unsaved_text_are_reported_and_reviewable_after_its_save(
     tmp_path: Path, how: str
 ) -> None:
     """One change in place of a line, one between lines; and the editor that takes it over tells of no changed files."""

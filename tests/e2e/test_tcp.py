@@ -37,7 +37,7 @@ async def connected(port: int) -> AsyncIterator[FramedClient]:
         tasks.cancel_scope.cancel()
 
 
-async def test_two_editors_have_a_state_each_and_the_session_of_one_is_the_others_only_when_it_is_closed(
+async def test_two_editors_have_separate_state_and_share_only_closed_sessions(
     tmp_path: Path,
 ) -> None:
     token, project = tmp_path / "token", tmp_path / "project"
@@ -54,7 +54,7 @@ async def test_two_editors_have_a_state_each_and_the_session_of_one_is_the_other
 
 
 @pytest.mark.req("R2", "R4")
-async def test_when_the_listener_is_told_to_end_the_sessions_of_its_servers_end_in_good_order(
+async def test_a_terminated_listener_ends_the_sessions_of_its_servers_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token, project, state = tmp_path / "token", tmp_path / "project", tmp_path / "state"
@@ -101,7 +101,7 @@ async def test_without_the_token_the_connection_is_refused_and_others_go_on(
         (["--tcp", "0", "--token-file", "open"], "chmod 600"),
     ],
 )
-async def test_what_would_not_be_safe_is_not_listened_on(words: list[str], told: str, tmp_path: Path) -> None:
+async def test_unsafe_addresses_and_tokens_are_refused(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "short").write_text("x")
     (tmp_path / "open").write_text("x" * 40)
     (tmp_path / "short").chmod(0o600)

@@ -51,9 +51,7 @@ def prepare(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.req("H6", "H4")
 @pytest.mark.parametrize("restarted", [False, True], ids=["same process", "after a restart"])
-async def test_turn_when_it_is_undone_then_later_turns_and_typing_stay(
-    restarted: bool, tmp_path: Path
-) -> None:
+async def test_undo_of_a_turn_keeps_later_turns_and_typing(restarted: bool, tmp_path: Path) -> None:
     a, b = prepare(tmp_path)
     script: list[Answer] = [
         *FIRST,
@@ -99,7 +97,7 @@ async def demand_first_undone(found: Served, document: Any, b: Path, first: str,
 
 
 @pytest.mark.req("H6")
-async def test_turn_when_a_later_one_rewrote_its_lines_then_what_it_made_is_told_and_never_guessed(
+async def test_undo_of_a_turn_reports_lines_that_a_later_turn_rewrote(
     tmp_path: Path,
 ) -> None:
     a, b = prepare(tmp_path)
@@ -124,7 +122,7 @@ async def test_turn_when_a_later_one_rewrote_its_lines_then_what_it_made_is_told
 
 
 @pytest.mark.req("H6")
-async def test_turn_when_review_is_before_then_what_it_proposes_is_refused_and_what_was_kept_stays(
+async def test_undo_of_a_turn_with_review_before_refuses_proposals_and_keeps_kept_changes(
     tmp_path: Path,
 ) -> None:
     a, _ = prepare(tmp_path)

@@ -60,7 +60,7 @@ async def warning(editor: Editor, code: str) -> str:
 
 
 @pytest.mark.req("H4", "H6")
-async def test_command_when_its_file_has_unsaved_typing_is_merged_and_the_chat_says_so(
+async def test_a_commands_change_is_merged_into_unsaved_typing_and_reported(
     tmp_path: Path,
 ) -> None:
     async with editing(tmp_path, [[SHELL], "Done."]) as (editor, file, _):
@@ -77,7 +77,7 @@ async def test_command_when_its_file_has_unsaved_typing_is_merged_and_the_chat_s
 
 
 @pytest.mark.req("H4", "H6")
-async def test_command_when_the_user_typed_in_the_same_line_is_a_conflict_and_both_texts_stand(
+async def test_a_commands_change_of_a_line_with_typing_is_a_conflict_that_keeps_both_texts(
     tmp_path: Path,
 ) -> None:
     async with editing(tmp_path, [[SHELL], "Done."]) as (editor, file, _):
@@ -93,7 +93,7 @@ async def test_command_when_the_user_typed_in_the_same_line_is_a_conflict_and_bo
 
 @pytest.mark.req("H4", "H6")
 @pytest.mark.parametrize("relative", [True, False])
-async def test_files_when_they_are_touched_are_watched_by_the_client_and_hunks_follow_what_it_tells(
+async def test_used_files_are_watched_by_the_client_and_hunks_follow_its_reports(
     relative: bool, tmp_path: Path
 ) -> None:
     watching = {"dynamicRegistration": True, "relativePatternSupport": relative}
@@ -111,7 +111,7 @@ async def test_files_when_they_are_touched_are_watched_by_the_client_and_hunks_f
 
 
 @pytest.mark.req("H4", "X9")
-async def test_file_when_others_change_it_between_turns_is_told_to_the_model_once_without_a_watching_client(
+async def test_without_a_watching_client_a_changed_file_is_reported_to_the_model_once(
     tmp_path: Path,
 ) -> None:
     async with editing(tmp_path, [[READ], "Done.", "Hm.", "Hm."]) as (editor, file, provider):

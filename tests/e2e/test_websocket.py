@@ -103,7 +103,7 @@ async def closed_with(socket: ClientConnection) -> int | None:
     return socket.close_code
 
 
-async def test_two_clients_have_a_server_each_and_all_of_a_session_comes_in_text_frames(
+async def test_each_client_has_its_own_server_and_gets_its_session_as_text_frames(
     tmp_path: Path,
 ) -> None:
     token, project = tmp_path / "token", tmp_path / "project"
@@ -118,7 +118,7 @@ async def test_two_clients_have_a_server_each_and_all_of_a_session_comes_in_text
 
 
 @pytest.mark.req("R5")
-async def test_a_message_that_is_not_json_is_answered_and_the_connection_goes_on(tmp_path: Path) -> None:
+async def test_a_message_that_is_not_json_is_answered_and_the_connection_continues(tmp_path: Path) -> None:
     token = tmp_path / "token"
     async with listening(token) as (_, port), opened(port, bearer(token)) as socket:
         initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
@@ -162,7 +162,7 @@ async def test_without_the_token_nothing_is_started(
         assert place.started() == 1
 
 
-async def test_the_token_in_the_address_lets_nobody_in_and_is_in_no_log(tmp_path: Path) -> None:
+async def test_a_token_in_the_address_is_not_accepted_and_not_logged(tmp_path: Path) -> None:
     token = tmp_path / "token"
     async with listening(token) as (server, port):
         secret = token.read_text().strip()
@@ -175,7 +175,7 @@ async def test_the_token_in_the_address_lets_nobody_in_and_is_in_no_log(tmp_path
         assert secret not in server.log
 
 
-async def test_a_web_page_is_let_in_only_from_an_origin_that_was_named_and_by_a_subprotocol(
+async def test_a_web_page_needs_a_listed_origin_and_a_subprotocol(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -233,7 +233,7 @@ async def test_fragments_are_one_message_and_pings_between_them_are_answered(
 @pytest.mark.parametrize(
     "fault", ["binary", "no utf-8", "huge", "huge in fragments", "unmasked", "no opcode"]
 )
-async def test_frames_that_are_none_of_ours_end_the_connection_with_the_reason_and_its_server_with_it(
+async def test_invalid_frames_close_the_connection_with_a_reason_and_end_its_server(
     fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -279,7 +279,7 @@ async def test_frames_that_are_none_of_ours_end_the_connection_with_the_reason_a
     ],
     ids=["noise", "a frame of stdio", "many headers", "a long address", "another method", "too early"],
 )
-async def test_what_is_no_handshake_is_hung_up_on(
+async def test_an_invalid_handshake_is_disconnected(
     first: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -295,7 +295,7 @@ async def test_what_is_no_handshake_is_hung_up_on(
 
 
 @pytest.mark.req("R4")
-async def test_a_client_that_vanishes_takes_its_server_with_it_and_no_other(
+async def test_the_server_of_a_vanished_client_ends_and_others_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -314,7 +314,7 @@ async def test_a_client_that_vanishes_takes_its_server_with_it_and_no_other(
 
 
 @pytest.mark.req("R4")
-async def test_a_client_that_neither_reads_nor_answers_pings_is_given_up(
+async def test_a_client_that_neither_reads_nor_answers_pings_is_disconnected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys, Pulse(every_s=0.2, missed=2)) as place:
@@ -345,7 +345,7 @@ async def test_a_client_that_is_only_silent_is_pinged_and_kept(
 
 
 @pytest.mark.parametrize(("word", "code"), [("exit", 1000), ("fail", 1011)])
-async def test_when_the_server_ends_the_client_is_told_how(
+async def test_the_close_frame_says_how_the_server_ended(
     word: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
@@ -353,7 +353,7 @@ async def test_when_the_server_ends_the_client_is_told_how(
         assert await closed_with(socket) == code
 
 
-async def test_what_the_server_says_last_arrives_also_when_the_client_says_more_that_nobody_hears(
+async def test_the_last_messages_of_the_server_arrive_while_the_client_keeps_sending(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place, opened(place.port, bearer(place.token)) as socket:
@@ -368,7 +368,7 @@ async def test_what_the_server_says_last_arrives_also_when_the_client_says_more_
         assert await closed_with(socket) == 1000
 
 
-async def test_a_client_that_says_goodbye_is_answered_and_its_server_settles(
+async def test_a_close_frame_is_answered_and_the_server_ends_in_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with echoing(tmp_path, capsys) as place:
@@ -384,7 +384,7 @@ async def test_a_client_that_says_goodbye_is_answered_and_its_server_settles(
 
 
 @pytest.mark.req("R2")
-async def test_when_the_listener_is_told_to_end_its_clients_are_told_and_their_servers_end(
+async def test_a_terminated_listener_informs_its_clients_and_ends_their_servers(
     tmp_path: Path,
 ) -> None:
     token = tmp_path / "token"
@@ -421,7 +421,7 @@ async def test_above_the_limit_a_connection_is_closed_and_the_others_stay(
         (["--ws", "0", "--tcp", "0", "--token-file", "t"], "not allowed with"),
     ],
 )
-async def test_what_would_not_be_safe_is_not_listened_on(words: list[str], told: str, tmp_path: Path) -> None:
+async def test_unsafe_addresses_and_tokens_are_refused(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "open").write_text("x" * 40)
     (tmp_path / "open").chmod(0o644)
     environ = commands.environment(tmp_path / "home")

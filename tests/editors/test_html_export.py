@@ -84,7 +84,7 @@ def test_hostile_transcript_runs_nothing_and_loads_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.req("H2")
-def test_policy_of_the_page_stops_what_would_not_be_escaped(tmp_path: Path) -> None:
+def test_the_content_security_policy_blocks_unescaped_content(tmp_path: Path) -> None:
     """Put unescaped mark-up into the page by hand: the Content Security Policy alone has to hold."""
     file = tmp_path / "chat.html"
     with counting_server() as (address, seen):

@@ -33,7 +33,7 @@ def read() -> list[ToolCall]:
 
 
 @pytest.mark.req("H9", "H12")
-def test_a_failure_is_a_card_whose_buttons_mend_it(store: Path, tmp_path: Path) -> None:
+def test_a_failure_is_a_card_with_working_buttons(store: Path, tmp_path: Path) -> None:
     story = "\n".join(f"- line {number} of the story" for number in range(1, 121))
     script: list[Any] = ["There are 12.", story, "They lived on.", "I see it."]
     with AnthropicServer(script, key=vscode.KEY) as server:
@@ -64,7 +64,7 @@ def test_marks_and_buttons_of_changes_stay_with_their_text(store: Path, tmp_path
 
 
 @pytest.mark.req("H6", "H9")
-def test_what_is_proposed_is_seen_and_decided_in_the_chat(store: Path, tmp_path: Path) -> None:
+def test_proposals_are_displayed_and_decided_in_the_chat(store: Path, tmp_path: Path) -> None:
     names = "def names(stock):\n    return [name for name in stock]\n\n\n"
     script: list[Any] = [
         read(),

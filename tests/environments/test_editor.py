@@ -103,7 +103,7 @@ async def test_a_write_over_lines_that_the_user_changed_is_stale_and_changes_not
 
 
 @pytest.mark.req("H4")
-async def test_a_user_who_types_while_the_edit_is_sent_keeps_his_typing() -> None:
+async def test_typing_while_an_edit_is_sent_is_kept() -> None:
     environment, host, _ = make({A: ABC}, {A: ABC})
     host.typing[A] = [lambda text: "one\n" + text, lambda text: text + "two\n"]
     (state,) = await environment.commit([write(A, "a\nB\nc\n", ABC)], WHO)

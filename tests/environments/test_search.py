@@ -179,7 +179,9 @@ def test_ignored_files_are_not_walked(rules: str, ignored: list[str]) -> None:
         "path order",
     ],
 )
-def test_a_walk_respects_who_says_what(files: dict[str, str], top: str, found: list[str]) -> None:
+def test_a_walk_respects_the_precedence_of_ignore_files(
+    files: dict[str, str], top: str, found: list[str]
+) -> None:
     assert walked(files, top) == [posixpath.join(top, path) for path in found]
 
 

@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("T4")
-def test_apply_patch_when_it_fits_then_all_files_change_and_are_listed(
+def test_a_matching_patch_changes_and_lists_all_files(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "old.py").write_text("x\n")
@@ -66,7 +66,7 @@ def test_apply_patch_when_it_fits_then_all_files_change_and_are_listed(
         pytest.param(f"{UPDATE}*** Delete File: \x1b[2Ja.pyy\n", ["Failed to delete file"], id="escapes"),
     ],
 )
-def test_apply_patch_when_it_does_not_fit_then_nothing_changes_and_it_is_told_where(
+def test_a_patch_that_does_not_match_changes_nothing_and_names_the_place(
     project: Path, capsys: pytest.CaptureFixture[str], body: str, says: list[str]
 ) -> None:
     before = tree(project)
@@ -87,7 +87,7 @@ def test_apply_patch_when_it_does_not_fit_then_nothing_changes_and_it_is_told_wh
         pytest.param("*** Update File: a.py\n*** Move to: ../a.py\n@@\n-A = 1\n+A = 2\n", id="move-out"),
     ],
 )
-def test_apply_patch_when_a_path_leads_outside_then_nothing_is_read_or_written(
+def test_a_patch_with_a_path_outside_reads_and_writes_nothing(
     project: Path, capsys: pytest.CaptureFixture[str], body: str
 ) -> None:
     (project / "link.py").symlink_to(project.parent / "outside.py")
@@ -99,9 +99,7 @@ def test_apply_patch_when_a_path_leads_outside_then_nothing_is_read_or_written(
 
 
 @pytest.mark.req("T4")
-def test_apply_patch_when_only_checked_then_nothing_is_written(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_only_writes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = tree(project)
     assert main(patch(UPDATE), project, is_check=True) == DONE
     assert capsys.readouterr().out == "The patch applies. It would update the following files:\nM a.py\n"
@@ -110,7 +108,7 @@ def test_apply_patch_when_only_checked_then_nothing_is_written(
 
 
 @pytest.mark.req("T4")
-def test_apply_patch_when_the_patch_had_to_be_repaired_then_that_is_told_beside(
+def test_repairs_of_a_patch_are_reported_on_standard_error(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(b"Here it is:\n" + patch(UPDATE), project) == DONE
@@ -120,15 +118,13 @@ def test_apply_patch_when_the_patch_had_to_be_repaired_then_that_is_told_beside(
 
 
 @pytest.mark.req("T4")
-def test_apply_patch_when_it_is_no_text_then_it_is_refused(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_patch_that_is_not_text_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(b"*** Begin Patch\n\xff\n*** End Patch", project) == FAILED
     assert "not UTF-8" in capsys.readouterr().err
 
 
 @pytest.mark.req("T4", "U12")
-def test_command_when_nothing_can_be_tried_then_ends_with_2_and_says_why(
+def test_the_command_ends_with_2_and_a_reason_if_nothing_was_tried(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     empty = project / "empty.patch"

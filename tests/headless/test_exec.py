@@ -156,7 +156,7 @@ FAILURES = [
 
 @pytest.mark.req("R1", "U8", "R5", "T1")
 @pytest.mark.parametrize(("server_type", "script", "words", "code", "requests"), FAILURES)
-def test_exec_when_the_provider_fails_then_says_so_once_and_ends_as_told(
+def test_exec_reports_a_provider_failure_once_with_its_exit_code(
     server_type: type[LoopbackProvider],
     script: Script,
     words: tuple[str, ...],
@@ -208,7 +208,7 @@ USAGE = [
 
 @pytest.mark.req("H13", "R5")
 @pytest.mark.parametrize(("arguments", "word"), USAGE, ids=[word for _, word in USAGE])
-def test_command_line_when_the_words_are_off_then_says_which_and_ends_with_2(
+def test_invalid_arguments_are_named_and_the_command_ends_with_2(
     arguments: list[str], word: str, project: Path
 ) -> None:
     done = run(*arguments, cwd=project, environ=environment(project.parent))

@@ -44,7 +44,7 @@ def terminal(project: Path, server: AnthropicServer, *arguments: str, **options:
 
 @pytest.mark.req("H7", "H13", "H17")
 @script(READ, EDIT, AGAIN, "Done.")
-def test_yes_is_for_once_and_the_change_is_seen_before_the_question(
+def test_yes_allows_once_and_the_change_is_displayed_before_the_question(
     server: AnthropicServer, project: Path
 ) -> None:
     with terminal(project, server) as shown:
@@ -83,7 +83,7 @@ def test_a_pipe_gets_no_bell(server: AnthropicServer, project: Path) -> None:
 
 @pytest.mark.req("H7")
 @script(READ, EDIT, AGAIN, "Done.")
-def test_session_is_for_all_that_follow(server: AnthropicServer, project: Path) -> None:
+def test_the_answer_session_allows_all_following_calls(server: AnthropicServer, project: Path) -> None:
     with terminal(project, server) as shown:
         shown.until(PROMPT)
         shown.type("s\n")
@@ -104,7 +104,7 @@ REFUSALS = [
 @pytest.mark.req("H7")
 @pytest.mark.parametrize(("keys", "reason"), REFUSALS, ids=["n", "enter", "words", "end of input"])
 @script(READ, EDIT, "Then not.")
-def test_anything_else_is_a_no_whose_words_are_told_to_the_model(
+def test_any_other_answer_denies_and_its_text_reaches_the_model(
     server: AnthropicServer, project: Path, keys: str, reason: str
 ) -> None:
     with terminal(project, server) as shown:

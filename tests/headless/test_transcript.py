@@ -190,7 +190,7 @@ def test_no_kind_of_event_is_forgotten() -> None:
 
 
 @pytest.mark.req("H13", "E7")
-def test_what_an_agent_says_is_left_out_and_what_it_does_is_not() -> None:
+def test_texts_of_a_subagent_are_left_out_and_its_actions_are_listed() -> None:
     def shown(event: SessionEvent) -> str:
         return Transcript().feed(Envelope("s", 1, "", event, "t", "agent_1"))
 
@@ -314,7 +314,7 @@ FLOWS: dict[str, tuple[list[SessionEvent], str]] = {
 
 @pytest.mark.req("H13", "H7")
 @pytest.mark.parametrize("name", FLOWS)
-def test_events_in_a_row_read_well(name: str) -> None:
+def test_consecutive_events_give_a_readable_transcript(name: str) -> None:
     events, expected = FLOWS[name]
     assert transcript(*events) == expected
 
@@ -444,7 +444,7 @@ def test_plain_keeps_what_people_write(text: str, expected: str) -> None:
         (3_600_000, "60 min 0 s"),
     ],
 )
-def test_seconds_are_for_people(duration_ms: float, expected: str) -> None:
+def test_durations_are_formatted_for_people(duration_ms: float, expected: str) -> None:
     assert seconds(duration_ms) == expected
 
 

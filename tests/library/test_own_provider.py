@@ -49,7 +49,7 @@ async def test_new_name_without_a_profile_gets_the_general_one(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("made", [profile, profile()], ids=["function", "ready"])
-async def test_own_profile_is_what_the_model_is_told(made: Any, tmp_path: Path) -> None:
+async def test_the_programs_own_profile_defines_the_request(made: Any, tmp_path: Path) -> None:
     model = FakeProvider([text("Yes.")])
     given = own(tmp_path, model, profiles={"mine": made}, model="m-9", without_tools=["none"])
     async with agent_ls.open_session(**given, effort="high") as session:

@@ -162,7 +162,7 @@ async def test_environment_of_a_program_is_where_tools_act(tmp_path: Path) -> No
         assert await place.read_bytes("a.txt") == b"one\n"
 
 
-async def test_misuse_is_told_with_what_to_do(tmp_path: Path) -> None:
+async def test_misuse_raises_an_error_with_a_hint(tmp_path: Path) -> None:
     gate = Gate()
     model = FakeProvider([text("Wait", gate)])
     given = options(tmp_path, model)

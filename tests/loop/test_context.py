@@ -35,7 +35,7 @@ def test_the_estimate_of_a_resumed_session_goes_on_from_its_calibration() -> Non
 
 
 @pytest.mark.req("L12")
-def test_the_meter_tells_what_the_window_is_filled_with() -> None:
+def test_the_meter_lists_what_fills_the_window() -> None:
     call = ToolCallPart("1", "look", '{"a": 12345}')
     history = History(
         [
@@ -78,7 +78,7 @@ def test_the_warning_comes_once_and_again_after_the_window_has_emptied() -> None
 
 @pytest.mark.req("L12")
 @pytest.mark.parametrize(("reported", "tokens"), [(1, 250), (10_000_000, 8000)])
-def test_a_report_that_no_text_can_come_to_is_not_believed(reported: int, tokens: int) -> None:
+def test_an_implausible_usage_report_is_ignored(reported: int, tokens: int) -> None:
     meter = ContextMeter()
     meter.observe(_measured(meter), reported, 4)
     assert _measured(meter).total == tokens

@@ -58,7 +58,7 @@ def bodies() -> list[str]:
 
 
 @every_wire
-async def test_whatever_a_provider_answers_an_error_that_ends_a_turn_is_told_in_words(
+async def test_an_error_that_ends_a_turn_is_always_reported_in_words(
     tmp_path: Path, server: Server, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "project"

@@ -100,5 +100,5 @@ def test_the_log_has_numbers_and_names(event: RecordedEvent, said: str) -> None:
     assert log_line(at(1, event, agent="agent_2")) == f"{said} session=s1 turn=t1 agent=agent_2"
 
 
-def test_the_log_is_silent_about_what_was_said() -> None:
+def test_the_log_contains_no_messages() -> None:
     assert log_line(at(1, UserInput("secret words"))) == ""

@@ -63,7 +63,7 @@ def one(*events: RecordedEvent | Delta) -> dict[str, Any]:
     return item
 
 
-def test_an_input_and_what_is_told_of_the_turn_are_items_of_their_own() -> None:
+def test_an_input_and_reports_of_its_turn_are_separate_items() -> None:
     assert one(UserInput("hi", "key")) == {"kind": "user", "text": "hi"}
     assert one(Retry(2, 500, "overloaded", "Busy.")) == {
         "kind": "retry", "attempt": 2, "delayMs": 500, "text": "Busy.",
@@ -79,7 +79,7 @@ def test_an_input_and_what_is_told_of_the_turn_are_items_of_their_own() -> None:
     ("end", "status"),
     [(None, "waiting"), (SteeringInjected("st1", "left"), "injected"), (SteeringRemoved("st1"), "removed")],
 )
-def test_a_steer_waits_until_it_is_told_or_taken_back(end: RecordedEvent | None, status: str) -> None:
+def test_a_steer_is_waiting_until_it_is_injected_or_withdrawn(end: RecordedEvent | None, status: str) -> None:
     told = one(SteeringQueued("st1", "left"), *([end] if end else []))
 
     assert told == {"kind": "steer", "steerId": "st1", "text": "left", "status": status}
@@ -90,7 +90,7 @@ def test_a_steer_waits_until_it_is_told_or_taken_back(end: RecordedEvent | None,
     ("start", "end", "kind"),
     [(AssistantTextStart, AssistantTextEnd, "text"), (ReasoningStart, ReasoningEnd, "reasoning")],
 )
-def test_a_text_grows_with_its_deltas_and_is_what_its_end_says(start: Any, end: Any, kind: str) -> None:
+def test_a_text_grows_with_deltas_and_is_replaced_by_its_end_event(start: Any, end: Any, kind: str) -> None:
     open_ = {"kind": kind, "partId": "p1", "text": "", "interrupted": False}
     deltas = [
         Delta("assistant_text_delta", "p1", 0, "Hel"),
@@ -142,7 +142,7 @@ def test_an_approval_is_pending_until_it_is_decided() -> None:
     }  # fmt: skip
 
 
-def test_the_end_sums_up_the_files_since_the_end_before() -> None:
+def test_the_end_item_lists_the_files_changed_in_its_turn() -> None:
     told = fold(
         changed("/w/old", "modify", 9, 9),
         ProcessingEnd("completed"),
@@ -165,7 +165,7 @@ def test_the_end_sums_up_the_files_since_the_end_before() -> None:
     ]
 
 
-def test_what_lost_its_end_in_a_damaged_log_ends_with_its_turn_but_a_steer_still_waits() -> None:
+def test_items_without_an_end_in_a_damaged_log_end_with_their_turn_except_steers() -> None:
     told = fold(
         AssistantTextStart("p"), CALL, REQUEST, SteeringQueued("st", "x"), ProcessingEnd("interrupted")
     )
@@ -180,7 +180,7 @@ def test_what_lost_its_end_in_a_damaged_log_ends_with_its_turn_but_a_steer_still
     assert told[0]["interrupted"]
 
 
-def test_ends_of_what_began_before_the_fold_did_are_let_go() -> None:
+def test_end_events_of_unknown_items_are_ignored() -> None:
     resolved = ApprovalResolved("a0", "allow", "once", "c")
     told = fold(
         AssistantTextEnd("p0", "x"), ended(), resolved, SteeringInjected("s0", "x"), UserInput("here")

@@ -59,7 +59,7 @@ def test_all_changes_of_all_files_are_in_one_buffer(shown: Nvim) -> None:
         (" aK", ["h1", "h2"], "keep"),
     ],
 )
-def test_key_judges_the_change_under_the_cursor(
+def test_a_key_decides_the_change_under_the_cursor(
     shown: Nvim, server: StandIn, keys: str, ids: list[str], verdict: str
 ) -> None:
     shown.wait_screen("1 of 3")

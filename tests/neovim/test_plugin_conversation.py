@@ -103,7 +103,9 @@ def ask(server: StandIn, *, multiple: bool = False, choices: tuple[str, ...] = (
 
 
 @pytest.mark.req("H10", "L8")
-def test_a_question_is_answered_where_its_choice_stands(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_question_is_answered_at_its_choice_in_the_transcript(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     ask(server)
     nvim.wait_screen("┃ Which one?", "1 Euro", "2 Dollar", "waiting for you")
     transcript(nvim)
@@ -138,7 +140,9 @@ def test_several_answers_are_marked_and_given_together(panel: Panel, server: Sta
 
 
 @pytest.mark.req("H10", "L8")
-def test_a_question_is_answered_in_own_words_or_left_open(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_question_is_answered_with_free_text_or_left_open(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
     ask(server)
     nvim.wait_screen("┃ Which one?")
     nvim.keys("<Esc><M-a>")
@@ -224,7 +228,7 @@ def test_a_model_is_chosen_among_those_that_are_found_and_remembered(
 
 
 @pytest.mark.req("H10")
-def test_a_message_that_waits_is_changed(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_a_queued_message_is_edited(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("queue", {"items": [{"queuedId": "q1", "text": "later", "clientKey": "", "images": 2}]})
     nvim.wait_screen("1 queued")
 
@@ -339,7 +343,9 @@ def test_a_command_of_several_lines_is_changed_before_it_runs(
 
 
 @pytest.mark.req("H10")
-def test_what_is_said_while_a_session_is_made_is_meant_for_it(start_nvim: StartNvim, server: StandIn) -> None:
+def test_a_message_sent_while_a_session_is_created_belongs_to_it(
+    start_nvim: StartNvim, server: StandIn
+) -> None:
     nvim = start_nvim("one.txt")
     nvim.lua("vim.cmd('AgentLs demo') vim.cmd('AgentLs send Hello')")
 

@@ -100,7 +100,7 @@ def test_the_view_follows_the_end_only_while_it_is_there(panel: Panel, server: S
 
 
 @pytest.mark.req("H17")
-def test_what_comes_never_takes_the_focus_or_the_mode(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+def test_new_output_never_changes_focus_or_mode(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.keys("<Esc>")
     nvim.cmd("wincmd h")
     nvim.keys("jA typing")

@@ -103,7 +103,7 @@ def test_hunks_are_displayed_with_the_lines_they_removed(reviewed: Nvim) -> None
         (":AgentLs undo_all<CR>", {"hunkIds": ["h1", "h2"], "verdict": "undo"}),
     ],
 )
-def test_a_key_or_command_decides_hunks_by_id(
+def test_keys_and_commands_decide_hunks_by_id(
     reviewed: Nvim, server: StandIn, keys: str, wanted: dict[str, object]
 ) -> None:
     reviewed.keys(keys)

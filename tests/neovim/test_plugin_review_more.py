@@ -41,7 +41,7 @@ def proposed(reviewed: Nvim, server: StandIn, project: Path) -> Nvim:
         (":3AgentLs undo<CR>", {"hunkIds": ["h1"], "lines": [1, 2], "verdict": "undo"}),
     ],
 )
-def test_selected_lines_are_judged_alone(
+def test_selected_lines_are_decided_alone(
     reviewed: Nvim, server: StandIn, keys: str, wanted: dict[str, object]
 ) -> None:
     reviewed.keys(keys)
@@ -54,7 +54,7 @@ def test_selected_lines_are_judged_alone(
 
 
 @pytest.mark.req("H6")
-def test_lines_without_a_change_are_judged_by_nothing(reviewed: Nvim, server: StandIn) -> None:
+def test_a_key_on_lines_without_a_change_decides_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("1GV<Space>ak")
 
     reviewed.wait_screen("No change of the agent is among these lines.")
@@ -65,7 +65,7 @@ def test_lines_without_a_change_are_judged_by_nothing(reviewed: Nvim, server: St
 @pytest.mark.parametrize(
     ("choice", "verdict"), [("1", "keep"), ("2", "undo")], ids=["keep and tell", "undo and tell"]
 )
-def test_a_comment_of_several_lines_goes_with_the_verdict(
+def test_a_comment_of_several_lines_is_sent_with_the_decision(
     reviewed: Nvim, server: StandIn, choice: str, verdict: str
 ) -> None:
     reviewed.keys("2G<Space>ac")
@@ -93,7 +93,7 @@ def test_another_version_of_a_change_is_asked_for_with_its_lines(reviewed: Nvim,
 
 
 @pytest.mark.req("H6")
-def test_a_comment_that_is_left_says_nothing(reviewed: Nvim, server: StandIn) -> None:
+def test_leaving_the_comment_window_sends_nothing(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("2G<Space>ac")
     reviewed.wait_screen("comment on this change")
     reviewed.keys("never mind<Esc>q")
@@ -115,7 +115,7 @@ def test_a_proposal_is_accepted_with_a_text_of_the_users_own(proposed: Nvim, ser
 
 
 @pytest.mark.req("H6")
-def test_a_change_that_was_made_is_edited_where_it_stands(reviewed: Nvim, server: StandIn) -> None:
+def test_an_applied_change_is_edited_in_the_file(reviewed: Nvim, server: StandIn) -> None:
     reviewed.keys("2G<Space>ae")
 
     reviewed.wait_screen("This change stands in the file: edit it there")

@@ -58,7 +58,7 @@ def test_raw_arguments_of_a_change_are_one_key_away(panel: Panel, server: StandI
 
 
 @pytest.mark.req("H10")
-def test_calls_that_only_look_are_one_row_that_opens(panel: Panel, nvim: Nvim) -> None:
+def test_read_only_calls_are_one_row_that_opens(panel: Panel, nvim: Nvim) -> None:
     for number in range(3):
         panel.call(f"c{number}", "read_file", f"file{number}.py", '{"offset": 40, "limit": 21}')
         panel.call_end(f"c{number}", "read_file")
@@ -87,7 +87,7 @@ def test_file_of_a_read_is_opened_at_its_lines(panel: Panel, nvim: Nvim, project
 
 
 @pytest.mark.req("H10")
-def test_call_that_waits_for_leave_is_not_shown_as_running(panel: Panel, nvim: Nvim) -> None:
+def test_a_call_waiting_for_approval_is_not_displayed_as_running(panel: Panel, nvim: Nvim) -> None:
     panel.call("c1", "shell", "make test")
     panel.ask(command="make test")
 
@@ -179,7 +179,7 @@ def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server:
 
 
 @pytest.mark.req("H10")
-def test_prompt_shows_what_goes_along_and_leaves_it_out_on_a_key(
+def test_the_prompt_displays_the_attached_file_and_a_key_removes_it(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:
     server.session().info["effort"] = "high"

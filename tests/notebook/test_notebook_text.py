@@ -61,7 +61,7 @@ def joined(data: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_what_is_not_changed_keeps_its_bytes(layout: Any) -> None:
+def test_unchanged_parts_of_a_notebook_keep_their_bytes(layout: Any) -> None:
     text = layout(document())
 
     assert build_notebook_text(parse_notebook(text), target_cells(parse_notebook(text))) == text
@@ -155,7 +155,7 @@ def test_cells_have_ids_only_where_the_format_has_them() -> None:
     )
 
 
-def test_all_cells_can_go_and_the_first_can_come() -> None:
+def test_all_cells_can_be_deleted_and_a_first_one_added() -> None:
     notebook = parse_notebook(LAYOUTS["jupyter"](document()))
 
     empty = build_notebook_text(notebook, [])
@@ -289,7 +289,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("old", "new", "texts", "splices"), CHANGES)
-def test_an_editor_is_asked_for_no_more_than_what_changes(
+def test_an_editor_is_asked_only_for_changed_cells(
     old: str, new: str, texts: list[tuple[int, str]], splices: list[tuple[int, int, str]]
 ) -> None:
     changes = diff_cells(cells(old), align_cells(cells(old), cells(new)))
@@ -323,7 +323,7 @@ def row_cells(rows: list[tuple[str, Kind, str]]) -> list[EditorCell]:
 
 
 @given(ROWS, ROWS)
-def test_whatever_changes_the_editor_has_the_wanted_cells_in_the_end(
+def test_after_any_change_the_editor_has_the_wanted_cells(
     before: list[tuple[str, Kind, str]], after: list[tuple[str, Kind, str]]
 ) -> None:
     old, new = row_cells(before), row_cells(after)

@@ -52,7 +52,7 @@ SHIFTED = [
 
 
 @pytest.mark.parametrize(("seen", "added", "expected"), [c[1:] for c in SHIFTED], ids=[c[0] for c in SHIFTED])
-def test_added_lines_take_the_indentation_that_the_evidence_shows(
+def test_added_lines_get_the_indentation_of_the_matched_lines(
     seen: tuple[Blanks, ...], added: list[str], expected: list[str]
 ) -> None:
     assert shift_indentation(added, seen, from_context=False) == expected
@@ -65,7 +65,7 @@ CONTEXT_KEEPS = [
 
 
 @pytest.mark.parametrize(("seen", "added"), [c[1:] for c in CONTEXT_KEEPS], ids=[c[0] for c in CONTEXT_KEEPS])
-def test_weak_evidence_of_context_shifts_nothing(seen: tuple[Blanks, ...], added: list[str]) -> None:
+def test_ambiguous_indentation_of_context_changes_nothing(seen: tuple[Blanks, ...], added: list[str]) -> None:
     assert shift_indentation(added, seen, from_context=True) == added
 
 
@@ -112,7 +112,7 @@ ALIKE = [
 
 
 @pytest.mark.parametrize(("level", "one", "other"), ALIKE)
-def test_lines_are_alike_at_their_level_and_not_before(level: int, one: str, other: str) -> None:
+def test_lines_match_at_their_level_and_not_at_a_stricter_one(level: int, one: str, other: str) -> None:
     assert COMPARED_AS[level](one) == COMPARED_AS[level](other)
     assert one != other
     if level in (3, 4, 5, 6):

@@ -78,7 +78,7 @@ def test_similarity_of_long_texts_is_that_of_their_lines() -> None:
 
 
 @pytest.mark.req("T4")
-def test_refusal_of_a_huge_patch_is_at_most_200_lines() -> None:
+def test_the_error_for_a_huge_patch_has_at_most_200_lines() -> None:
     chunks = [line for at in range(100) for line in ("@@", *[f"-{at} {row}" for row in range(50)])]
     told = str(refused(patch("*** Update File: f", *chunks), {"f": "x\n"})).split("\n")
     assert len(told) <= MESSAGE_MAX_LINES

@@ -62,7 +62,7 @@ FOUND = [
 @pytest.mark.parametrize(
     ("body", "before", "after", "used"), [c[1:] for c in FOUND], ids=[c[0] for c in FOUND]
 )
-def test_chunk_with_one_sane_place_is_put_there_and_the_rule_is_reported(
+def test_a_chunk_with_one_valid_position_is_placed_and_the_repair_reported(
     body: str, before: str, after: str, used: set[str]
 ) -> None:
     assert applied(update(body), {"f": before})["f"] == after
@@ -80,7 +80,7 @@ AMBIGUOUS = [
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize(("body", "before"), [c[1:] for c in AMBIGUOUS], ids=[c[0] for c in AMBIGUOUS])
-def test_chunk_with_two_sane_places_is_refused_with_both_lines(body: str, before: str) -> None:
+def test_a_chunk_with_two_valid_positions_is_refused_with_both_lines(body: str, before: str) -> None:
     error = refused(update(body), {"f": before})
     assert error.code == "AMBIGUOUS"
     assert "2 places: lines" in str(error)
@@ -104,7 +104,7 @@ NOT_FOUND = [
 @pytest.mark.parametrize(
     ("body", "before", "code"), [c[1:] for c in NOT_FOUND], ids=[c[0] for c in NOT_FOUND]
 )
-def test_chunk_without_a_sane_place_is_refused(body: str, before: str, code: str) -> None:
+def test_a_chunk_without_a_valid_position_is_refused(body: str, before: str, code: str) -> None:
     assert code in {problem.code for problem in refused(update(body), {"f": before}).problems}
 
 

@@ -62,7 +62,7 @@ LADDER = [
 @pytest.mark.parametrize(
     ("before", "old", "new", "after", "matched_with"), [c[1:] for c in LADDER], ids=[c[0] for c in LADDER]
 )
-def test_text_is_replaced_at_the_strictest_rung_that_has_it(
+def test_text_is_replaced_by_the_strictest_strategy_that_matches(
     before: str, old: str, new: str, after: str, matched_with: str
 ) -> None:
     assert edited(before, old, new) == (after, matched_with)
@@ -114,7 +114,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("before", "old", "new", "code", "told"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
 )
-def test_edit_without_one_sane_place_is_refused_with_the_reason(
+def test_an_edit_without_exactly_one_match_is_refused_with_the_reason(
     before: str, old: str, new: str, code: str, told: str
 ) -> None:
     with pytest.raises(PatchError) as raised:

@@ -280,5 +280,5 @@ def test_overwriting_is_marked_and_reported_as_a_diff_of_the_whole_file() -> Non
     assert [(h.base_start, h.removed, h.added) for h in change.hunks] == [(1, (), ("c\n",))]
 
 
-def test_world_helpers_keep_undecodable_bytes() -> None:
+def test_patch_input_helpers_keep_undecodable_bytes() -> None:
     assert encoded(decoded(b"\xff\x00\r")) == b"\xff\x00\r"

@@ -27,12 +27,12 @@ def judged(command: str, mode: Mode) -> object:
 
 
 @pytest.mark.parametrize("command", lines_of("by_passes.txt"))
-def test_line_that_does_more_than_look_is_asked_about(command: str) -> None:
+def test_a_line_that_is_not_read_only_needs_approval(command: str) -> None:
     for mode in MODES:
         assert isinstance(judged(command, mode), Ask)
 
 
-def test_no_hostile_line_is_silent() -> None:
+def test_every_hostile_line_needs_approval() -> None:
     silent = [
         command
         for command in lines_of("hostile.txt")

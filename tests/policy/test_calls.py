@@ -114,7 +114,7 @@ def test_rule_for_commands_covers_a_tool_that_runs_them_and_a_tool_s_name_is_no_
     assert isinstance(judge(named_like_a_command, situation("ask", "words:cat")), Ask)
 
 
-def test_call_is_asked_about_while_the_walls_do_not_stand() -> None:
+def test_a_call_needs_approval_while_the_sandbox_is_unavailable() -> None:
     assert isinstance(judge(call("write", "mine", "x"), situation("full", walled=False)), Ask)
     assert isinstance(judge(call("write"), situation("full", walled=False)), Ask)
 
@@ -126,9 +126,7 @@ WRITE = WriteEffect((PlannedWrite("/w/a", "modify", "", "k"),))
     ("effect", "expected"),
     [(WRITE, Ask), (CommandEffect("make", "/w"), Ask), (CommandEffect("ls", "/w"), Allow)],
 )
-def test_tool_that_says_it_only_looks_and_does_more_is_asked_about_in_every_mode(
-    effect: Effect, expected: type
-) -> None:
+def test_a_read_tool_with_another_effect_needs_approval_in_every_mode(effect: Effect, expected: type) -> None:
     assert type(judge(effect, situation("full", category="read"))) is expected
     assert type(judge(effect, situation("full", category="write"))) is Allow
 

@@ -66,7 +66,7 @@ def test_what_destroys_or_runs_others_is_asked_about_in_every_mode(command: str)
 
 
 @pytest.mark.parametrize("command", ["sort a.txt", "find a", "ls", "cat a.txt"])
-def test_nothing_is_taken_for_only_looking(command: str) -> None:
+def test_no_command_of_cmd_counts_as_read_only(command: str) -> None:
     assert not understood(CommandEffect(command, ROOT), "/users/me").is_read_only
     assert understood(CommandEffect(command, "/srv/shop"), "/users/me").is_read_only
     assert isinstance(judged(command, "ask"), Ask)

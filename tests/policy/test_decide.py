@@ -93,18 +93,18 @@ CASES: list[tuple[str, Effect, dict[Mode, type]]] = [
         for mode, kind in by_mode.items()
     ],
 )
-def test_judge_gives_the_answer_of_the_table(effect: Effect, mode: Mode, expected: type) -> None:
+def test_judge_returns_the_decision_of_the_table(effect: Effect, mode: Mode, expected: type) -> None:
     assert type(judge(effect, situation(mode))) is expected
 
 
 @pytest.mark.req("X6")
-def test_judge_when_a_link_leads_outside_then_asks() -> None:
+def test_a_link_to_the_outside_needs_approval() -> None:
     assert isinstance(judge(write("/w/link"), situation("full", link="/etc/hosts")), Ask)
     assert isinstance(judge(ReadEffect(("/w/link",)), situation("ask", link="/home/u/.ssh/id")), Refuse)
 
 
 @pytest.mark.req("H7")
-def test_judge_when_edits_were_granted_then_the_next_edit_is_silent_but_a_delete_is_not() -> None:
+def test_an_edit_rule_covers_the_next_edit_but_no_deletion() -> None:
     granted = situation("ask", frozenset((EDITS_RULE,)))
     assert isinstance(judge(write("/w/a"), granted), Allow)
     assert isinstance(judge(write("/w/a", "delete"), granted), Ask)
@@ -112,7 +112,7 @@ def test_judge_when_edits_were_granted_then_the_next_edit_is_silent_but_a_delete
 
 
 @pytest.mark.req("H7")
-def test_judge_when_a_command_was_granted_then_only_that_command_in_that_folder_is_silent() -> None:
+def test_a_command_rule_covers_only_that_command_in_that_folder() -> None:
     asked = judge(command("make test"), situation("ask"))
     assert isinstance(asked, Ask)
     exact = next(rule.id for rule in asked.rules if rule.id.startswith("command:"))
@@ -123,28 +123,28 @@ def test_judge_when_a_command_was_granted_then_only_that_command_in_that_folder_
 
 
 @pytest.mark.req("X6", "X8")
-def test_judge_when_the_root_s_own_name_is_sensitive_then_edits_in_it_are_ordinary() -> None:
+def test_edits_in_a_workspace_with_a_sensitive_name_are_ordinary() -> None:
     inside = Situation("edits", Places(("/home/u/.codex/worktrees/w",), HOME))
     assert isinstance(judge(write("/home/u/.codex/worktrees/w/a"), inside), Allow)
     assert isinstance(judge(write("/home/u/.codex/worktrees/w/.git/a"), inside), Ask)
 
 
 @pytest.mark.req("X6")
-def test_judge_when_the_root_is_opened_by_a_link_then_both_names_are_inside() -> None:
+def test_a_workspace_opened_through_a_link_is_inside_by_both_names() -> None:
     both = Situation("edits", Places(("/data/w", "/w"), HOME), resolved={"/w/a": "/data/w/a"})
     assert isinstance(judge(write("/w/a"), both), Allow)
     assert isinstance(judge(ReadEffect(("/data/w/a",)), both), Allow)
 
 
 @pytest.mark.req("X6")
-def test_judge_when_a_root_holds_credentials_then_they_are_refused_all_the_same() -> None:
+def test_credentials_in_the_workspace_are_refused() -> None:
     home = Situation("full", Places((HOME,), HOME))
     assert isinstance(judge(ReadEffect((f"{HOME}/.ssh/id",)), home), Refuse)
     assert isinstance(judge(ReadEffect((f"{HOME}/notes",)), home), Allow)
 
 
 @pytest.mark.req("H7", "X6")
-def test_judge_when_a_link_outside_is_asked_about_then_the_rule_is_for_where_it_leads() -> None:
+def test_the_rule_offered_for_a_link_names_its_target() -> None:
     asked = judge(ReadEffect(("/w/link",)), situation("ask", link="/etc/hosts"))
     assert isinstance(asked, Ask) and "/etc/hosts" in asked.rules[0].label
     grants = frozenset((asked.rules[0].id,))
@@ -153,7 +153,7 @@ def test_judge_when_a_link_outside_is_asked_about_then_the_rule_is_for_where_it_
 
 
 @pytest.mark.req("H7")
-def test_judge_when_several_places_outside_are_read_then_each_must_be_granted() -> None:
+def test_each_of_several_paths_outside_needs_a_rule() -> None:
     both = ReadEffect(("/etc/hosts", "/etc/group"))
     asked = judge(both, situation("ask"))
     assert isinstance(asked, Ask) and asked.rules == ()
@@ -161,7 +161,7 @@ def test_judge_when_several_places_outside_are_read_then_each_must_be_granted() 
     assert isinstance(one, Ask) and [rule.id for rule in one.rules] == ["read:/etc/group"]
 
 
-def test_judge_when_a_command_is_never_silent_then_offers_only_this_very_command() -> None:
+def test_a_never_silent_command_is_offered_only_an_exact_rule() -> None:
     asked = judge(command("rm x"), situation("full"))
     assert isinstance(asked, Ask) and asked.is_never_silent
     assert [(rule.id.partition(":")[0], rule.scope) for rule in asked.rules] == [

@@ -16,7 +16,7 @@ SEED = 14
 @pytest.mark.req("X7", "T10")
 @pytest.mark.sweep
 @pytest.mark.timeout(3600 if IS_WHOLE else 120)
-def test_silent_command_changes_nothing_and_shows_nothing_outside(tmp_path: Path) -> None:
+def test_a_command_allowed_without_a_question_changes_and_reveals_nothing(tmp_path: Path) -> None:
     scratch = Scratch(tmp_path / "scratch")
     scratch.build()
     generated = list(commands(SEED, 20_000 if IS_WHOLE else 300))

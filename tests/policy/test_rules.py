@@ -125,7 +125,7 @@ def test_examples_of_a_rule_are_true(command: str) -> None:
         ("bash -c 'npm test'", False),
     ],
 )
-def test_rule_covers_its_commands_and_nothing_beside_them(command: str, is_covered: bool) -> None:
+def test_a_rule_covers_its_commands_and_no_others(command: str, is_covered: bool) -> None:
     granted = Situation("ask", PLACES, frozenset(("words:npm test",)))
     found = judge(CommandEffect(command, "/w"), granted)
     assert isinstance(found, Allow) is is_covered
@@ -144,7 +144,7 @@ def test_no_general_rule_makes_anything_of_the_short_list_silent() -> None:
             assert not isinstance(judged, Allow), command
 
 
-def test_every_command_that_does_something_is_offered_itself_and_silent_once_that_is_granted() -> None:
+def test_each_effective_command_is_offered_an_exact_rule_that_covers_it() -> None:
     for command, verdict in corpus():
         if verdict in ("work", "ask"):
             exact = next(rule for rule in offered(command) if rule.id.startswith("command:"))
@@ -226,7 +226,7 @@ def test_rule_offered_for_one_command_does_not_cover_the_other_of_the_pair() -> 
     assert len(pairs) > 200 and covered == []
 
 
-def test_words_that_the_user_wrote_for_a_run_cover_whatever_follows() -> None:
+def test_words_in_allow_cover_any_further_words() -> None:
     granted = Situation("ask", PLACES, frozenset((id_of_words("npm test"),)))
     assert isinstance(judge(CommandEffect("npm test -- --watch", "/w"), granted), Allow)
     assert not isinstance(judge(CommandEffect("npm run x", "/w"), granted), Allow)

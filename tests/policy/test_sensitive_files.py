@@ -36,7 +36,7 @@ def written(path: str) -> WriteEffect:
         ".replit", ".openhands/setup.sh", ".factorypath", "analysis_options.yaml", "config.nims", ".sdkmanrc",
     ],
 )  # fmt: skip
-def test_file_that_other_programs_take_orders_from_is_asked_about_in_every_mode_but_full(name: str) -> None:
+def test_a_file_that_controls_other_programs_needs_approval_in_every_mode_but_full(name: str) -> None:
     effect = written(f"/w/{name}")
     asked = judge(effect, Situation("edits", PLACES))
     assert isinstance(asked, Ask) and asked.is_never_silent

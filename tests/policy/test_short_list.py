@@ -13,7 +13,7 @@ pytestmark = pytest.mark.req("X7")
     "command",
     ["ls -la", "cat a.txt | head -3", "git status", "git log --oneline -5", "cd src && grep -n x a.py"],
 )
-def test_plain_look_is_on_the_short_list(command: str) -> None:
+def test_a_plain_read_only_command_is_on_the_short_list(command: str) -> None:
     assert understand(command, working_dir="/w", home="/home/u").is_on_short_list
 
 

@@ -62,7 +62,7 @@ def test_ids_are_those_of_the_specification_and_differ_for_equal_changes() -> No
     ],
     ids=["inside", "below", "above", "back", "deleted", "next line", "around", "elsewhere", "file deleted"],
 )
-def test_a_second_call_about_the_first_calls_hunk(
+def test_a_second_call_in_the_hunk_of_the_first_extends_or_changes_it(
     second: str | None, hunks: list[str], gone: list[str]
 ) -> None:
     ledger = story("a b c d", ("agent", "a B c d"), ("agent", second))
@@ -109,7 +109,7 @@ def test_changes_of_earlier_changes(steps: list[Step], hunks: list[str], lost: l
     assert closed(ledger) == lost
 
 
-def test_a_hunk_that_the_user_edited_stays_his_when_the_agent_changes_it_again() -> None:
+def test_a_user_edited_hunk_stays_edited_when_the_agent_changes_it() -> None:
     ledger = story("a b c", ("agent", "a 1 2 3 c"), ("user", "a 1 2own 3 c"), ("agent", "a X 2own 3 c"))
     assert shown(ledger) == ["edited c1 @1 b > X 2own 3"]
     assert words(ledger.hunks[0].agent_lines) == "X 2 3"
@@ -124,7 +124,7 @@ def test_a_hunk_that_the_user_edited_stays_his_when_the_agent_changes_it_again()
     ],
     ids=["inside", "elsewhere", "around"],
 )
-def test_another_session_about_the_hunk_is_like_a_user(
+def test_an_edit_of_another_session_in_a_hunk_counts_as_a_user_edit(
     second: str, hunks: list[str], lost: list[str]
 ) -> None:
     ledger = story("a b c d", ("agent", "a B c d"), ("other agent", second))
@@ -156,7 +156,7 @@ def test_lines_that_another_session_puts_where_one_deleted_some_are_its_own() ->
         "deleted",
     ],
 )
-def test_an_agent_about_the_file_that_it_created(steps: list[Step], hunks: list[str]) -> None:
+def test_agent_edits_of_a_created_file_stay_one_hunk(steps: list[Step], hunks: list[str]) -> None:
     assert shown(story(None, *steps)) == hunks
 
 

@@ -29,7 +29,9 @@ def ids(ledger: FileLedger) -> list[str]:
         (("keep", "0 1"), "A b c D x e", "A b c D x e", []),
     ],
 )
-def test_a_verdict_on_some_hunks(verdict: Step, base: str, current: str, hunks: list[str]) -> None:
+def test_a_decision_about_some_hunks_leaves_the_others_open(
+    verdict: Step, base: str, current: str, hunks: list[str]
+) -> None:
     ledger = story("a b c d e", *TWO_HUNKS, verdict)
     assert (words(ledger.base), words(ledger.current), shown(ledger)) == (base, current, hunks)
 
@@ -54,7 +56,7 @@ def test_undo_keeps_what_the_user_typed_outside() -> None:
     ],
     ids=["created", "created and edited", "deleted"],
 )
-def test_a_verdict_on_a_whole_file(
+def test_a_decision_about_a_file_resolves_its_hunks(
     start: str | None, steps: list[Step], kept: str | None, put_back: str | None
 ) -> None:
     ledger = story(start, *steps)
@@ -64,7 +66,7 @@ def test_a_verdict_on_a_whole_file(
     assert (words(reversed_.base), words(reversed_.current)) == (put_back, put_back)
 
 
-def test_verdicts_on_what_is_not_open_change_nothing() -> None:
+def test_decisions_about_closed_hunks_change_nothing() -> None:
     ledger = story("a b c", ("agent", "A b C"), ("keep", "0"), ("user", "A b c"))
     assert closed(ledger) == ["kept c1"]
     everything = [hunk.id for hunk in (*ledger.hunks, *ledger.closed)] + ["unknown"]

@@ -39,7 +39,7 @@ OURS = OLD.replace("line 5\n", "line five\nand a half\n")
         ("", Undetermined),
     ],
 )
-def test_typing_about_an_edit(observed: str, expected: type[EditDetection]) -> None:
+def test_typing_around_an_edit_is_separated_from_it(observed: str, expected: type[EditDetection]) -> None:
     assert type(detect_edit(OLD, OURS, observed)) is expected
 
 
@@ -71,7 +71,7 @@ A, B = "keep\nold line of text\nkeep too\n", "keep\nwholly other here\nkeep too\
         (A, "keep\nold line of text\nadded\nkeep too\n", "mine\nadded\n" + A, Absent(is_elsewhere=True)),
     ],
 )
-def test_what_a_text_says_of_an_edit_in_whose_lines_the_user_types(
+def test_a_text_with_typing_inside_an_edit_shows_whether_it_was_applied(
     old: str, expected: str, observed: str, said: EditDetection
 ) -> None:
     assert detect_edit(old, expected, observed) == said
@@ -98,7 +98,9 @@ def test_edit_is_carried_over_what_the_user_typed_in_its_lines(observed: str, me
     ],
     ids=["line ends of the document", "a last line end added"],
 )
-def test_what_an_editor_does_to_line_ends_is_still_ours(old: str, expected: str, observed: str) -> None:
+def test_line_endings_changed_by_the_editor_still_belong_to_the_edit(
+    old: str, expected: str, observed: str
+) -> None:
     assert detect_edit(old, expected, observed) == Present(observed)
 
 

@@ -40,7 +40,7 @@ def built_again(disk: str, start: str = START, *steps: Step) -> tuple[FileLedger
         ("own", []),
     ],
 )
-def test_what_a_later_text_has_once_is_open_again(saved: str, hunks: list[str]) -> None:
+def test_a_missing_hunk_that_a_later_text_contains_once_is_reopened(saved: str, hunks: list[str]) -> None:
     ledger, missing = built_again(START)
     assert len(missing) == 2
     edited = apply_user_edit(ledger, text(saved)).ledger
@@ -52,7 +52,7 @@ def test_what_a_later_text_has_once_is_open_again(saved: str, hunks: list[str]) 
     assert {hunk.id for hunk in (change.changed if change else ())} >= {hunk.id for hunk in told}
 
 
-def test_hunks_that_were_made_meanwhile_stay_as_they_are() -> None:
+def test_hunks_created_before_the_reopening_stay_unchanged() -> None:
     ledger, missing = built_again(START)
     ledger = apply_agent_edit(ledger, text("a b c D"), Call("c9", "s1")).ledger
     change = reopen_missing(apply_user_edit(ledger, text("a b c x y D")).ledger, missing)
@@ -60,7 +60,7 @@ def test_hunks_that_were_made_meanwhile_stay_as_they_are() -> None:
     assert shown(change.ledger) == ["gone c1 @1 b > b", "pending c1 @3  > x y", "pending c9 @5 d > D"]
 
 
-def test_what_was_decided_or_still_is_is_not_missing() -> None:
+def test_decided_and_present_hunks_do_not_count_as_missing() -> None:
     items = stored(story(START, *EDITS))
     assert not any(is_missing(restore_ledger("/f", items, text("a B c x y d")), item) for item in items)
     kept = story(START, *EDITS, ("keep", "0"))

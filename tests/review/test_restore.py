@@ -80,7 +80,7 @@ def test_a_file_that_may_have_changed_is_searched(now: str | None, hunks: list[s
     assert closed(again) == lost
 
 
-def test_an_edited_hunk_is_found_by_what_stood_there_or_by_what_the_agent_wrote() -> None:
+def test_an_edited_hunk_is_found_by_its_last_lines_or_the_agents_lines() -> None:
     ledger = story("a b c", ("agent", "a B c"), ("user", "a Bx c"))
     assert shown(restored(ledger, "1 a Bx c")) == ["edited c1 @2 b > Bx"]
     assert shown(restored(ledger, "1 a B c")) == ["pending c1 @2 b > B"]
@@ -100,7 +100,7 @@ def test_hunks_found_on_the_same_lines_are_stale_both() -> None:
     assert closed(again) == ["stale c1", "stale c2"]
 
 
-def test_verdicts_are_final_after_a_restart_too() -> None:
+def test_decisions_are_final_after_a_restart() -> None:
     ledger = story("a b c", ("agent", "A b C"), ("undo", "0"))
     again = restored(ledger, "A b C")
     assert closed(again) == ["undone c1"]
@@ -124,7 +124,7 @@ def test_whole_files_are_restored(
     assert (shown(again), words(again.base)) == (hunks, base)
 
 
-def test_what_had_to_be_looked_for_does_not_cost_a_placed_hunk_its_place() -> None:
+def test_a_searched_hunk_does_not_take_the_position_of_a_placed_one() -> None:
     ledger = story("a b c", ("agent", "a x c"))
     (placed,) = stored(ledger)
     (elsewhere,) = stored(story("b x d", ("agent", "b x x d")))
@@ -134,7 +134,7 @@ def test_what_had_to_be_looked_for_does_not_cost_a_placed_hunk_its_place() -> No
     assert closed(again) == ["stale c1"]
 
 
-def test_places_that_cannot_be_are_no_reason_to_trust_them() -> None:
+def test_impossible_stored_positions_are_not_trusted() -> None:
     (one,) = stored(story("a b c", ("agent", "a x c")))
     twice = [replace(one, is_placed=True), replace(one, hunk=replace(one.hunk, id="other"), is_placed=True)]
     for now in ("a x c", "x a c", "a"):

@@ -63,7 +63,7 @@ OLD, NEW, NEWER = b"one\ntwo\nthree\n", b"one\nTWO\nthree\n", b"one\nTWO!\nthree
         ),
     ],
 )  # fmt: skip
-def test_rewind_when_nothing_clashes_then_only_the_agents_changes_are_taken_back(
+def test_rewind_without_conflicts_undoes_only_the_agents_changes(
     now: bytes | None, made: list[AgentChange], expected: bytes | None
 ) -> None:
     assert rewind(side(now), made) == Rewound(expected)
@@ -79,7 +79,7 @@ def test_rewind_when_nothing_clashes_then_only_the_agents_changes_are_taken_back
         pytest.param(b"\0x", steps(OLD, NEW), CHANGED_SINCE, id="no text any more"),
     ],
 )
-def test_rewind_when_what_was_written_since_clashes_then_it_is_reported_and_only_force_gives_it_up(
+def test_rewind_reports_conflicting_later_text_and_only_force_discards_it(
     now: bytes | None, made: list[AgentChange], reason: str
 ) -> None:
     told = rewind(side(now), made)
@@ -88,14 +88,14 @@ def test_rewind_when_what_was_written_since_clashes_then_it_is_reported_and_only
     assert rewind(side(now), made, force=True) == Rewound(made[0].before.data)
 
 
-def test_rewind_when_lines_clash_then_their_place_in_the_current_text_is_reported() -> None:
+def test_rewind_reports_the_current_position_of_conflicting_lines() -> None:
     told = rewind(side(b"0\none\n2\nthree\n"), steps(OLD, NEW))
     assert isinstance(told, RewindConflict)
     assert [(at.start, at.end) for at in told.at] == [(2, 3)]
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_rewind_when_a_content_was_not_kept_then_it_is_lost_and_nothing_is_guessed(force: bool) -> None:
+def test_rewind_without_a_stored_content_is_reported_as_unknown(force: bool) -> None:
     lost = FileVersion("a-name", None)
     assert rewind(side(NEW), [AgentChange(lost, side(NEW))], force=force) == RewindConflict(
         NOT_KEPT, is_lost=True

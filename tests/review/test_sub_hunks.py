@@ -60,7 +60,7 @@ def test_lines_that_a_hunk_does_not_have_are_refused(chosen: tuple[int, int]) ->
         ("", "ABC", (1, 2), "xBy", "xACy"),
     ],
 )
-def test_verdict_on_lines_decides_these_and_leaves_the_rest_pending(
+def test_a_decision_about_lines_leaves_the_rest_pending(
     old: str, new: str, chosen: tuple[int, int], kept_base: str, undone_current: str
 ) -> None:
     ledger = one_hunk(old, new)
@@ -83,7 +83,7 @@ def test_verdict_on_lines_decides_these_and_leaves_the_rest_pending(
     assert undone.ledger.base_text == ledger.base_text
 
 
-def test_verdict_on_all_lines_is_one_on_the_hunk() -> None:
+def test_a_decision_about_all_lines_decides_the_hunk() -> None:
     ledger = one_hunk("ab", "AB")
     (hunk,) = ledger.open_hunks
     assert extract_sub_hunk(ledger, hunk.id, 0, 2) == (ledger, hunk.id)

@@ -43,7 +43,9 @@ pytestmark = pytest.mark.req("H6")
         "deleted with the line below",
     ],
 )
-def test_typing_about_a_changed_line(typed: str, base: str, hunks: list[str]) -> None:
+def test_typing_around_a_changed_line_moves_or_edits_its_hunk(
+    typed: str, base: str, hunks: list[str]
+) -> None:
     ledger = story("a b c d", ("agent", "a B c d"), ("user", typed))
     assert words(ledger.base) == base
     assert shown(ledger) == hunks
@@ -58,7 +60,9 @@ def test_typing_about_a_changed_line(typed: str, base: str, hunks: list[str]) ->
     ],
     ids=["a line where it was", "the line itself", "the line after it deleted"],
 )
-def test_typing_about_deleted_lines(typed: str, base: str, hunks: list[str]) -> None:
+def test_typing_around_deleted_lines_moves_or_edits_their_hunk(
+    typed: str, base: str, hunks: list[str]
+) -> None:
     ledger = story("a b c", ("agent", "a c"), ("user", typed))
     assert words(ledger.base) == base
     assert shown(ledger) == hunks
@@ -81,7 +85,9 @@ def test_typing_about_deleted_lines(typed: str, base: str, hunks: list[str]) -> 
         "line above deleted",
     ],
 )
-def test_typing_about_inserted_lines(typed: str, base: str, hunks: list[str]) -> None:
+def test_typing_around_inserted_lines_moves_or_edits_their_hunk(
+    typed: str, base: str, hunks: list[str]
+) -> None:
     ledger = story("a b", ("agent", "a x y b"), ("user", typed))
     assert words(ledger.base) == base
     assert shown(ledger) == hunks
@@ -156,7 +162,7 @@ def test_a_formatter_that_keeps_lines_edits_hunks_and_changes_the_rest_of_the_ba
     assert shown(ledger) == ["edited c1 @1 b > _B", "edited c2 @3 d > _D"]
 
 
-def test_a_hunk_undone_by_a_verdict_stays_undone_when_the_editor_redoes_it() -> None:
+def test_a_hunk_undone_by_a_decision_stays_undone_after_the_editors_redo() -> None:
     ledger = story("a b c", ("agent", "a B c"), ("undo", "0"), ("user", "a B c"))
     assert shown(ledger) == []
     assert closed(ledger) == ["undone c1"]
@@ -188,7 +194,9 @@ def test_an_edit_reports_only_the_hunks_that_changed() -> None:
         ([("user", None)], [], None),
     ],
 )
-def test_the_user_about_a_created_file(steps: list[Step], hunks: list[str], current: str | None) -> None:
+def test_user_edits_of_a_created_file_change_its_hunk(
+    steps: list[Step], hunks: list[str], current: str | None
+) -> None:
     ledger = story(None, *steps)
     assert (shown(ledger), words(ledger.current)) == (hunks, current)
     assert ledger.base is None if hunks else ledger.base == ledger.current
@@ -204,7 +212,9 @@ def test_the_user_about_a_created_file(steps: list[Step], hunks: list[str], curr
         ([("agent", "a B"), ("user", None)], [], None),
     ],
 )
-def test_the_user_about_a_deleted_file(steps: list[Step], hunks: list[str], current: str | None) -> None:
+def test_user_edits_of_a_deleted_file_change_its_hunk(
+    steps: list[Step], hunks: list[str], current: str | None
+) -> None:
     ledger = story("a b", *steps)
     assert (shown(ledger), words(ledger.current)) == (hunks, current)
     assert {state.split()[0] for state in closed(ledger)} <= {"gone"}

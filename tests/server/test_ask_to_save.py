@@ -45,7 +45,7 @@ async def test_a_clear_answer_holds_for_all_commands(answer: str, saves: bool) -
 
 
 @pytest.mark.parametrize("answer", ["", "Yes", None])
-async def test_anything_else_is_a_no_and_holds_as_well(answer: str | None) -> None:
+async def test_any_other_answer_is_a_no_for_all_commands(answer: str | None) -> None:
     user = User(answer, SAVE)
     asks = AskToSave(user.ask)
 

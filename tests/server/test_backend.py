@@ -49,11 +49,11 @@ def collector(editor: str, state: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_collector_when_all_that_a_first_input_needs_is_loaded_then_on_and_leaves_that_alone(
+def test_garbage_collection_starts_after_loading_and_skips_loaded_objects(
     tmp_path: Path,
 ) -> None:
     assert collector("speaks", tmp_path) == ["on, frozen", "on"]
 
 
-def test_collector_when_the_editor_goes_before_it_says_anything_then_on(tmp_path: Path) -> None:
+def test_garbage_collection_is_on_if_the_editor_disconnects_early(tmp_path: Path) -> None:
     assert collector("silent", tmp_path) == ["on"]

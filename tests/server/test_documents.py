@@ -91,7 +91,7 @@ def test_line_edits_sent_to_an_editor_and_read_back_are_the_edits_meant(
         ("ab", (0, 1), (0, 1), "\ud83d", "a\ufffdb"),
     ],
 )
-def test_a_position_that_does_not_exist_is_the_next_before_that_does(
+def test_a_position_beyond_the_text_is_moved_to_the_last_valid_one(
     text: str, start: tuple[int, int], end: tuple[int, int], new: str, expected: str
 ) -> None:
     assert change(document(text), start, end, new) == expected
@@ -124,7 +124,7 @@ def test_an_insertion_behind_the_last_line_never_names_a_line_that_does_not_exis
         ("", None),
     ],
 )
-def test_the_path_of_a_uri_is_told_when_it_is_a_file_here(uri: str, path: str | None) -> None:
+def test_a_uri_has_a_path_if_it_is_a_local_file(uri: str, path: str | None) -> None:
     assert from_lsp.maybe_path(uri) == path
 
 

@@ -57,7 +57,7 @@ def our_errors() -> Iterator[type[BaseException]]:
                 yield member
 
 
-def test_every_error_of_ours_has_a_code_or_never_gets_out() -> None:
+def test_every_error_class_has_a_code_or_is_never_sent() -> None:
     missing = sorted(
         f"{cls.__module__}.{cls.__name__}"
         for cls in our_errors()
@@ -87,7 +87,7 @@ def test_an_error_of_ours_tells_kind_hint_and_whether_to_retry() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("secret"), JsonRpcInternalError("secret"), KeyError("secret")])
-def test_a_fault_of_ours_tells_nothing_of_the_inside(error: Exception) -> None:
+def test_an_internal_error_reveals_no_internals(error: Exception) -> None:
     told = response_error(error)
     assert told.code == INTERNAL
     assert "secret" not in str(told)

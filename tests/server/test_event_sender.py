@@ -197,7 +197,7 @@ async def test_a_client_that_does_not_read_costs_bounded_memory_and_finds_a_gap_
 
 
 @pytest.mark.req("E4", "R5")
-def test_what_waits_for_a_consumer_that_bounds_it_is_never_more_than_that_and_always_has_the_newest() -> None:
+def test_events_waiting_for_a_bounded_consumer_stay_within_the_bound_and_include_the_newest() -> None:
     session = make_session(FakeProvider([]))
     with session.subscribe() as bounded, session.subscribe() as whole:
         bounded.bound(50_000)

@@ -67,7 +67,7 @@ def test_a_client_is_what_it_announced(editor: str, expected: ClientAbilities) -
 
 
 @pytest.mark.req("H8")
-def test_what_was_granted_is_mirrored_and_a_stock_client_is_offered_nothing_of_ours() -> None:
+def test_used_capabilities_are_returned_and_plugin_free_clients_get_none() -> None:
     rich = initialize_result(client_abilities(params("vscode")))["capabilities"]
     assert rich["experimental"]["agentLs"]["events"] is True
     assert rich["experimental"]["agentLs"]["terminal"] is False
@@ -109,7 +109,7 @@ def test_the_first_encoding_offered_that_is_known_holds(offered: object, expecte
         {"capabilities": {}, "processId": True, "clientInfo": {"name": 7}},
     ],
 )
-def test_nonsense_counts_as_not_said(nonsense: dict[str, Any]) -> None:
+def test_invalid_capabilities_count_as_missing(nonsense: dict[str, Any]) -> None:
     assert client_abilities(nonsense) == ClientAbilities()
 
 
@@ -141,7 +141,7 @@ def test_the_early_answer_is_the_answer_of_the_server() -> None:
     }
 
 
-def test_the_versions_told_and_spoken_are_the_same() -> None:
+def test_the_announced_version_is_the_supported_one() -> None:
     assert PROTOCOL_VERSION == protocol.VERSION
 
 

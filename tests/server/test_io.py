@@ -49,7 +49,7 @@ def read_exactly(reader: int, count: int) -> bytes:
 
 @KINDS
 @pytest.mark.req("E4")
-async def test_what_is_written_while_nobody_reads_comes_whole_and_in_order(kind: Kind) -> None:
+async def test_data_written_without_a_reader_arrives_completely_and_in_order(kind: Kind) -> None:
     pieces = [b"%07d," % n * (n % 50 + 1) for n in range(3000)]
     with kind() as (reader, fd):
         writer = ThreadWriter(fd, lambda: None)
@@ -82,7 +82,7 @@ async def test_descriptor_of_a_writer_stays_a_blocking_one(kind: Kind) -> None:
         writer.close()
 
 
-async def test_other_side_that_is_gone_is_told_once() -> None:
+async def test_a_disconnected_peer_is_reported_once() -> None:
     reader, fd = os.pipe()
     os.close(reader)
     told = 0
@@ -107,7 +107,7 @@ async def test_other_side_that_is_gone_is_told_once() -> None:
 
 @KINDS
 @pytest.mark.req("E4", "R5")
-async def test_who_reads_messages_waits_while_too_much_waits_to_be_written(kind: Kind) -> None:
+async def test_reading_pauses_while_too_much_output_is_unsent(kind: Kind) -> None:
     order: list[str] = []
     with kind() as (reader, fd):
         writer = ThreadWriter(fd, lambda: None, full_bytes=1 << 20)
@@ -129,7 +129,7 @@ async def test_who_reads_messages_waits_while_too_much_waits_to_be_written(kind:
 
 
 @pytest.mark.req("R5")
-def test_who_reads_messages_waits_while_too_many_are_not_handled_yet() -> None:
+def test_reading_pauses_while_too_many_messages_are_unhandled() -> None:
     order: list[str] = []
     count = ByteCount(10)
     count.add(10)

@@ -46,7 +46,7 @@ MESSAGES: list[tuple[Any, Summary]] = [
 
 
 @pytest.mark.parametrize(("message", "expected"), MESSAGES)
-def test_the_head_and_the_tail_of_a_message_tell_what_it_is(message: Any, expected: Summary) -> None:
+def test_a_large_message_is_identified_by_its_head_and_tail(message: Any, expected: Summary) -> None:
     assert told(message) == expected
 
 

@@ -65,7 +65,7 @@ class Buffer:
         "a new file of both",
     ],
 )
-async def test_only_what_nobody_but_the_agent_changed_is_saved(
+async def test_only_documents_changed_by_the_agent_alone_are_saved(
     tmp_path: Path, disk: str | None, clean: str, now: str, agent: bool, user: bool, saved: bool, note: str
 ) -> None:
     buffer = Buffer(tmp_path / "a.txt", disk, clean, now, agent=agent, user=user)
@@ -99,7 +99,7 @@ async def test_an_editor_that_does_not_save_leaves_a_note_for_the_model(tmp_path
         ("never", True, "a\n", True, False, False),
     ],
 )
-async def test_what_is_saved_before_a_command_is_the_policys(
+async def test_the_policy_decides_what_is_saved_before_a_command(
     tmp_path: Path, policy: SavePolicy, says: bool, disk: str, agent: bool, user: bool, saved: bool
 ) -> None:
     buffer = Buffer(tmp_path / "f", disk, "a\n", "b\n", agent=agent, user=user)

@@ -46,13 +46,13 @@ def test_exactly_the_files_touched_are_registered_and_none_of_them_twice() -> No
     assert len(client.sent) == 2
 
 
-def test_where_the_client_knows_folders_a_pattern_is_of_one() -> None:
+def test_a_client_with_relative_patterns_gets_patterns_relative_to_a_folder() -> None:
     client = Client(RELATIVE)
     client.watched.watch_files(["/p q/a.py"])
     assert client.patterns() == [lsp.RelativePattern("file:///p%20q", "a.py")]
 
 
-def test_only_what_was_registered_counts_as_told_and_nonsense_as_nothing() -> None:
+def test_only_registered_files_are_reported_and_invalid_changes_are_ignored() -> None:
     client = Client()
     client.watched.watch_files(["/p/a.py", "/p/b.py"])
     assert client.tells("/p/b.py", "/etc/passwd", "/p/b.py") == ["/p/b.py"]
@@ -67,7 +67,7 @@ def test_only_what_was_registered_counts_as_told_and_nonsense_as_nothing() -> No
     assert [client.watched.changed(it) for it in nonsense] == [[]] * len(nonsense)
 
 
-def test_of_too_many_files_the_oldest_are_given_up() -> None:
+def test_above_the_limit_the_oldest_watches_are_removed() -> None:
     client = Client()
     for number in range(0, 3 * MAX_FILES, 10):
         client.watched.watch_files([f"/p/{number + it}" for it in range(10)])
@@ -77,7 +77,7 @@ def test_of_too_many_files_the_oldest_are_given_up() -> None:
     assert len(taken_back) == 2 * MAX_FILES / 10
 
 
-def test_a_client_that_cannot_or_will_not_is_not_asked_again() -> None:
+def test_a_client_that_refuses_is_not_asked_again() -> None:
     unable = Client(ClientAbilities())
     unable.watched.watch_files(["/p/a.py"])
     assert unable.sent == []

@@ -234,9 +234,7 @@ async def test_shutdown_while_a_command_runs_is_orderly() -> None:
         assert await server.exit_code() == 0
 
 
-async def test_a_client_request_that_nobody_awaits_any_more_is_cancelled_and_a_late_answer_is_nothing() -> (
-    None
-):
+async def test_an_abandoned_client_request_is_cancelled_and_a_late_answer_ignored() -> None:
     async with wire() as server:
         client = server.client
         answering = anyio.Event()
@@ -255,7 +253,7 @@ async def test_a_client_request_that_nobody_awaits_any_more_is_cancelled_and_a_l
         await assert_alive(client)
 
 
-async def test_an_answer_of_the_client_that_does_not_fit_fails_only_who_asked() -> None:
+async def test_an_invalid_client_answer_fails_only_its_own_request() -> None:
     async with wire() as server:
 
         async def closed(params: object) -> object:

@@ -12,7 +12,7 @@ from agent_ls.store import blobs
 pytestmark = pytest.mark.req("R3", "R7")
 
 
-def test_what_is_kept_comes_back_by_its_name_and_belongs_to_the_user_alone(tmp_path: Path) -> None:
+def test_a_stored_blob_is_read_by_its_name_and_private_to_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "session" / "blobs"
     names = [blobs.keep(folder, data) for data in (b"", b"one\r\n\0", b"one\r\n\0")]
     assert [blobs.kept(folder, name) for name in names] == [b"", b"one\r\n\0", b"one\r\n\0"]
@@ -22,12 +22,12 @@ def test_what_is_kept_comes_back_by_its_name_and_belongs_to_the_user_alone(tmp_p
 
 
 @pytest.mark.parametrize("name", ["", "0" * 64, "../log.jsonl", "lock"])
-def test_what_was_never_kept_is_not_there(name: str, tmp_path: Path) -> None:
+def test_an_unknown_blob_does_not_exist(name: str, tmp_path: Path) -> None:
     (tmp_path / "lock").write_bytes(b"x")
     assert blobs.kept(tmp_path, name) is None
 
 
-def test_a_damaged_one_is_not_taken_for_what_it_was(tmp_path: Path) -> None:
+def test_a_damaged_blob_is_not_returned(tmp_path: Path) -> None:
     name = blobs.keep(tmp_path, b"whole")
     (tmp_path / name).write_bytes(b"who")
     assert blobs.kept(tmp_path, name) is None

@@ -109,7 +109,7 @@ def test_sessions_are_listed_newest_first_by_head_and_tail_of_their_logs(tmp_pat
     assert store.sessions(str(tmp_path / "none")) == []
 
 
-def test_a_title_is_the_last_one_told_else_that_of_the_header(tmp_path: Path) -> None:
+def test_the_title_is_the_last_event_else_that_of_the_header(tmp_path: Path) -> None:
     store = _store(tmp_path)
     session = store.create(_header("s-1", tmp_path, "From the start"))
     assert store.sessions()[0].title == "From the start"

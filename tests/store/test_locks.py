@@ -50,7 +50,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     [b"", b"nonsense", b'{"pid": 1}', json.dumps(asdict(this_process())).encode()],
     ids=["nothing", "nonsense", "half", "a living owner"],
 )
-def test_whatever_an_unlocked_file_says_it_can_be_taken(tmp_path: Path, left: bytes) -> None:
+def test_an_unlocked_lock_file_can_be_acquired_whatever_it_contains(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "lock").write_bytes(left)
     locks.take(tmp_path / "lock", "s").release()
 

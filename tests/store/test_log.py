@@ -115,7 +115,7 @@ def test_lines_that_cannot_be_read_are_skipped_and_named(tmp_path: Path) -> None
 
 @pytest.mark.req("R3")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_what_was_recorded_survives_kill_9_of_the_process(tmp_path: Path) -> None:
+def test_recorded_events_survive_kill_9(tmp_path: Path) -> None:
     script = (
         "import os, pathlib, signal, sys\n"
         "from agent_ls.loop.events import codec as event_codec\n"
@@ -174,7 +174,7 @@ async def test_a_full_disk_is_reported_once_and_the_session_goes_on(tmp_path: Pa
     assert len(failures) == 1
 
 
-async def test_what_comes_after_close_is_reported_and_goes_to_no_other_file(tmp_path: Path) -> None:
+async def test_writes_after_close_are_reported_and_reach_no_other_file(tmp_path: Path) -> None:
     failures: list[OSError] = []
     log = SessionLog.create(tmp_path / "log.jsonl", HEADER, failures.append)
     log.close()

@@ -125,7 +125,7 @@ def page_by_page(path: Path, limit: int) -> tuple[Any, ...]:
 
 
 @pytest.mark.req("H3")
-def test_a_snapshot_is_what_stood_after_its_event_though_the_log_goes_on(tmp_path: Path) -> None:
+def test_a_snapshot_has_the_state_after_its_event_while_the_log_grows(tmp_path: Path) -> None:
     live = enveloped(conversation(3))
     path = written(tmp_path / "log.jsonl", live)
 
@@ -157,7 +157,7 @@ def test_damaged_and_foreign_lines_in_the_middle_are_skipped(tmp_path: Path) -> 
 
 
 @pytest.mark.req("R3")
-def test_what_was_kept_of_an_open_text_is_shown_of_a_session_that_was_killed(tmp_path: Path) -> None:
+def test_the_logged_part_of_an_open_text_is_in_a_killed_sessions_history(tmp_path: Path) -> None:
     live = enveloped([UserInput("hi"), AssistantTextStart("p")])
     path = written(tmp_path / "log.jsonl", live)
     with path.open("ab") as file:
@@ -169,7 +169,7 @@ def test_what_was_kept_of_an_open_text_is_shown_of_a_session_that_was_killed(tmp
 
 
 @pytest.mark.req("H2", "H3")
-def test_what_a_page_reads_does_not_grow_with_its_session(tmp_path: Path) -> None:
+def test_the_cost_of_a_page_does_not_grow_with_its_session(tmp_path: Path) -> None:
     read = {}
     for turns in (100, 2_000):
         path = written(tmp_path / f"{turns}.jsonl", enveloped(conversation(turns, bulk="y" * 500)))

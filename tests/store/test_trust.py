@@ -88,7 +88,7 @@ def test_file_that_is_broken_trusts_nothing(store: TrustStore, here: Path, tmp_p
     assert store.decided(str(here)) == "trusted"
 
 
-def test_only_the_user_may_read_it_and_it_lies_in_no_repository(
+def test_the_trust_file_is_private_and_outside_of_repositories(
     store: TrustStore, here: Path, tmp_path: Path
 ) -> None:
     store.keep(str(here), "trusted", NOW)

@@ -41,7 +41,7 @@ def ids(kept: SessionStore, folder: Path | None = None) -> set[str]:
     return {it.header.session_id for it in kept.sessions(str(folder) if folder else None)}
 
 
-def test_prune_when_sessions_are_older_than_is_kept_then_they_go_and_open_ones_stay(tmp_path: Path) -> None:
+def test_pruning_deletes_old_sessions_and_keeps_open_ones(tmp_path: Path) -> None:
     kept = store(tmp_path)
     for name, days in (("old", 31), ("young", 29), ("other", 40)):
         made(kept, name, tmp_path / ("b" if name == "other" else "a"), days).close()
@@ -58,7 +58,7 @@ def test_prune_when_sessions_are_older_than_is_kept_then_they_go_and_open_ones_s
     ("max_bytes", "left"),
     [(0, {"a", "b", "c"}), (10_000, {"a", "b", "c"}), (6_000, {"a", "b"}), (1, {"a"})],
 )
-def test_prune_when_there_is_too_much_then_the_oldest_go_and_never_the_newest(
+def test_pruning_by_size_deletes_the_oldest_and_never_the_newest(
     max_bytes: int, left: set[str], tmp_path: Path
 ) -> None:
     kept = store(tmp_path)
@@ -70,13 +70,13 @@ def test_prune_when_there_is_too_much_then_the_oldest_go_and_never_the_newest(
     assert ids(kept) == left
 
 
-def test_prune_when_a_session_is_to_be_spared_then_it_stays(tmp_path: Path) -> None:
+def test_pruning_keeps_a_protected_session(tmp_path: Path) -> None:
     kept = store(tmp_path)
     made(kept, "old", tmp_path, 100).close()
     assert upkeep.prune(kept.layout, str(tmp_path), Limits(keep_days=1), NOW, ["old"]).removed == ()
 
 
-def test_delete_all_leaves_nothing_but_what_is_open(tmp_path: Path) -> None:
+def test_delete_all_keeps_only_open_sessions(tmp_path: Path) -> None:
     kept = store(tmp_path)
     made(kept, "a", tmp_path / "one").close()
     in_use = made(kept, "b", tmp_path / "two")
@@ -88,7 +88,7 @@ def test_delete_all_leaves_nothing_but_what_is_open(tmp_path: Path) -> None:
     assert not (tmp_path / "state" / "workspaces").exists()
 
 
-def test_relink_when_a_folder_was_moved_then_its_sessions_are_those_of_the_new_place(tmp_path: Path) -> None:
+def test_relinking_assigns_the_sessions_of_a_moved_folder_to_its_new_path(tmp_path: Path) -> None:
     kept = store(tmp_path)
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
@@ -124,7 +124,7 @@ class Listing(Layout):
         return found
 
 
-def test_prune_when_a_session_is_used_after_it_was_listed_then_it_stays(tmp_path: Path) -> None:
+def test_pruning_keeps_a_session_that_was_used_after_the_listing(tmp_path: Path) -> None:
     kept = store(tmp_path)
     made(kept, "old", tmp_path, 100).close()
 
@@ -139,7 +139,7 @@ def test_prune_when_a_session_is_used_after_it_was_listed_then_it_stays(tmp_path
 
 
 @pytest.mark.parametrize("is_whole", [True, False], ids=["open", "being made"])
-def test_delete_all_when_another_process_begins_a_session_meanwhile_then_it_stays(
+def test_delete_all_keeps_a_session_that_another_process_starts_during_it(
     tmp_path: Path, is_whole: bool
 ) -> None:
     kept, begun = store(tmp_path), list[OpenSession]()
@@ -160,7 +160,7 @@ def test_delete_all_when_another_process_begins_a_session_meanwhile_then_it_stay
     assert not (tmp_path / "state" / "workspaces").exists()
 
 
-def test_relink_when_another_process_begins_a_session_in_the_old_place_then_it_stays_there(
+def test_relinking_keeps_a_session_that_another_process_starts_in_the_old_folder(
     tmp_path: Path,
 ) -> None:
     kept, begun = store(tmp_path), list[OpenSession]()

@@ -53,7 +53,7 @@ async def test_a_hook_reads_its_input_in_the_sandbox_and_stops_a_call(tmp_path: 
 
 
 @pytest.mark.parametrize("kind", SANDBOXES)
-async def test_a_hook_does_not_act_outside_of_the_sandbox_and_is_not_run_again_without_it(
+async def test_a_sandboxed_hook_is_never_run_again_without_the_sandbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     home = tmp_path / "someone"

@@ -40,7 +40,7 @@ def test_every_definition_is_valid_and_named_in_its_pack() -> None:
         assert names == set(PACKS[path.stem].tools) - set(CODE_TOOLS)
 
 
-def test_fast_reading_gives_what_the_checked_reading_gives() -> None:
+def test_fast_and_checked_parsing_give_the_same_result() -> None:
     for path in FOLDER.glob("*.yaml"):
         checked = [replace(one, source="") for one in read_tool_file(path) if isinstance(one, CliTool)]
         assert checked == list(read_packaged_tools(path))

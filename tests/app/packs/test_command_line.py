@@ -58,7 +58,7 @@ def test_wrong_choice_is_one_sentence_with_what_to_do(
     assert message in first and "standard" in hint and not rest
 
 
-def test_check_without_a_name_is_of_the_users_settings(
+def test_check_without_a_name_uses_the_users_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"toolPacks": {"packs": ["file_read"]}}))

@@ -86,7 +86,7 @@ async def test_path_outside_the_workspace_is_asked_about_in_every_mode(
 
 @pytest.mark.parametrize("value", ["-x", "--help", "--output=/etc/passwd", "-"])
 @pytest.mark.parametrize(("name", "parameter"), TEXTS)
-async def test_value_with_a_dash_becomes_no_option(
+async def test_value_with_a_leading_dash_is_not_taken_as_an_option(
     name: str, parameter: str, value: str, tmp_path: Path
 ) -> None:
     try:
@@ -99,7 +99,7 @@ async def test_value_with_a_dash_becomes_no_option(
 
 @pytest.mark.parametrize("value", ["a; touch b", "$(touch b)", "`touch b`", "a\nb", "'", '"', "a b"])
 @pytest.mark.parametrize(("name", "parameter"), TEXTS)
-async def test_value_stays_one_argument_whatever_a_shell_would_make_of_it(
+async def test_value_with_shell_syntax_stays_one_argument(
     name: str, parameter: str, value: str, tmp_path: Path
 ) -> None:
     plain = await effect_of(name, arguments_of(name), tmp_path)
@@ -113,7 +113,7 @@ async def test_value_stays_one_argument_whatever_a_shell_would_make_of_it(
     assert any(value in word for word in effect.argv)
 
 
-def test_only_tools_that_run_no_foreign_code_are_read_tools() -> None:
+def test_tools_that_run_project_code_are_not_in_category_read() -> None:
     reading = {name for name, definition in DEFINED.items() if definition.category == "read"}
     assert {DEFINED[name].cmd for name in reading} == {
         "tree", "du", "find", "rg", "git", "ps", "free", "jq", "pip",

@@ -71,7 +71,7 @@ async def test_without_packs_no_tool_of_them_is_offered(tmp_path: Path) -> None:
     assert not offered(await first_request(tmp_path, None)) & {"git_status", "pytest", "reflect", "copy_file"}
 
 
-async def test_preset_fills_gaps_and_leaves_out_what_the_profile_covers(tmp_path: Path) -> None:
+async def test_preset_leaves_out_tools_that_the_profile_already_has(tmp_path: Path) -> None:
     names = offered(await first_request(tmp_path, settings(preset="minimal")))
     assert {"copy_file", "move_file", "think", "reflect", "submit", "abort", "read_file"} <= names
     assert not names & {"read_lines", "head", "create_file", "apply_patch", "list_dir", "ripgrep"}
@@ -201,7 +201,7 @@ async def test_abort_ends_the_task(tmp_path: Path) -> None:
         assert [event.reason for event in talk.of(ProcessingEnd)] == ["completed"]
 
 
-async def test_tool_of_the_user_goes_before_one_of_a_pack(tmp_path: Path) -> None:
+async def test_tool_of_the_user_has_priority_over_one_of_a_pack(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "tools.yaml").write_text(
         "tools:\n  - name: git_status\n    description: mine\n    category: read\n    cmd: git\n    args: [status]\n"

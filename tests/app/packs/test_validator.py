@@ -19,7 +19,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def test_nothing_missing_is_no_warning() -> None:
+def test_without_missing_programs_there_is_no_warning() -> None:
     report = validate(["testing"], PROGRAMS, {program for (program,) in PROGRAMS.values()})
     assert report.is_complete and not report.warning and report.coverage_percent == 100
 

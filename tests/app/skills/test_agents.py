@@ -85,7 +85,7 @@ async def test_the_tool_of_claude_code_takes_a_kind_as_the_type(tmp_path: Path, 
     assert tools_of(cast, "look") == {"Read", "Grep"}
 
 
-async def test_a_session_without_kinds_is_sent_nothing_of_them(tmp_path: Path, home: Path) -> None:
+async def test_a_session_without_kinds_sends_nothing_about_kinds(tmp_path: Path, home: Path) -> None:
     async with running(tmp_path, [text("done")]) as sessions:
         await (await sessions.talk()).say("go")
         [request] = sessions.model.requests
@@ -109,7 +109,7 @@ async def test_a_project_that_is_not_trusted_has_no_kinds(
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "acceptEdits", "dontAsk"])
-async def test_a_file_allows_its_agent_nothing(tmp_path: Path, home: Path, mode: str) -> None:
+async def test_a_kind_of_subagent_cannot_grant_permissions(tmp_path: Path, home: Path, mode: str) -> None:
     rows = f"permissionMode: {mode}\nallowed-tools: Bash\ntools: Bash\n"
     kind(home / ".agents/agents/bold.md", f"---\ndescription: Acts.\n{rows}---\nRun what you like.\n")
     run = tool_call("shell", '{"command": "touch made"}', id="c")
@@ -140,7 +140,7 @@ async def test_a_kind_in_plan_mode_only_reads_and_so_do_the_agents_that_it_start
         assert "read_file" in tools_of(cast, word)
 
 
-async def test_a_model_that_is_not_known_is_the_sessions_with_a_note(tmp_path: Path, home: Path) -> None:
+async def test_an_unknown_model_is_replaced_by_the_sessions_with_a_notice(tmp_path: Path, home: Path) -> None:
     kind(
         home / ".agents/agents/big.md", "---\ndescription: Thinks.\nmodel: nothing-1, inherit\n---\nThink.\n"
     )
@@ -153,7 +153,7 @@ async def test_a_model_that_is_not_known_is_the_sessions_with_a_note(tmp_path: P
     assert "asks for the model nothing-1" in ends[0].output and len(models) == 1
 
 
-async def test_an_agent_of_a_kind_does_not_go_on_in_another_process(tmp_path: Path, home: Path) -> None:
+async def test_a_subagent_of_a_kind_is_not_continued_in_another_process(tmp_path: Path, home: Path) -> None:
     kind(home / ".agents/agents/reviewer.md")
     cast = Cast([spawn("look", kind="reviewer"), wait_for("agent_1"), text("ok")], {"look": [text("fine")]})
     async with running(tmp_path, model=cast) as sessions:
@@ -197,7 +197,7 @@ def test_files_of_other_agents_are_read_and_the_nearest_wins(tmp_path: Path, hom
         ("---\ndescription: d\nhooks: {}\nmcpServers: {}\n---\n", "its mcpServers are not used"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_a_sentence(
+def test_an_invalid_file_is_reported_in_one_sentence(
     tmp_path: Path, home: Path, content: str, problem: str
 ) -> None:
     path = kind(tmp_path / "state/agents/x.md", content)

@@ -80,7 +80,7 @@ def test_description_with_a_colon_crlf_and_bom_are_read(home: Path) -> None:
     assert loaded.problems == [f"{path}: other agents refuse it until you quote its name and description."]
 
 
-def test_rows_without_an_end_and_words_that_are_no_boolean_are_named(home: Path) -> None:
+def test_unterminated_front_matter_and_invalid_booleans_are_reported(home: Path) -> None:
     unclosed = command(home / ".agents/skills/unclosed/SKILL.md", "---\ndescription: Does it.\nText.\n")
     secret = skill(home / ".agents/skills", "secret", disable_model_invocation='"true"')
     assert load(home).problems == [
@@ -89,7 +89,7 @@ def test_rows_without_an_end_and_words_that_are_no_boolean_are_named(home: Path)
     ]
 
 
-def test_name_that_is_not_the_folders_is_a_warning_and_no_description_leaves_a_skill_out(home: Path) -> None:
+def test_a_wrong_name_is_a_warning_and_a_missing_description_excludes_the_skill(home: Path) -> None:
     skill(home / ".agents/skills", "right").rename(home / ".agents/skills/right/SKILL.md")
     (home / ".agents/skills/right").rename(home / ".agents/skills/other")
     bare = command(home / ".agents/skills/bare/SKILL.md", "---\nname: bare\n---\nText.\n")
@@ -116,9 +116,7 @@ def test_link_that_leaves_the_folder_is_not_followed(home: Path, tmp_path: Path)
 
 
 @pytest.mark.req("T12", "X6")
-def test_folder_of_a_project_that_is_a_link_to_another_place_is_not_looked_through(
-    home: Path, tmp_path: Path
-) -> None:
+def test_project_folder_that_is_a_link_to_the_outside_is_not_searched(home: Path, tmp_path: Path) -> None:
     skill(home / "private", "mine")
     project = tmp_path / "project"
     (project / ".agents").mkdir(parents=True)
@@ -170,7 +168,7 @@ def test_skill_wins_over_a_command_and_a_built_in_command_is_never_hidden(home: 
 
 
 @pytest.mark.req("T12")
-def test_rows_decide_who_may_use_a_skill_and_its_tools_are_only_listed(home: Path) -> None:
+def test_front_matter_decides_who_may_use_a_skill_and_grants_no_tools(home: Path) -> None:
     skills = home / ".agents/skills"
     skill(skills, "for-user", disable_model_invocation="true")
     skill(skills, "for-model", user_invocable="false", allowed_tools="Bash Read")
@@ -180,19 +178,19 @@ def test_rows_decide_who_may_use_a_skill_and_its_tools_are_only_listed(home: Pat
     assert found.for_model[0].tools == ("Bash", "Read")
 
 
-def test_a_description_that_is_too_long_is_cut_and_named(home: Path) -> None:
+def test_a_description_that_is_too_long_is_truncated_and_reported(home: Path) -> None:
     skill(home / ".agents/skills", "wordy", "x" * 1_100)
     found = load(home)
     assert len(found.found[0].description) == 1_024 and "and is cut" in found.problems[0]
 
 
-def test_a_skill_without_a_name_goes_by_that_of_its_folder_and_is_named(home: Path) -> None:
+def test_a_skill_without_a_name_gets_its_folders_name_and_is_reported(home: Path) -> None:
     command(home / ".agents/skills/plain/SKILL.md", "---\ndescription: Does it. Use it.\n---\nText.")
     found = load(home)
     assert found.found[0].name == "plain" and "no row `name`" in found.problems[0]
 
 
-def test_very_many_files_are_cut_with_a_word_about_it(home: Path) -> None:
+def test_too_many_files_are_limited_with_a_message(home: Path) -> None:
     for number in range(320):
         skill(home / ".agents/skills", f"s{number}")
     found = load(home)

@@ -27,7 +27,7 @@ NAME = "docs.example"
         ("64:ff9b::a00:1", False), ("2002:a00:1::", False), ("docs.example", False), ("", False),
     ],
 )  # fmt: skip
-def test_address_is_public_only_where_the_internet_is(address: str, expected: bool) -> None:
+def test_only_internet_addresses_count_as_public(address: str, expected: bool) -> None:
     assert is_public(address) is expected
 
 
@@ -77,7 +77,7 @@ async def test_page_is_fetched_without_cookies_keys_or_proxy(
         assert not {"cookie", "authorization", "referer"} & headers.keys()
 
 
-async def test_name_that_leads_into_a_private_network_is_asked_of_only_when_exactly_that_was_allowed(
+async def test_a_private_address_is_contacted_only_if_exactly_it_was_allowed(
     server: WebServer,
 ) -> None:
     mine, url = pages(), server.url(host=NAME)
@@ -93,13 +93,13 @@ async def test_name_that_leads_into_a_private_network_is_asked_of_only_when_exac
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]"])
-async def test_private_address_in_other_words_is_private_too(server: WebServer, host: str) -> None:
+async def test_other_spellings_of_a_private_address_are_private(server: WebServer, host: str) -> None:
     with pytest.raises(PageError, match="private network"):
         await pages().fetch(server.url(host=host), "")
     assert server.asked == []
 
 
-async def test_redirect_is_followed_within_its_host_and_told_where_it_leaves_it(server: WebServer) -> None:
+async def test_a_redirect_within_the_host_is_followed_and_others_are_reported(server: WebServer) -> None:
     def to(where: str) -> Answer:
         return Answer(status=302, headers={"location": where})
 
@@ -121,7 +121,7 @@ async def test_redirect_is_followed_within_its_host_and_told_where_it_leaves_it(
     assert len(server.asked) == 5 + MAX_REDIRECTS + 1
 
 
-async def test_page_that_is_too_long_is_cut_and_one_that_is_no_text_is_refused(server: WebServer) -> None:
+async def test_a_long_page_is_truncated_and_a_binary_page_refused(server: WebServer) -> None:
     server.pages |= {
         "/long": Answer(b"a" * (MAX_BYTES + 1)),
         "/bomb": Answer(gzip.compress(b"a" * (MAX_BYTES * 4)), headers={"content-encoding": "gzip"}),
@@ -147,7 +147,7 @@ def deflated(data: bytes, window: int) -> bytes:
     ("coding", "window"),
     [("gzip", 31), ("x-gzip", 31), ("GZip", 31), ("deflate", 15), ("deflate", -15)],
 )
-async def test_compressed_page_is_read_and_no_more_of_a_bomb_than_a_page_may_have(
+async def test_a_compressed_page_is_decompressed_up_to_the_page_limit(
     server: WebServer, coding: str, window: int
 ) -> None:
     headers = {"content-encoding": coding}
@@ -182,7 +182,7 @@ async def test_page_in_another_coding_or_in_several_is_refused(server: WebServer
     assert server.asked[0][1]["accept-encoding"] == "gzip, deflate"
 
 
-async def test_compressed_body_that_stands_for_nothing_is_not_received_for_ever(server: WebServer) -> None:
+async def test_an_endless_compressed_empty_body_is_not_received_for_ever(server: WebServer) -> None:
     empty_blocks = b"\x00\x00\x00\xff\xff" * (MAX_RECEIVED // 4)
     server.pages["/"] = Answer(b"\x78\x9c" + empty_blocks, headers={"content-encoding": "deflate"})
     page = await pages().fetch(server.url(), HERE)
@@ -209,7 +209,7 @@ async def test_characters_are_read_as_the_server_or_the_page_says(
     assert (await pages().fetch(server.url(), HERE)).text == expected
 
 
-async def test_failures_say_what_was_wrong(server: WebServer) -> None:
+async def test_each_failure_names_its_reason(server: WebServer) -> None:
     with pytest.raises(PageError, match="nowhere is not known"):
         await pages().fetch("http://nowhere/", "")
     with pytest.raises(PageError, match="holds a key of the user's"):

@@ -151,7 +151,7 @@ async def test_what_a_command_leaves_behind_is_named_and_ends_with_the_environme
     assert not is_alive(pid)
 
 
-async def test_nothing_outlives_us_when_we_are_killed(tmp_path: Path) -> None:
+async def test_no_process_outlives_a_killed_agent(tmp_path: Path) -> None:
     server = f"""
 import anyio
 from agent_ls.environments.base import CommandOptions

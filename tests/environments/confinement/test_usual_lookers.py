@@ -45,7 +45,7 @@ LOOKERS = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_it_gives_the_same_as_without_confinement(tmp_path: Path, kind: str) -> None:
+async def test_usual_commands_give_the_same_output_with_confinement(tmp_path: Path, kind: str) -> None:
     assert shutil.which("git")
     with harm_world(tmp_path / "w") as world:
         async with looking(world, kind) as environment:

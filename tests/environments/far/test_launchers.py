@@ -60,7 +60,7 @@ NO_NETWORK = ("--network", "none")
     ],
     ids=lambda value: value.machine if isinstance(value, Place) else "",
 )  # fmt: skip
-def test_the_command_line_of_a_place(place: Place, expected: tuple[str, ...]) -> None:
+def test_a_place_is_started_by_its_command_line(place: Place, expected: tuple[str, ...]) -> None:
     assert tuple(launch_argv(place)) == expected
 
 
@@ -95,7 +95,7 @@ def test_the_whole_name_of_a_folder_names_the_same_place(name: str) -> None:
         Place("devcontainer", "relative"),
     ],
 )
-def test_what_a_client_program_would_take_for_an_option_is_no_place(place: Place) -> None:
+def test_a_target_that_looks_like_an_option_is_not_a_place(place: Place) -> None:
     with pytest.raises(PlaceNameError):
         check_place(place)
 

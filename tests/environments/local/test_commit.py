@@ -152,7 +152,7 @@ def test_a_read_only_file_is_not_overwritten(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["folder", "pipe"])
-def test_what_is_no_file_is_not_written(folder: Path, name: str) -> None:
+def test_a_folder_or_device_is_not_written(folder: Path, name: str) -> None:
     (folder / "folder").mkdir()
     os.mkfifo(folder / "pipe")
     with pytest.raises(NotAFileError):

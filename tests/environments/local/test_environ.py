@@ -53,12 +53,12 @@ def test_a_policy_lets_its_names_through(policy: EnvPolicy, names: set[str]) -> 
         (EnvRules("filtered", denied=("*",), kept=("PATH",)), {"PATH"}),
     ],
 )
-def test_the_users_own_patterns_go_before_the_policy(rules: EnvRules, names: set[str]) -> None:
+def test_the_users_patterns_have_priority_over_the_policy(rules: EnvRules, names: set[str]) -> None:
     assert child_environ(ALL, rules) == {name: ALL[name] for name in names}
 
 
 @pytest.mark.parametrize("policy", ["filtered", "all", "core", "none", "minimal"])
-def test_added_variables_are_given_whatever_their_name(policy: EnvPolicy) -> None:
+def test_added_variables_are_passed_with_any_name(policy: EnvPolicy) -> None:
     added = {"MY_API_KEY": "meant for it", "PATH": "/bin"}
     environ = child_environ({"PATH": "/usr/bin"}, policy, added)
     assert environ == added

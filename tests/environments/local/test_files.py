@@ -37,7 +37,7 @@ def make_socket(path: Path) -> None:
     ],
     ids=["folder", "pipe", "socket", "device"],
 )
-async def test_reading_what_is_no_file_is_refused_without_waiting(
+async def test_reading_a_pipe_or_device_is_refused_without_waiting(
     tmp_path: Path, make: Callable[[Path], None], what: str
 ) -> None:
     make(tmp_path / "odd")

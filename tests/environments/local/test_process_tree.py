@@ -24,7 +24,7 @@ NOBODY = Root(frozenset(), "a mark that no process has")
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="no ps")
-def test_both_process_tables_tell_the_same_of_us() -> None:
+def test_both_process_tables_have_the_same_row_for_this_process() -> None:
     ours = [
         next(row for row in table if row.pid == os.getpid())
         for table in (process_table(), list(rows_of_ps()))
@@ -52,7 +52,7 @@ def test_ending_never_ends_ourselves() -> None:
 
 
 @pytest.mark.req("L16")
-def test_a_shell_is_told_before_its_children_or_it_would_go_on_with_its_next_command() -> None:
+def test_a_shell_is_signalled_before_its_children() -> None:
     def row(pid: int, started: str, parent: int) -> Row:
         return Row(pid, started, parent, 7, 7, is_zombie=False)
 

@@ -149,7 +149,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
 
 
 @pytest.mark.spec("loop 9.4.4")
-async def test_a_command_told_to_end_may_say_goodbye(tmp_path: Path) -> None:
+async def test_a_terminated_command_can_print_before_it_ends(tmp_path: Path) -> None:
     async with opened(tmp_path, HOUR_MS) as env:
         command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
         result = await ended_at_its_limit(env, command, "ready")
@@ -194,7 +194,7 @@ async def test_a_background_process_outlives_other_commands_until_cleanup(env: L
 
 
 @pytest.mark.req("T5")
-async def test_no_more_background_processes_run_at_once_than_may_and_one_that_ends_makes_room(
+async def test_the_number_of_background_processes_is_limited_until_one_ends(
     tmp_path: Path,
 ) -> None:
     env = LocalEnvironment(str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, max_background=lambda: 2)
@@ -376,7 +376,7 @@ async def test_output_that_is_not_utf8_is_shown_with_marks(env: LocalEnvironment
     assert result.stdout == "a\ufffdbé\ufffd"
 
 
-async def test_two_hundred_thousand_lines_come_whole(env: LocalEnvironment) -> None:
+async def test_output_of_two_hundred_thousand_lines_is_complete(env: LocalEnvironment) -> None:
     pieces: list[str] = []
     result = await run(env, "seq 200000", lambda _, text: pieces.append(text))
     assert result.stdout == "".join(f"{number}\n" for number in range(1, 200_001))

@@ -80,13 +80,17 @@ async def test_commands_at_the_same_time_have_terminals_of_their_own(
     assert len(host.terminals) == 2 and {call_id for _, call_id in host.runs} == {"c1", "c2"}
 
 
-async def test_a_command_of_no_call_is_shown_to_nobody(env: LocalEnvironment, host: FakeTerminalHost) -> None:
+async def test_a_command_without_a_call_is_not_displayed(
+    env: LocalEnvironment, host: FakeTerminalHost
+) -> None:
     result = await env.exec_command("test -t 1 || echo pipes", CommandOptions(LONG_MS))
 
     assert result.output == "pipes\n" and not host.asked
 
 
-async def test_an_editor_that_opens_none_is_not_asked_each_time_and_pipes_do(env: LocalEnvironment) -> None:
+async def test_after_an_editor_opened_no_terminal_commands_use_pipes_for_a_while(
+    env: LocalEnvironment,
+) -> None:
     host = FakeTerminalHost(opens=False)
     local = LocalEnvironment(env.working_directory(), terminals=host)
     for _ in range(2):
@@ -97,7 +101,7 @@ async def test_an_editor_that_opens_none_is_not_asked_each_time_and_pipes_do(env
     assert len(host.asked) == 1
 
 
-async def test_a_command_that_cannot_be_started_says_why_and_leaves_the_terminal_to_others(
+async def test_a_command_that_cannot_start_reports_why_and_the_terminal_stays_usable(
     env: LocalEnvironment, host: FakeTerminalHost, tmp_path: Path
 ) -> None:
     with pytest.raises(PathNotFoundError):
@@ -109,7 +113,7 @@ async def test_a_command_that_cannot_be_started_says_why_and_leaves_the_terminal
     assert len(host.terminals) == 1
 
 
-async def test_words_that_no_program_can_be_given_are_refused_and_leave_the_terminal_to_others(
+async def test_impossible_arguments_are_refused_and_the_terminal_stays_usable(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     with pytest.raises(ProcessStartError, match="surrogates not allowed"):
@@ -230,7 +234,7 @@ async def test_what_runs_in_the_background_ends_with_its_terminal(
         assert (await env.wait_process(process.id)).exit_code == -15
 
 
-async def test_the_server_can_type_and_its_words_wait_for_nobody(
+async def test_input_from_the_server_is_typed_without_blocking(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     watch = Watch()
@@ -283,7 +287,7 @@ async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_
     host.end()
 
 
-async def test_the_last_words_of_a_command_are_read_also_when_its_terminal_takes_none(
+async def test_the_last_output_is_read_even_if_the_terminal_accepts_none(
     tmp_path: Path,
 ) -> None:
     host = FakeTerminalHost(is_read=False)
@@ -297,7 +301,7 @@ async def test_the_last_words_of_a_command_are_read_also_when_its_terminal_takes
     host.end()
 
 
-async def test_what_a_program_leaves_a_terminal_in_is_taken_back_before_the_next(
+async def test_terminal_modes_left_by_a_program_are_reset_for_the_next(
     env: LocalEnvironment, host: FakeTerminalHost
 ) -> None:
     await env.exec_command("printf '\\033[?1047h\\033(0\\016\\033[1;5r'", call())
@@ -378,7 +382,7 @@ class Nosy(FakeTerminalHost):
         return opened
 
 
-async def test_only_who_has_the_token_and_its_own_pid_is_let_in_and_nothing_stays_on_disk(
+async def test_only_a_relay_with_the_token_and_pid_is_accepted_and_no_file_remains(
     tmp_path: Path,
 ) -> None:
     host = Nosy()
@@ -436,7 +440,7 @@ async def test_what_is_written_to_a_background_process_is_typed_into_its_termina
 
 
 @pytest.mark.req("L16", "T5")
-async def test_of_a_background_process_it_is_known_that_it_waits_for_input(env: LocalEnvironment) -> None:
+async def test_a_waiting_background_process_is_reported_as_waiting(env: LocalEnvironment) -> None:
     watch = Watch()
     process = await env.start_process("read -rp 'name: ' name; exec sleep 600", call(watch=watch))
     with anyio.fail_after(LIMIT_SECONDS):

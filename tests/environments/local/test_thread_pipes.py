@@ -25,7 +25,7 @@ def pipe() -> Iterator[Pipe]:
         yield pipe
 
 
-async def test_what_is_read_comes_on_the_event_loop_until_the_end(pipe: Pipe) -> None:
+async def test_output_is_delivered_on_the_event_loop_until_the_end(pipe: Pipe) -> None:
     heard: list[str] = []
     readers = ThreadReaders(CommandOutput(), lambda stream, text: heard.append(f"{stream} {text}"))
     with anyio.fail_after(DEADLINE_SECONDS):
@@ -37,7 +37,7 @@ async def test_what_is_read_comes_on_the_event_loop_until_the_end(pipe: Pipe) ->
     assert readers.output.text("stdout") == "grü"
 
 
-async def test_what_is_let_go_is_read_on_and_told_nobody(pipe: Pipe) -> None:
+async def test_a_released_pipe_is_read_and_its_output_discarded(pipe: Pipe) -> None:
     readers = ThreadReaders(CommandOutput(), None)
     with anyio.fail_after(DEADLINE_SECONDS):
         async with anyio.create_task_group() as group:
@@ -55,7 +55,7 @@ def reading() -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-async def test_what_is_written_arrives_whole_and_in_order_before_it_is_closed() -> None:
+async def test_written_data_arrives_completely_and_in_order_before_the_close() -> None:
     with reading() as process:
         assert process.stdin and process.stdout
         given = ThreadInputPipe(os.dup(process.stdin.fileno()))
@@ -68,7 +68,7 @@ async def test_what_is_written_arrives_whole_and_in_order_before_it_is_closed() 
             await given.write(b"z", close=False)
 
 
-async def test_nobody_reads_it_any_more(pipe: Pipe) -> None:
+async def test_a_write_without_a_reader_is_an_error(pipe: Pipe) -> None:
     given = ThreadInputPipe(pipe.give_writing())
     pipe.close_reading()
     with anyio.fail_after(DEADLINE_SECONDS), pytest.raises(BrokenPipeError):

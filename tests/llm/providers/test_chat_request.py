@@ -127,7 +127,7 @@ MESSAGES: dict[str, tuple[Sequence[Message], list[Any]]] = {
 
 @pytest.mark.req("U14")
 @pytest.mark.parametrize(("said", "expected"), MESSAGES.values(), ids=MESSAGES)
-def test_messages_are_said_as_the_wire_wants_them(said: Sequence[Message], expected: list[Any]) -> None:
+def test_messages_are_encoded_in_the_wire_format(said: Sequence[Message], expected: list[Any]) -> None:
     assert messages(*said)[-len(expected) :] == expected
 
 

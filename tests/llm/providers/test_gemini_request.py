@@ -146,7 +146,7 @@ CONTENTS: dict[str, tuple[Sequence[Message], list[Any]]] = {
 
 @pytest.mark.req("U4", "U14")
 @pytest.mark.parametrize(("said", "expected"), CONTENTS.values(), ids=CONTENTS)
-def test_contents_are_said_as_the_wire_wants_them(said: Sequence[Message], expected: list[Any]) -> None:
+def test_contents_are_encoded_in_the_wire_format(said: Sequence[Message], expected: list[Any]) -> None:
     assert contents(*said)[-len(expected) :] == expected
 
 

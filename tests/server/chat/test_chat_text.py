@@ -47,9 +47,7 @@ def edited(text: str, edits: Sequence[LineEdit]) -> str:
         ("## agent <!-- ../../x 1 -->\nhm", "## agent <!-- ../../x 1 -->\nhm", ""),
     ],
 )
-def test_what_stands_below_the_last_heading_is_what_the_user_says(
-    text: str, message: str, session: str
-) -> None:
+def test_the_text_below_the_last_heading_is_the_users_message(text: str, message: str, session: str) -> None:
     chat = read_chat(text)
 
     assert (chat.message, chat.session_id) == (message, session)
@@ -91,7 +89,7 @@ def test_what_the_user_types_below_an_answer_stays_below_it() -> None:
 
 @pytest.mark.req("H8")
 @pytest.mark.parametrize("more", ["two", "two\n", "\n## you\n"])
-def test_what_the_user_begins_on_the_empty_line_at_the_end_of_an_answer_is_his(more: str) -> None:
+def test_text_typed_on_the_empty_line_after_an_answer_belongs_to_the_user(more: str) -> None:
     region = Region(MARKER, "\none\n\n")
     text = edited("fix it\n", opening("fix it\n", region))
     assert text.endswith("one\n\n\n")
@@ -114,7 +112,7 @@ def test_what_the_user_begins_on_the_empty_line_at_the_end_of_an_answer_is_his(m
         (f"fix it\n\nnow\n\n{MARKER}\n\ndone\n\n## you\nfix it\n\nnow\n", "## you\n\nand then"),
     ],
 )
-def test_an_answer_begins_right_below_what_it_answers(before: str, behind: str, ending: str) -> None:
+def test_an_answer_begins_directly_below_its_message(before: str, behind: str, ending: str) -> None:
     text = (before + behind).replace("\n", ending)
     answered = edited(text, opening(text, Region(MARKER, "\nYes."), "fix it\n\nnow"))
 
@@ -125,7 +123,7 @@ def test_an_answer_begins_right_below_what_it_answers(before: str, behind: str, 
 @pytest.mark.parametrize(
     "text", ["fix that\nand then\n", f"fix it\n\n{MARKER}\nYes.\n", "a\nfix it\nb\n", ""]
 )
-def test_an_answer_to_what_was_changed_stands_at_the_end(text: str) -> None:
+def test_an_answer_to_a_changed_message_is_at_the_end(text: str) -> None:
     assert edited(text, opening(text, Region(MARKER), "fix it")).endswith(f"{MARKER}\n\n")
 
 
@@ -157,7 +155,7 @@ PIECES = st.lists(
 @pytest.mark.req("H8", "H7")
 @given(PIECES)
 @example([" ", "## ", "you"])
-def test_the_model_cannot_speak_for_the_user_however_its_words_are_cut(pieces: list[str]) -> None:
+def test_text_of_the_model_never_becomes_a_user_heading_in_any_chunks(pieces: list[str]) -> None:
     text = f"fix it\n\n{MARKER}\n\n{said(pieces)}"
 
     chat = read_chat(text)
