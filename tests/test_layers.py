@@ -87,6 +87,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "app.tools": {"app.tools", "environments", "llm", "loop", "profiles", "tools"},
     "app.changes": {"app.changes", "app.review", "environments", "loop", "patch", "system", "text"},
+    "app.worktrees": {"app.errors", "app.worktrees", "environments.local", "patch", "store", "text"},
     "app.store_errors": {"app.errors", "app.store_errors", "store", "system"},
     "app.settings": {
         "app.errors", "app.settings", "app.store_errors", "environments", "llm", "loop", "mcp.entry", "store",
@@ -128,9 +129,9 @@ ALLOWED: dict[str, set[str]] = {
     "app.sessions": {
         "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.mentions",
         "app.models", "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
-        "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.web", "environments", "llm", "loop",
-        "patch", "policy",
-        "profiles", "review", "store", "text", "tools",
+        "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.web", "app.worktrees",
+        "environments", "llm", "loop", "patch", "policy",
+        "profiles", "review", "store", "system", "text", "tools",
     },
     "server": {"server"},
     "server.chat.chat_text": {"server.chat.chat_text", "environments", "text"},
@@ -164,7 +165,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "server.chat": {
         "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
-        "server.start_time", "server.transport", "app.errors", "app.sessions",
+        "server.start_time", "server.transport", "app.errors", "app.sessions", "app.worktrees",
         "environments", "loop", "store", "system", "text",
     },
     "server.server": {

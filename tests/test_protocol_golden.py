@@ -18,6 +18,8 @@ GOLDEN = Path(__file__).parent / "golden" / "protocol"
 RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/newSession": protocol.SessionResult,
     "agent/sessions": protocol.SessionsResult,
+    "agent/bringChanges": protocol.BringChangesResult,
+    "agent/memory": protocol.MemoryResult,
     "agent/subscribe": protocol.SubscribeResult,
     "agent/unsubscribe": protocol.Empty,
     "agent/history": protocol.HistoryResult,

@@ -6,6 +6,7 @@ AppError
     OwnerSilentError          that process was asked to release it and does not answer
     BadChoiceError            a provider, model, mode or folder that does not exist
     SessionHasHunksError      it cannot be deleted while its changes are not reviewed
+    UnbroughtChangesError     it cannot be deleted while its worktree has changes of its own
     NotRunningError           agent-ls is stopping or has not started
 """
 
@@ -67,6 +68,17 @@ class SessionHasHunksError(AppError):
         super().__init__(
             f"{count} changes of session {session_id} wait for your decision",
             "keep or undo them first, or delete the session with force: the files then stay as they are",
+        )
+
+
+class UnbroughtChangesError(SessionHasHunksError):
+    """The session's worktree has changes that its user's folder does not have."""
+
+    def __init__(self, session_id: str) -> None:
+        AppError.__init__(
+            self,
+            f"the worktree of session {session_id} may have changes that your folder does not have",
+            "bring them first, or delete the session with force: they are lost then",
         )
 
 

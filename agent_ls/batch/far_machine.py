@@ -11,8 +11,9 @@ from pathlib import PurePosixPath
 from anyio import to_thread
 
 from agent_ls.app.errors import AppError, BadChoiceError
+from agent_ls.app.worktrees.git import GitOutput, git_error, last_line
 from agent_ls.batch.folder import ResultFolder
-from agent_ls.batch.machine import GitOutput, copy_error, git_error, last_line, read_error
+from agent_ls.batch.machine import copy_error, read_error
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, EnvironmentLostError, PathNotFoundError

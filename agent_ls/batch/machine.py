@@ -5,26 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from anyio import to_thread
 
 from agent_ls.app.errors import AppError
+from agent_ls.app.worktrees.git import GitOutput, LocalGit
 from agent_ls.batch.folder import ResultFolder
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.environments.local.processes.ending import run_program
-
-
-@dataclass(frozen=True, slots=True)
-class GitOutput:
-    """Output of a git command that has ended. `error` is its last line on standard error."""
-
-    exit_code: int
-    stdout: str
-    error: str
 
 
 class Machine(Protocol):
@@ -106,9 +96,7 @@ class LocalMachine:
         self.name = "this machine"
         self._environ = environ
         self._out = out
-        self._git_environ = {
-            name: value for name, value in environ.items() if not name.upper().startswith("GIT_")
-        }
+        self._git = LocalGit(environ, self.name)
 
     async def start(self) -> None:
         pass
@@ -117,13 +105,7 @@ class LocalMachine:
         pass
 
     async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
-        try:
-            done = await run_program(["git", *arguments], folder, {**self._git_environ, **variables})
-        except OSError as error:
-            raise git_error(self.name, error.strerror or str(error)) from None
-        return GitOutput(
-            done.returncode, os.fsdecode(done.stdout), last_line(done.stderr.decode("utf-8", "replace"))
-        )
+        return await self._git.run(arguments, folder, variables)
 
     async def read(self, path: str) -> bytes:
         try:
@@ -165,19 +147,9 @@ class LocalMachine:
         return True
 
 
-def git_error(machine: str, reason: str) -> AppError:
-    """Describe git that cannot be started."""
-    return AppError(f"git cannot be started on {machine}: {reason}", "install git there, and put it on PATH")
-
-
 def read_error(path: str, reason: str) -> AppError:
     """Describe a patch that cannot be read."""
     return AppError(f"the patch {path} cannot be read: {reason}", "let the task change less, or free memory")
-
-
-def last_line(text: str) -> str:
-    """Return the last line of an error output."""
-    return (text.strip().splitlines() or ["no message"])[-1]
 
 
 def copy_error(source: str, reason: str) -> AppError:

@@ -6,38 +6,21 @@ copied. Git runs without hooks, and with an index outside the work folder, which
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio
 
 from agent_ls.app.errors import AppError
+from agent_ls.app.worktrees.git import SAFE, VARIABLES, GitError, failed
 from agent_ls.batch.machine import Machine
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.environments.far.place import path_of
 
-_SAFE = (
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "core.autocrlf=false"),
-    *("-c", "core.quotePath=true"),
-    *("-c", "submodule.recurse=false"),
-    *("-c", "advice.detachedHead=false"),
-)
-_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_SAFE = (*SAFE, "-c", "core.autocrlf=false")
 _NO_SUCH_REVISION = 1
 _DIFF = ("diff", "--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
-
-
-class GitError(AppError):
-    """A git command failed; the message has the last line that git wrote."""
-
-    def __init__(self, message: str, hint: str, exit_code: int, last_line: str) -> None:
-        super().__init__(message, hint)
-        self.exit_code = exit_code
-        self.last_line = last_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +121,7 @@ class WorkFolders:
             ) from None
 
     async def _git(self, arguments: list[str], folder: str, work: WorkFolder | None = None) -> str:
-        variables = dict(_VARIABLES)
+        variables = dict(VARIABLES)
         if work:
             variables |= {
                 "GIT_DIR": work.git_folder,
@@ -147,10 +130,5 @@ class WorkFolders:
             }
         done = await self._machine.git([*_SAFE, *arguments], folder, variables)
         if done.exit_code:
-            raise GitError(
-                f"git {arguments[0]} failed on {self._machine.name}: {done.error}",
-                "run it in that folder to see the reason",
-                done.exit_code,
-                done.error,
-            )
+            raise failed(arguments[0], self._machine.name, done.exit_code, done.error)
         return done.stdout.removesuffix("\n")

@@ -114,6 +114,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="also work in this folder; may be given several times. It needs trust like the first one",
     )
+    parser.add_argument(
+        "--worktree",
+        nargs="?",
+        choices=("current", "head"),
+        const="current",
+        help="work in a git worktree apart from the folder, which gets the changes at the end; head: without the "
+        "uncommitted changes of the folder",
+    )
     parser.add_argument("--resume", default="", metavar="ID", help="continue a stored session")
     parser.add_argument(
         "--record",
@@ -143,6 +151,10 @@ def run(options: argparse.Namespace) -> int:
         problem = "--record needs a new session: a recording of this one would lack its earlier part"
     elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
         problem = "--approve ask needs a terminal on standard input"
+    elif options.worktree and options.resume:
+        problem = "--worktree needs a new session: a resumed one goes on where it was"
+    elif options.worktree and options.on not in ("", HERE):
+        problem = "--worktree does not go with --on: worktrees are made on this machine"
     elif options.findings and options.json:
         problem = "--findings and --json both print to standard output: choose one"
     if problem:
@@ -171,6 +183,7 @@ def run(options: argparse.Namespace) -> int:
                 bell=options.bell,
                 middleware=options.middleware,
                 ends_at_loss=options.ends_at_loss,
+                worktree=options.worktree,
             )
         )
     except AppError as error:

@@ -50,6 +50,12 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     # SUPPRESS, because the defaults of a subcommand must not override options given before its name.
     parser.add_argument("--all", action="store_true", default=argparse.SUPPRESS, help="of every folder")
     parser.add_argument(
+        "--running",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="of every folder, those that an editor or another process has open, and what they do",
+    )
+    parser.add_argument(
         "--limit", type=int, default=argparse.SUPPRESS, metavar="N", help="at most N (default 20)"
     )
     parser.add_argument(
@@ -76,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
     is_all, limit = getattr(options, "all", False), max(getattr(options, "limit", 20), 1)
+    if getattr(options, "running", False):
+        return _list_running(kept, options, limit)
     found = kept.listed(None if is_all else str(Path().resolve()))
     if getattr(options, "as_json", False):
         for it in found[:limit]:
@@ -96,6 +104,23 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
             )
     if len(found) > limit:
         print(f"(more: --limit {limit * 2})")
+    return 0
+
+
+def _list_running(kept: KeptSessions, options: argparse.Namespace, limit: int) -> int:
+    found = kept.running()
+    if getattr(options, "as_json", False):
+        for it in found[:limit]:
+            print(json.dumps(it.facts, ensure_ascii=False))
+        return 0
+    for it in found[:limit]:
+        header, title = it.stored.header, it.stored.title
+        cost = "" if it.progress.cost_usd is None else f"  ${it.progress.cost_usd:.2f}"
+        where = f"{header.workspace_folder}{' (worktree)' if header.has_worktree else ''}"
+        row = f"{header.session_id}  {it.progress.activity:8}  {it.stored.updated}{cost}  {where}  {title}"
+        print(to_single_row(f"{row}  [open in {it.owner}]"))
+    if not found:
+        print("no session is open in any editor or process")
     return 0
 
 

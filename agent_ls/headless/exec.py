@@ -22,6 +22,7 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.tool_limits import check_limits
 from agent_ls.app.settings.model import Settings
+from agent_ls.app.worktrees.worktree import Start
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import MODES, Approve, answerer
@@ -64,6 +65,7 @@ class ExecOptions:
 
     `own_settings` are those of `settings` that were given for this run, and not in the user's settings file.
     `ends_at_loss`: a call that failed because the connection to the place was lost ends the run.
+    `worktree`: a new session works in a git worktree of its own, which begins with that.
     With `findings`, the findings of a review are the output, and the transcript goes to standard error.
     """
 
@@ -86,6 +88,7 @@ class ExecOptions:
     findings: FindingsFormat | None = None
     on: str = ""
     ends_at_loss: bool = False
+    worktree: Start | None = None
 
 
 class Outcome:
@@ -201,6 +204,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
         effort=options.effort or None,
         mode=MODES[options.approve],
         review="after",
+        worktree=options.worktree,
     )
 
 
@@ -278,6 +282,8 @@ class _Play:
                 group.cancel_scope.cancel()
         if self._unsent:
             raise self._unsent
+        if self._live.worktree and self._options.approve == "ask" and not problem:
+            await self._offer_changes()
         if problem:
             session.interrupt()  # close its questions: no other client will open this session to answer them
             raise problem
@@ -301,6 +307,18 @@ class _Play:
             return
         text = f"{prompt}\n\n{attached.text}" if attached.text else prompt
         self._live.session.submit(text, images=attached.images, client_key=new_id("exec"))
+
+    async def _offer_changes(self) -> None:
+        """Ask whether to bring the changes of the worktree, which mode `ask` does not bring by itself."""
+        names = await self._live.waiting_changes()
+        if not names:
+            return
+        shown = "".join(f"    {plain(name)}\n" for name in names)
+        self._output.err.write(f"  changed in the worktree:\n{shown}")
+        line = await self._lines.ask("    bring these changes to your folder? [y]es, [n]o: ")
+        if line.strip().lower() in ("y", "yes"):
+            for it in await self._live.bring_changes(may_ask=False):
+                self._output.err.write(f"    {it.state}: {plain(it.path)}{it.reason and ' ' + it.reason}\n")
 
     async def _earlier_warnings(self, last: int) -> Sequence[Encoded]:
         """Return the warnings that this process emitted while it opened the session, up to event number `last`."""

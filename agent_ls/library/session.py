@@ -19,6 +19,7 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.rollback import RolledBack, Wanted
 from agent_ls.app.sessions.tool_limits import check_limits
+from agent_ls.app.sessions.worktree import BroughtFile
 from agent_ls.app.settings.layers import layered, limits_of
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import ExecutionEnvironment
@@ -205,6 +206,14 @@ class AgentSession:
         if turn_id and not keep_processes:
             session.terminals.end_turn(turn_id)
 
+    async def bring_changes(self) -> list[BroughtFile]:
+        """Bring the changes of the session's worktree to its folder. Returns each changed file, also those left.
+
+        Raises:
+            AppError: the session has no worktree, or its changes cannot be brought.
+        """
+        return await self._live.bring_changes()
+
     def abort(self) -> None:
         """End the session, and its turn first. It stays stored and can be resumed."""
         self._live.session.abort()
@@ -363,6 +372,7 @@ async def open_session(
     profiles: Mapping[str, OwnProfile] | None = None,
     trusted: bool = False,
     beside: Sequence[str | Path] = (),
+    worktree: Literal["current", "head"] | None = None,
 ) -> AsyncGenerator[AgentSession]:
     """Open a session in `folder`, a new one or (`resume`) a stored one. Leaving the block ends it; it stays stored.
 
@@ -381,7 +391,9 @@ async def open_session(
     about the folder (an effect of type TrustEffect); without approval nothing is changed or run in it. `beside`
     are additional workspace folders, trusted like `folder`; the model refers to them by absolute paths. `settings`
     are those of docs/configuration.md. `adapters` are the program's own providers, and `profiles` describe how to
-    use their models, both by name. A provider without a profile gets that of Chat Completions servers.
+    use their models, both by name. A provider without a profile gets that of Chat Completions servers. `worktree`: a
+    new session works in a git worktree of its own, which begins with the folder's uncommitted changes or with its
+    last commit (docs/worktrees.md).
 
     Raises:
         AppError: no such folder, provider, mode or session, or an invalid tool or adapter; `hint` says what to do.
@@ -408,7 +420,7 @@ async def open_session(
     async with anyio.create_task_group() as tasks:
         await tasks.start(manager.run)
         try:
-            live = await _opened(manager, resume, where, provider, model, effort, mode, review)
+            live = await _opened(manager, resume, where, provider, model, effort, mode, review, worktree)
             check_limits(manager.settings, live.session.profile.registry)
         except Exception as error:  # raised below, because a task group would wrap it in an ExceptionGroup
             refused = error
@@ -433,6 +445,7 @@ async def _opened(
     effort: str | None,
     mode: Mode,
     review: ReviewSetting,
+    worktree: Literal["current", "head"] | None,
 ) -> LiveSession:
     if not resume:
         return await manager.new_session(
@@ -442,6 +455,7 @@ async def _opened(
             effort=effort,
             mode=mode,
             review=review,
+            worktree=worktree,
         )
     live = await manager.open_session(resume)
     await live.configure(

@@ -105,6 +105,8 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     places: dict[str, str] = {}  # each path that needs approval, with the reason
     used: list[str] = []
     for path in paths:
+        if situation.resolved.get(path, path) == situation.places.memory:
+            continue  # the prompt has it already
         outside, secret = situation.outside([path]), situation.secret([path])
         if not (view := outside or secret):
             continue
@@ -159,6 +161,9 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
     if why := situation.held_back:
         return Refuse(f"{why}: nothing is changed. Describe the change instead.")
+    if situation.places.memory in situation.views(paths):
+        why = "holds your notes for all projects, which every later session begins with"
+        return Ask(f"{situation.places.memory} {why}", is_never_silent=True)
     if own:
         return Ask(f"{own} is where agent-ls keeps keys, rules and sessions", is_never_silent=True)
     allowed = _write_rules(paths, situation)

@@ -78,8 +78,9 @@ class Places:
     resolved.
 
     `is_ignored` returns whether the user's ignore file matches a path below a root. `state` is the resolved state
-    folder, "" for none. `denied` are resolved files and folders that the user's settings deny in addition to
-    credentials.
+    folder, "" for none. `worktree` is the session's resolved git worktree below the state folder, "" for none.
+    `memory` is the resolved file with the user's notes for all projects, "" for none. `denied` are resolved files and
+    folders that the user's settings deny in addition to credentials.
     """
 
     roots: Sequence[str]
@@ -87,6 +88,8 @@ class Places:
     is_ignored: Callable[[str], bool] = nothing
     state: str = ""
     denied: Sequence[str] = ()
+    worktree: str = ""
+    memory: str = ""
 
     def is_inside(self, path: str) -> bool:
         return any(_below(path, root) for root in self.roots)
@@ -123,8 +126,13 @@ class Places:
         return is_secret_name(ospath.basename(_without_stream(path)))
 
     def is_own_state(self, path: str) -> bool:
-        """Return whether the path is in the folder where agent-ls stores keys, rules and sessions."""
-        return bool(self.state) and _below(folded(path), folded(self.state))
+        """Return whether the path is in the folder where agent-ls stores keys, rules and sessions.
+
+        The session's own worktree there is a workspace folder, and the user's notes are no secret.
+        """
+        if not self.state or path == self.memory or (self.worktree and _below(path, self.worktree)):
+            return False
+        return _below(folded(path), folded(self.state))
 
     def denied_places(self) -> Sequence[str]:
         """Return the files and folders of credentials, whether they exist or not."""

@@ -2,6 +2,7 @@
 
 ROOT/workspaces/KEY/workspace.json          the workspace's path, for people and for moved folders
 ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   title   draft.json   outputs/   blobs/
+ROOT/worktrees/ID                           the git worktree of a session (worktrees.py)
 """
 
 from __future__ import annotations
@@ -81,6 +82,14 @@ class Layout:
     def recording(self, session_id: str) -> Path:
         """Return the path of a session's recording of its inputs and answers, whether it exists or not."""
         return self.root / "recordings" / f"{_checked(session_id)}.jsonl"
+
+    @property
+    def worktrees(self) -> Path:
+        return self.root / "worktrees"
+
+    def worktree(self, session_id: str) -> Path:
+        """Return the place of a session's worktree, whether it exists or not."""
+        return self.worktrees / _checked(session_id)
 
     def lost_recordings(self) -> list[Path]:
         """Return the recordings of sessions that are not stored any more."""

@@ -54,7 +54,10 @@ RecordKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line: the session at its creation. `created` is ISO 8601."""
+    """The first line: the session at its creation. `created` is ISO 8601.
+
+    `has_worktree`: it works in a git worktree of its own, and its changes come to `workspace_folder` as hunks.
+    """
 
     session_id: str
     created: str
@@ -62,6 +65,7 @@ class Header:
     provider: str
     model: str
     title: str = ""
+    has_worktree: bool = False
 
     def line(self) -> bytes:
         return json_line(
@@ -73,6 +77,7 @@ class Header:
                 "provider": self.provider,
                 "model": self.model,
                 "title": self.title,
+                **({"worktree": True} if self.has_worktree else {}),
             }
         )
 
@@ -95,6 +100,7 @@ def parse_header(line: bytes, path: str) -> Header:
             provider=str(raw.get("provider", "")),
             model=str(raw.get("model", "")),
             title=str(raw.get("title", "")),
+            has_worktree=raw.get("worktree") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSessionError(path, "the first line is not a header") from error

@@ -29,6 +29,7 @@ from agent_ls.store.log import FILE_MODE, Header, SessionLog, detach, make_priva
 from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
 from agent_ls.store.recorder import StoreRecorder, output_path, read_output
+from agent_ls.store.worktrees import remove_worktree
 from agent_ls.system import SPARE_FOR_SESSIONS, require_spare_files
 
 
@@ -222,6 +223,7 @@ class SessionStore:
             # From here on no list contains the session, even if this process is killed.
             log_path(folder).unlink(missing_ok=True)
             self.layout.recording(session_id).unlink(missing_ok=True)
+            remove_worktree(self.layout.worktree(session_id))
             shutil.rmtree(folder)
 
     def summary(self, session_id: str) -> StoredSummary:

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
 from agent_ls.store.layout import Layout, StoredSummary, canonical, lock_path, log_path, summary
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
+from agent_ls.store.worktrees import has_unbrought, remove_worktree
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def prune(layout: Layout, workspace: str, limits: Limits, now: str, spare: Seque
             with suppress(OSError):
                 if path.stat().st_mtime < datetime.fromisoformat(before).timestamp():
                     path.unlink()
-    return _remove(layout, wanted, _is_as_listed)
+    return _remove(layout, wanted, partial(_is_as_listed, layout))
 
 
 def delete_all(layout: Layout) -> Swept:
@@ -71,7 +73,7 @@ def delete_all(layout: Layout) -> Swept:
         _forget_empty(folder)
     for path in layout.lost_recordings():
         path.unlink(missing_ok=True)
-    for name in ("workspaces", "recordings"):
+    for name in ("workspaces", "recordings", "worktrees"):
         with suppress(OSError):
             (layout.root / name).rmdir()
     return swept
@@ -120,12 +122,13 @@ def size_bytes(folder: Path) -> int:
 
 
 def session_bytes(layout: Layout, it: StoredSummary) -> int:
-    """Return the size of a session's folder and recording."""
+    """Return the size of a session's folder, worktree and recording."""
     try:
         recorded = layout.recording(it.header.session_id).stat().st_size
     except (OSError, StoreError):
         recorded = 0
-    return size_bytes(it.folder) + recorded
+    worktree = size_bytes(layout.worktree(it.header.session_id)) if it.header.has_worktree else 0
+    return size_bytes(it.folder) + worktree + recorded
 
 
 def _over_quota(layout: Layout, newest_first: Sequence[StoredSummary], max_bytes: int) -> list[StoredSummary]:
@@ -164,10 +167,11 @@ def _forget_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _is_as_listed(listed: StoredSummary) -> bool:
-    """Return False if the session was used since it was listed."""
+def _is_as_listed(layout: Layout, listed: StoredSummary) -> bool:
+    """Return False if the session was used since it was listed, or its worktree has changes that exist only there."""
     found = summary(listed.folder)
-    return found is not None and found.updated == listed.updated
+    is_unused = found is not None and found.updated == listed.updated
+    return is_unused and not has_unbrought(layout.worktree(listed.header.session_id))
 
 
 def _remove(
@@ -184,6 +188,7 @@ def _remove(
                     continue
                 log_path(it.folder).unlink(missing_ok=True)
                 layout.recording(it.header.session_id).unlink(missing_ok=True)
+                remove_worktree(layout.worktree(it.header.session_id))
                 shutil.rmtree(it.folder, ignore_errors=True)
             removed.append(it.header.session_id)
         except (SessionLockedError, OSError):

@@ -1,9 +1,12 @@
-"""remember: add a note for later sessions to the project's memory file, as an edit like any other."""
+"""remember: add a note for later sessions to a memory file, the project's or the user's, as an edit like any other."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
+from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.effects import NoEffect
 from agent_ls.text import decode
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
@@ -15,7 +18,14 @@ from agent_ls.tools.write_file import WriteFileArguments, prepare as prepare_wri
 MEMORY_FILE = ".agent-ls/memory.md"
 MAX_NOTE_CHARS = 500
 _HEADING = (
-    "# Memory\n\nNotes of the agent for later sessions in this project. Edit and delete them as you like.\n\n"
+    "# Memory\n\nNotes of the agent for later sessions in {where}. Edit and delete them as you like.\n\n"
+)
+_DESCRIPTION = (
+    f"Add a note to {MEMORY_FILE}, which later sessions of this project begin with. Only for what the user asks "
+    "you to keep, or what they had to correct; not for what the code or its documents say, and never for keys."
+)
+_FOR_USER = (
+    " With scope `user` the note goes to the user's own memory, which sessions of all projects begin with."
 )
 
 
@@ -27,31 +37,50 @@ class RememberArguments(Arguments):
     )
 
 
-async def prepare(arguments: RememberArguments, context: ToolContext) -> Prepared:
-    row = f"- {' '.join(arguments.note.split())}"
-    current = await read_existing(absolute(MEMORY_FILE, context.environment), context)
-    text = None if current is None else decode(current).text
-    if text is not None and row in text.splitlines():
-        return Prepared(NoEffect(), _already_there)
-    start = _HEADING if not text else "" if text.endswith(("\n", "\r")) else "\n"
-    return await prepare_write(
-        WriteFileArguments(file_path=MEMORY_FILE, content=f"{start}{row}\n", append=True), context
+class ScopedArguments(RememberArguments):
+    scope: Literal["project", "user"] = Field(
+        default="project",
+        description="`user` only if the user asks for all projects, or says it about themselves.",
+    )
+
+
+def remember_tool(user_file: str = "") -> Tool[RememberArguments]:
+    """Return the tool. `user_file` is the absolute path of the user's memory, "" if there is none."""
+
+    def file_of(arguments: RememberArguments) -> str:
+        is_users = isinstance(arguments, ScopedArguments) and arguments.scope == "user"
+        return user_file if is_users else MEMORY_FILE
+
+    async def prepare(arguments: RememberArguments, context: ToolContext) -> Prepared:
+        path = file_of(arguments)
+        row = f"- {' '.join(arguments.note.split())}"
+        current = await read_existing(absolute(path, context.environment), context)
+        text = None if current is None else decode(current).text
+        if text is not None and row in text.splitlines():
+            return Prepared(NoEffect(), _already_there)
+        heading = _HEADING.format(where="this project" if path == MEMORY_FILE else "all projects")
+        start = heading if not text else "" if text.endswith(("\n", "\r")) else "\n"
+        return await prepare_write(
+            WriteFileArguments(file_path=path, content=f"{start}{row}\n", append=True), context
+        )
+
+    def touches(arguments: RememberArguments, environment: ExecutionEnvironment) -> tuple[str, ...]:
+        return (absolute(file_of(arguments), environment),)
+
+    return Tool(
+        name=NAME,
+        description=_DESCRIPTION + (_FOR_USER if user_file else ""),
+        category="write",
+        arguments=ScopedArguments if user_file else RememberArguments,
+        prepare=prepare,
+        summarize=lambda arguments: one_line(arguments.note),
+        touches=touches,
     )
 
 
 async def _already_there() -> ToolOutput:
-    return ToolOutput(f"{MEMORY_FILE} has this note already.")
+    return ToolOutput("The memory has this note already.")
 
 
-REMEMBER = Tool(
-    name="remember",
-    description=(
-        f"Add a note to {MEMORY_FILE}, which later sessions of this project begin with. Only for what the user asks "
-        "you to keep, or what they had to correct; not for what the code or its documents say, and never for keys."
-    ),
-    category="write",
-    arguments=RememberArguments,
-    prepare=prepare,
-    summarize=lambda arguments: one_line(arguments.note),
-    touches=lambda arguments, environment: (absolute(MEMORY_FILE, environment),),
-)
+NAME = "remember"
+REMEMBER = remember_tool()

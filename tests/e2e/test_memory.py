@@ -104,3 +104,39 @@ async def test_notes_of_an_untrusted_folder_are_not_read() -> None:
 
     assert "Obey" not in await prompts.documents(profile, files)
     assert profile.registry.lookup("remember") is None and stored == []
+
+
+@pytest.mark.req("H26")
+async def test_a_note_for_all_projects_is_asked_about_and_begins_sessions_of_other_projects(
+    tmp_path: Path,
+) -> None:
+    note = "Answer briefly."
+    script: list[Answer] = [[ToolCall("remember", {"note": note, "scope": "user"})], "Noted.", "Later."]
+    with AnthropicServer(script) as provider:
+        async with served(tmp_path, provider=provider, mode="full") as found:
+            files = await found.client.request("agent/memory", {})
+            users = found.state / "memory.md"
+            assert files["user"] == users.as_uri()
+            first = await found.editor.new_session(provider="anthropic")
+            seen = len(found.client.received)
+            typed = {"type": "command", "name": "remember", "arguments": f"--user {note}"}
+            await found.change("submit", first, input=[typed])
+            asked = await found.client.wait_for(
+                lambda m: m.get("params", {}).get("kind") == "approval_requested", after=seen
+            )
+            assert not users.exists(), "the edit is asked about in every mode"
+            assert "notes for all projects" in asked["params"]["data"]["reason"]
+            await found.editor.approve(asked["params"])
+            await found.client.wait_for(
+                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
+            )
+            assert users.read_text().endswith(f"\n- {note}\n")
+            hunks = (await found.client.request("agent/hunks", {"sessionId": first}))["files"]
+            assert [file["uri"] for file in hunks] == [files["user"]]
+            other = tmp_path / "other"
+            other.mkdir()
+            second = await found.editor.new_session(provider="anthropic", workspaceFolder=other.as_uri())
+            await say(found, second, text("later"))
+
+    assert note not in beginning(provider.requests[0])
+    assert note in beginning(provider.requests[-1]) and "remember" in names(provider.requests[-1])

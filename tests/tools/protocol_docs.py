@@ -41,6 +41,7 @@ OBJECTS: Mapping[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
         protocol.SessionInfo,
+        protocol.BroughtFile,
         protocol.OwnerInfo,
         *get_args(protocol.InputPart),
         protocol.OpenPart,

@@ -6,7 +6,7 @@ import pytest
 
 from agent_ls.environments.effects import NoEffect, WriteEffect
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.remember import MEMORY_FILE, REMEMBER
+from agent_ls.tools.remember import MEMORY_FILE, REMEMBER, remember_tool
 from tests.support.tool_calls import ToolCalls
 
 PATH = f"/project/{MEMORY_FILE}"
@@ -41,3 +41,16 @@ async def test_the_effect_is_a_write_of_the_file_and_none_for_a_note_that_is_the
     new = (await ToolCalls(files).prepare(REMEMBER, note="b")).effect
     assert isinstance(new, WriteEffect) and [write.path for write in new.files] == [PATH]
     assert (await ToolCalls(files).prepare(REMEMBER, note="a")).effect == NoEffect()
+
+
+@pytest.mark.req("H26")
+async def test_a_note_of_scope_user_goes_to_the_users_own_file() -> None:
+    files = MemoryEnvironment({MEMORY_FILE: "- a\n"})
+    tool = remember_tool("/state/memory.md")
+
+    await ToolCalls(files).call(tool, note="Answer briefly.", scope="user")
+    await ToolCalls(files).call(tool, note="Use tabs.")
+
+    users = (await files.read_bytes("/state/memory.md")).decode()
+    assert "in all projects" in users and users.endswith("\n- Answer briefly.\n")
+    assert (await files.read_bytes(PATH)).decode() == "- a\n- Use tabs.\n"

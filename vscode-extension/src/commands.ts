@@ -10,8 +10,8 @@ import type { Ctx } from "./ctx";
 import type { ApprovalItem } from "./items";
 import type { Keys } from "./keys";
 import { isRefused } from "./owners";
-import { problemOf } from "./protocol";
-import { chooseFolder, chooseSession, configure } from "./pickers";
+import { type NewSessionChoice, problemOf } from "./protocol";
+import { chooseFolder, chooseRunning, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "./review/commands";
 import type { SessionsFace } from "./sessions/actions";
 import { chooseRollBack, compact, showRules } from "./sessions/rollback";
@@ -76,7 +76,7 @@ async function restart({ ctx }: Parts): Promise<void> {
   await ctx.sessions.resume();
 }
 
-async function newSession({ ctx, panel }: Parts, provider?: string): Promise<void> {
+async function newSession({ ctx, panel }: Parts, choice: NewSessionChoice = {}): Promise<void> {
   const folder = await chooseFolder();
   if (folder === undefined) return;
   // Focus the prompt before there is a session, because the server takes a moment to start and the user types on. The
@@ -84,12 +84,22 @@ async function newSession({ ctx, panel }: Parts, provider?: string): Promise<voi
   panel.expect();
   // Start creating the session before the focus moves: a message sent in that moment is for this session and creates
   // no other.
-  const making = ctx.sessions.create(provider === undefined ? {} : { provider }, folder ?? undefined);
+  const making = ctx.sessions.create(choice, folder ?? undefined);
   await Promise.all([panel.focus(), making]);
 }
 
 async function otherSession({ ctx, panel }: Parts): Promise<void> {
   if (await chooseSession(ctx.sessions)) await panel.focus();
+}
+
+async function runningSession({ ctx, panel }: Parts): Promise<void> {
+  if (await chooseRunning(ctx.sessions)) await panel.focus();
+}
+
+/** Brings the changes of the session's git worktree to the folder. The chat shows what came and what did not. */
+async function bringChanges({ ctx }: Parts): Promise<void> {
+  const files = await ctx.sessions.bringChanges();
+  if (files?.length === 0) void vscode.window.setStatusBarMessage("agent-ls: the folder has all changes of the worktree", 4000);
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
@@ -98,13 +108,16 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
   return {
     open: () => panel.focus(),
     newSession: () => newSession(parts),
-    demo: () => newSession(parts, "walkthrough"),
+    newWorktreeSession: () => newSession(parts, { worktree: "current" }),
+    bringChanges: () => bringChanges(parts),
+    runningSessions: () => runningSession(parts),
+    demo: () => newSession(parts, { provider: "walkthrough" }),
     sessions: () => otherSession(parts),
     stop: () => sessions.interrupt(),
     endSession: () => sessions.abort(),
     unsteer: () => sessions.unsteer(),
     configure: () => configure(sessions),
-    memory: () => openMemory(),
+    memory: () => openMemory(ctx.client),
     compact: () => compact(sessions),
     rules: () => showRules(sessions),
     mcp: () => showServers(sessions),

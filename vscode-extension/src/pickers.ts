@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Mode, ReviewMode, SessionInfo } from "./protocol";
 import type { Sessions } from "./session";
+import { runningRow } from "./sessions/rows";
 
 const MODES: readonly { readonly label: Mode; readonly description: string }[] = [
   { label: "plan", description: "reads only" },
@@ -33,6 +34,16 @@ export async function chooseSession(sessions: Sessions): Promise<boolean> {
   const items = listed.map((info) => sessionItem(info, sessions.currentId));
   const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
   const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true });
+  return chosen !== undefined && sessions.open(chosen.info.id);
+}
+
+/** Lets the user choose among the sessions that run in any editor, and opens the chosen one. Returns whether it did. */
+export async function chooseRunning(sessions: Sessions): Promise<boolean> {
+  const listed = await sessions.running();
+  if (!listed) return false;
+  const items = listed.map((info) => ({ ...runningRow(info, Date.now()), info }));
+  const placeHolder = items.length > 0 ? "A session to follow" : "No session is open in any editor";
+  const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true, matchOnDetail: true });
   return chosen !== undefined && sessions.open(chosen.info.id);
 }
 

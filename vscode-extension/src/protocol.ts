@@ -11,7 +11,7 @@ export type { DeltaData, Event as AgentEvent, EventData, UnrecordedData } from "
 export type {
   ApprovalRequested, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
   DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
-  OwnerInfo, PlanChanged, QuestionAsked, RenameEdits, RevertFile, RevertResult, Reverted, ReviewResult, RuleInfo, RuleOffer, Saved,
+  BroughtFile, OwnerInfo, PlanChanged, QuestionAsked, RenameEdits, RevertFile, RevertResult, Reverted, ReviewResult, RuleInfo, RuleOffer, Saved,
   SessionInfo, SubscribeResult, TerminalInfo, ToolCallEnd, UsageReport,
 } from "./wire/objects";
 export type { Requests } from "./wire/requests";
@@ -62,6 +62,8 @@ export function effectOf({ effect }: wire.ApprovalRequested): Effect {
   return effect;
 }
 
+/** What a new session is created with. */
+export type NewSessionChoice = Configuration & Pick<wire.NewSession, "worktree">;
 export type Configuration = Pick<wire.Configure, "provider" | "model" | "effort" | "mode" | "review">;
 export type ApproveAnswer = Omit<wire.Approve, "sessionId" | "requestId" | "clientKey">;
 

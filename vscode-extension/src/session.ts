@@ -1,7 +1,7 @@
 // The sessions of this window: subscribes to them, applies their events to snapshots, and sends the user's requests.
 // Does not draw and does not depend on the editor: views register a listener.
 import type { Level, Snapshot } from "./items";
-import { type AgentEvent, type Configuration, type DraftInfo, type InputPart, type Method, type Problem, type Requests, type SubscribeResult, isMethodNotFound, problemOf } from "./protocol";
+import { type AgentEvent, type Configuration, type NewSessionChoice, type DraftInfo, type InputPart, type Method, type Problem, type Requests, type SubscribeResult, isMethodNotFound, problemOf } from "./protocol";
 import type { Ask, Change, Connection, EditorContext } from "./seams";
 import { fromStored } from "./history";
 import { isReadOnly, isRefused } from "./owners";
@@ -124,7 +124,7 @@ export class Sessions extends SessionVerbs {
    * Creates and displays a session. If the same one is being created already, waits for that one, which may have a
    * message.
    */
-  async create(configuration: Configuration = {}, folder = this.around.folder()): Promise<boolean> {
+  async create(configuration: NewSessionChoice = {}, folder = this.around.folder()): Promise<boolean> {
     const wanted = JSON.stringify([configuration, folder]);
     if (this.making?.wanted === wanted) return this.making.done;
     const making = { wanted, done: this.make(configuration, folder) };
@@ -132,7 +132,7 @@ export class Sessions extends SessionVerbs {
     return making.done.finally(() => { if (this.making === making) this.making = undefined; });
   }
 
-  private async make(configuration: Configuration, folder: string | undefined): Promise<boolean> {
+  private async make(configuration: NewSessionChoice, folder: string | undefined): Promise<boolean> {
     if (folder === undefined) {
       this.say("warn", "No folder is open.", "The agent works in a folder: open one first.");
       return false;

@@ -1,7 +1,7 @@
 // The user's requests for the current session. session.ts sends them.
 import { prepend } from "./history";
 import type { ApprovalItem, Level, Snapshot } from "./items";
-import type { ApproveAnswer, InputPart, Method, Requests, Review, ReviewResult, SessionInfo } from "./protocol";
+import type { ApproveAnswer, BroughtFile, InputPart, Method, Requests, Review, ReviewResult, SessionInfo } from "./protocol";
 import type { Ask, EditorContext } from "./seams";
 
 const HISTORY_PAGE = 200; // items
@@ -68,6 +68,16 @@ export abstract class SessionVerbs {
   async list(): Promise<readonly SessionInfo[] | undefined> {
     const folder = this.around.folder();
     return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
+  }
+
+  /** Sessions of all folders that an editor or another process has open, newest first. */
+  async running(): Promise<readonly SessionInfo[] | undefined> {
+    return (await this.ask("agent/sessions", { running: true }))?.sessions;
+  }
+
+  /** Brings the changes of the session's git worktree to its folder. Undefined: it was refused, which the chat shows. */
+  async bringChanges(): Promise<readonly BroughtFile[] | undefined> {
+    return (await this.ofCurrent("agent/bringChanges", (change) => change))?.files;
   }
 
   /** Fetches earlier items. */

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_PATHS = PathSettings()
+USER_MEMORY = "memory.md"
+"""File in the state folder with the user's notes for all projects."""
 
 
 class PathBounds:
@@ -101,7 +103,7 @@ class PathBounds:
             raise AccessDeniedError(path, "it holds credentials; agent-ls never reads it")
         if self.places.is_ignored(path) or self.places.is_ignored(real):
             raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
-        if real in self._readable:
+        if real in self._readable or real == self.places.memory:
             return real
         if self.places.is_inside(real):
             if self.places.is_secret(path) or self.places.is_secret(real):
@@ -144,10 +146,13 @@ class PathBounds:
             raise AccessDeniedError(path, f"it resolves to {real} now, but {judged} was approved")
 
 
-def places_of(*folders: str, settings: PathSettings = DEFAULT_PATHS, state: str = "") -> Places:
+def places_of(
+    *folders: str, settings: PathSettings = DEFAULT_PATHS, state: str = "", worktree: str = ""
+) -> Places:
     """Return the places of a session that works in these folders. Blocks, because it follows links.
 
-    `settings` adds folders and denied places. `state` is the state folder, "" for that of this process.
+    `settings` adds folders and denied places. `state` is the state folder, "" for that of this process. `worktree` is
+    the session's git worktree below it, "" for none.
     """
     added = [*filter(os.path.isabs, map(os.path.expanduser, settings.roots)), *temporary_folder(settings)]
     given = map(os.path.abspath, (*folders, *added))
@@ -160,7 +165,14 @@ def places_of(*folders: str, settings: PathSettings = DEFAULT_PATHS, state: str 
         IgnoreFile(roots),
         state=os.path.realpath(state or state_folder()),
         denied=_both_names(os.path.normpath(os.path.join(root, place)) for place in denied for root in roots),
+        worktree=os.path.realpath(worktree) if worktree else "",
+        memory=user_memory(state),
     )
+
+
+def user_memory(state: str = "") -> str:
+    """Return the file with the user's notes for all projects, with links resolved. `state`: as in `places_of`."""
+    return os.path.realpath(os.path.join(state or state_folder(), USER_MEMORY))
 
 
 def far_places(

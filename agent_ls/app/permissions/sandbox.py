@@ -191,9 +191,10 @@ def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
     A place that contains one of `roots` is not hidden.
     """
     wanted = (place for place in places.denied_places() if place not in ACCOUNT_FILES)
+    own_state = _around(os.path.realpath(state), places.worktree) if places.worktree else [state]
     found = [
         place
-        for place in _there((*wanted, state))
+        for place in _there((*wanted, *own_state))
         # A place that the user cannot open is closed to their commands as well.
         if (os.access(place, os.R_OK) or os.access(place, os.X_OK))
         and not any(_below(root, place) for root in roots)
@@ -202,6 +203,16 @@ def _hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidden:
         "hidden": tuple(place for place in found if os.path.isdir(place)),
         "hidden_files": tuple(place for place in found if os.path.isfile(place)),
     }
+
+
+def _around(folder: str, worktree: str) -> Iterator[str]:
+    """Yield everything in a folder except the worktree below it."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if not _below(worktree, path):
+            yield path
+        elif path != worktree:
+            yield from _around(path, worktree)
 
 
 def told(sandbox: Sandbox, limits: SandboxLimits) -> str:

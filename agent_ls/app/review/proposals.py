@@ -81,21 +81,41 @@ class Proposals:
             StaleFileError: the change does not fit the current file. EnvError: a file cannot be
             read.
         """
+        proposals = await self._proposals(writes, attribution, audience)
+        self.wait_again(Wait(attribution, writes), proposals, "agent")
+        return await self.wait_for_decisions(attribution, audience)
+
+    async def propose(
+        self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
+    ) -> None:
+        """Propose these writes of text files, without a call that waits: the model gets the decisions by a notice.
+
+        Raises:
+            StaleFileError: the change does not fit the current file. EnvError: a file cannot be
+            read.
+        """
+        self._add(await self._proposals(writes, attribution, audience), "agent")
+
+    async def _proposals(
+        self, writes: Sequence[FileWrite], attribution: Attribution, audience: Audience
+    ) -> list[Proposal]:
         links = links_of(writes)
-        proposals = [
+        return [
             Proposal(attribution, write, (with_fields(sheet, hunks=_linked(sheet, links)),))
             for write in writes
             if (sheet := await self._sheet(write, attribution, audience))
         ]
-        self.wait_again(Wait(attribution, writes), proposals, "agent")
-        return await self.wait_for_decisions(attribution, audience)
 
     def wait_again(self, wait: Wait, proposals: Sequence[Proposal], by: By) -> None:
-        """Add proposals to their files and register their call as waiting.
+        """Add the proposals of a call, and register the call as waiting.
 
         The caller then waits for the decisions.
         """
         self._waits[call_of(wait.attribution)] = wait
+        self._add(proposals, by)
+
+    def _add(self, proposals: Sequence[Proposal], by: By) -> None:
+        """Add proposals to their files."""
         for proposal in proposals:
             self.stand(proposal, by)
         for proposal in proposals:

@@ -29,7 +29,7 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged, RecordedEvent, Warning
 from agent_ls.review.agent_edits import apply_agent_edit
 from agent_ls.review.hunks import LedgerHunk
-from agent_ls.review.ledger import FileLedger, LedgerChange
+from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
 from agent_ls.review.reopened_hunks import is_missing
 from agent_ls.review.restore import StoredHunk, restore_ledger
 from agent_ls.store.journal import NO_FILE, Intent, Place, fingerprint, text_fingerprint
@@ -151,7 +151,7 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> Found
             found, lost = look.proposals(path)
             proposals += found
             ledger = replace(ledger, closed=(*ledger.closed, *lost))
-            if items or told:
+            if (items or told) and state.is_reviewed(path):
                 changes.append(LedgerChange(ledger, tuple(_not_as_known(ledger, items, state.ledger(path)))))
             events += told
             if lost_here := tuple(item for item in items if is_missing(ledger, item)):
@@ -244,7 +244,10 @@ class _Look:
     ) -> tuple[FileLedger, list[RecordedEvent]]:
         header = self.stored.header
         author = Attribution(header.session_id, intent.turn_id, intent.call_id)
-        change = apply_agent_edit(self._restored(path, before), now, author)
+        if self.state.is_reviewed(path):
+            change = apply_agent_edit(self._restored(path, before), now, author)
+        else:
+            change = LedgerChange(open_ledger(path, now), ())
         event = file_change(
             before, now, change, call_id=intent.call_id, folder=path_of(header.workspace_folder)
         )

@@ -33,7 +33,7 @@ from agent_ls.loop.events.types import FileChange, Hunk
 from agent_ls.loop.seams import Clock
 from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.review.agent_edits import apply_agent_edit, link_new_hunks
-from agent_ls.review.ledger import LedgerChange
+from agent_ls.review.ledger import LedgerChange, open_ledger
 from agent_ls.review.user_edits import apply_user_edit
 
 
@@ -55,6 +55,7 @@ class ReviewService:
             self.state, ProposalDecisions(self.state, self.proposals), self.undone_saves
         )
         self._links: dict[str, str] = {}
+        self._last_unreviewed: dict[str, tuple[str, str, str | None]] = {}
         self.saved = SavedFiles()
         self.under_way = UnderWay()
         self.findings = Findings()
@@ -91,6 +92,9 @@ class ReviewService:
 
     def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
         """Report a call's change of a file. A second report of the same change is ignored."""
+        if not self.state.is_reviewed(path):
+            self._announce_unreviewed(path, before, after, attribution)
+            return
         if self.proposals.is_landing(path, before or "", after or "", attribution):
             return
         file = self.state.files.get(path)
@@ -136,7 +140,8 @@ class ReviewService:
             return
         if is_text(state.before) and is_text(state.after):
             self.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
-            file = self.state.files[state.path]
+            if (file := self.state.files.get(state.path)) is None:
+                return
             file.written_as, file.is_saved_by_us = written_as(state.before or state.after or b""), True
         else:
             self._changed_bytes(state, attribution)
@@ -273,6 +278,19 @@ class ReviewService:
                 del self.state.files[state.path]
         event = FileChange(attribution.call_id, state.path, action(state.before, state.after), 0, 0, "")
         self.state.publish(attribution.session_id, event)
+
+    def _announce_unreviewed(
+        self, path: str, before: str | None, after: str | None, attribution: Attribution
+    ) -> None:
+        """Publish the change of a file without hunks; once, although an editor may report it too."""
+        change = (attribution.session_id, attribution.call_id, after)
+        if self._last_unreviewed.get(path) == change:
+            return
+        self._last_unreviewed[path] = change
+        if audience := self.state.audience(attribution.session_id):
+            ledger = LedgerChange(open_ledger(path, after), ())
+            folder = audience.files.working_directory()
+            audience.emit(file_change(before, after, ledger, call_id=attribution.call_id, folder=folder))
 
     def _announce_change(
         self,

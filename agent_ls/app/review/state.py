@@ -83,6 +83,8 @@ class ReviewState:
 
     def __init__(self, audience: Callable[[str], Audience | None], *, clock: Clock, start: Start) -> None:
         self.audience = audience
+        self.is_reviewed: Callable[[str], bool] = lambda path: True
+        """Returns whether changes of a file get hunks. Those of a session's own worktree do not."""
         self.files: dict[str, ReviewedFile] = {}
         self.hunk_events = HunkNews(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], Standing] = {}

@@ -15,13 +15,13 @@ from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.stamps import stamps
 from agent_ls.app.changes.watched_files import FileWatch, TouchedFiles
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.context.editor import EditorStatus, SessionEditorContext
+from agent_ls.app.context.editor import EditorStatus
 from agent_ls.app.context.prompts import SessionPrompts, facts_from_json, facts_to_json, no_skills
 from agent_ls.app.models.other_models import ConfiguredModels
 from agent_ls.app.models.service import Models
 from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.permissions.ignore_file import IgnoreFile
-from agent_ls.app.permissions.paths import PathBounds, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of, user_memory
 from agent_ls.app.permissions.session_rules import SessionRules
 from agent_ls.app.permissions.trust import TrustGate, WorkspaceTrust
 from agent_ls.app.permissions.workspace_roots import SessionRoots
@@ -29,7 +29,6 @@ from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.review.pinned import pinned_hunks
 from agent_ls.app.review.resumed_reviews import ResumedReviews
 from agent_ls.app.review.service import ReviewService
-from agent_ls.app.servers.of_session import ServersOfSession
 from agent_ls.app.servers.prompts import PromptsWithServers
 from agent_ls.app.sessions.far_sites import FarSites
 from agent_ls.app.sessions.live import LiveSession
@@ -46,9 +45,11 @@ from agent_ls.app.sessions.session_parts import (
     RecordedParts,
     SessionPermissions,
     SessionPlace,
+    editor_context,
     nested_documents,
     record_parts,
 )
+from agent_ls.app.sessions.session_servers import create_servers
 from agent_ls.app.sessions.session_tools import web_profiles, with_session_tools
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
@@ -68,7 +69,7 @@ from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.loop.calls.approval import PendingApprovals
-from agent_ls.loop.calls.hooks import NO_HOOKS
+from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.restored import Restored
@@ -83,6 +84,8 @@ if TYPE_CHECKING:
     from agent_ls.app.hooks.service import SessionHooks
     from agent_ls.app.permissions.looking import LookingSandbox
     from agent_ls.app.permissions.sandbox import SessionSandbox
+    from agent_ls.app.sessions.worktree import SessionWorktree
+    from agent_ls.app.worktrees.worktree import Worktree
     from agent_ls.tools.web_fetch import WebFetcher
 
 MEBIBYTE = 1024 * 1024
@@ -247,6 +250,7 @@ class SessionBuilder:
         choice: SessionChoice,
         settings: Settings,
         restored: Restored | None,
+        worktree: Worktree | None = None,
     ) -> LiveSession:
         """Create a session. Each step gets the finished results of the steps before it.
 
@@ -255,7 +259,7 @@ class SessionBuilder:
         link = SessionLink()
         stored = SessionFiles(opened, header)
         config = opened.stored.fold.config if opened.stored else {}
-        place = self._place(header, settings, stored, link)
+        place = self._place(header, settings, stored, link, worktree)
         notices = Notices(opened.recorder.notice, opened.stored.fold.notices if opened.stored else ())
         if place.site:
             self.sites.notify(place.local, notices.post)
@@ -278,9 +282,16 @@ class SessionBuilder:
             parts.language,
             native_names=settings.native_tool_names,
         )
-        hooks = self._hooks(header, place, permissions, settings, stored, notices, link)
+        hooks: Hooks = self._hooks(header, place, permissions, settings, stored, notices, link) or NO_HOOKS
+        session_worktree: SessionWorktree | None = None
+        if worktree:
+            from agent_ls.app.sessions.worktree import SessionWorktree  # few sessions have one
+
+            own = (permissions, self.review, stored, link, self.now, str(self.state))
+            session_worktree = SessionWorktree(worktree, place.key, *own)
+            hooks = session_worktree.hooks(hooks)
         own_prompts = self._own_prompts(place, permissions, parts, choice, stored, skills)
-        servers = self._servers(place, permissions, link)
+        servers = create_servers(self, place, permissions, link)
         with_servers: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
         if place.site:
             given = partial(self.session_servers, place.session_id)
@@ -292,6 +303,7 @@ class SessionBuilder:
             trusted=permissions.gate.settled,
             stored=config,
             remember=stored.remember,
+            user_file=user_memory(str(self.state)) if place.is_here else "",
         )
         prompts = PromptsWithReview(
             memory,
@@ -323,10 +335,8 @@ class SessionBuilder:
                 *pinned_hunks(self.review.open_hunks(session_id=header.session_id), place.folder),
                 *skills.pinned(),
             ],
-            editor_context=(
-                SessionEditorContext(parts.editor_status, place.folder) if parts.editor_status else None
-            ),
-            hooks=hooks or NO_HOOKS,
+            editor_context=editor_context(parts, place),
+            hooks=hooks,
             models=other_models,
             documents=nested_documents(own_prompts, permissions.gate, config, stored),
             reviews=ResumedReviews(
@@ -346,7 +356,7 @@ class SessionBuilder:
             prepare=partial(place.roots.settle, tell=False),
             # A recording must contain reads in the order of the messages, so nothing is read early.
             gather_early=(
-                partial(self._gather_early, place.folder, own_prompts)
+                partial(self._gather_early, place.key, own_prompts)
                 if place.listed and not parts.tape
                 else None
             ),
@@ -354,24 +364,32 @@ class SessionBuilder:
             offer_findings=prompts.offer,
             mentions=session_mentions(self, place, permissions, link.turn_id),
             servers=servers,
+            worktree=session_worktree,
         )
         link.connect(live)
         self._begin(live, place, opened, stored)
         return live
 
     def _place(
-        self, header: Header, settings: Settings, stored: SessionFiles, link: SessionLink
+        self,
+        header: Header,
+        settings: Settings,
+        stored: SessionFiles,
+        link: SessionLink,
+        worktree: Worktree | None,
     ) -> SessionPlace:
         """Find out where the session works, and which folders belong to it."""
         key = header.workspace_folder
         site = self.sites.site(key)
-        folder = site.root if site else key
-        local = self.local(key, stored.demand_ours)
-        find_places = partial(places_of, settings=settings.paths, state=str(self.state))
+        folder = site.root if site else worktree.folder if worktree else key
+        local = self.local(folder if worktree else key, stored.demand_ours)
+        top = worktree.root if worktree else ""
+        find_places = partial(places_of, settings=settings.paths, state=str(self.state), worktree=top)
         bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
         roots = SessionRoots(
-            key,
-            lambda: () if site else (*self.folders(), *self.session_folders(header.session_id)),
+            folder if worktree else key,
+            # The other folders are the user's own, which a session in a worktree must not change.
+            lambda: () if site or worktree else (*self.folders(), *self.session_folders(header.session_id)),
             self.trust,
             bounds,
             link.emit,
@@ -379,7 +397,9 @@ class SessionBuilder:
         )
         files = self.files(local, header.session_id)
         is_here = not (self.environment or site)
-        return SessionPlace(header.session_id, key, folder, site, is_here, local, files, bounds, roots)
+        return SessionPlace(
+            header.session_id, key, folder, site, is_here, local, files, bounds, roots, worktree
+        )
 
     def _permissions(
         self, place: SessionPlace, choice: SessionChoice, settings: Settings, link: SessionLink
@@ -415,7 +435,9 @@ class SessionBuilder:
 
     def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
         """Return the session's connections to the world. A recording also receives all events."""
-        parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, self.language)
+        # The editor's language servers know the user's folder, and not the worktree.
+        language = None if place.worktree else self.language
+        parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, language)
         if not (tape := self.tapes.of(place.session_id)):
             return parts
         opened.recorder.observers.append(tape.event)
@@ -455,10 +477,14 @@ class SessionBuilder:
             # Commands see only the disk; a client can be asked only for single files.
             seen = local if self.client_files else parts.files
             listing = place.roots.listing(local.list_files)
-            commands = command_files(listing, seen, self.host, lambda: place.roots.others)
-        return ReviewedEnvironment(
-            bounded, self.review, stored, permissions.approver.is_reviewed_first, commands
-        )
+            host = (
+                None if place.worktree else self.host
+            )  # a command elsewhere saves no document of the user's
+            commands = command_files(listing, seen, host, lambda: place.roots.others)
+        if place.worktree:  # changes are reviewed when they come to the user's folder
+            return ReviewedEnvironment(bounded, self.review, stored, commands=commands)
+        is_reviewed_first = permissions.approver.is_reviewed_first
+        return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
 
     def _touched(self, place: SessionPlace, opened: OpenSession, notices: Notices) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes by notices."""
@@ -544,7 +570,9 @@ class SessionBuilder:
             # reading it.
             open_documents=self._versions if place.listed and not parts.tape else None,
             skills=skills.catalogue if choice.tools.skills or choice.tools.agents else no_skills,
-            bounds=site.bounds if site else lambda root: PathBounds(places_of(root)),
+            bounds=site.bounds
+            if site
+            else lambda root: PathBounds(places_of(root, worktree=place.worktree_root)),
         )
 
     def _begin(
@@ -563,32 +591,6 @@ class SessionBuilder:
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:
         if await anyio.to_thread.run_sync(self.trust.standing, folder) == "trusted":
             await prompts.gather_early()
-
-    def _servers(
-        self, place: SessionPlace, permissions: SessionPermissions, link: SessionLink
-    ) -> ServersOfSession | None:
-        """Return the session's MCP servers; None in an environment that runs no program of this machine."""
-        if not place.is_here:
-            return None
-        return ServersOfSession(
-            folder=place.key,
-            state=self.state,
-            settings=self.now,
-            environ=self.models.child_environ,
-            secrets=self.secrets,
-            hide=self.hide,
-            clock=self.clock,
-            approvals=permissions.approvals,
-            turn_id=link.turn_id,
-            is_trusted=permissions.gate.is_trusted,
-            roots=lambda: (place.key,),
-            start=self.start,
-            warn=link.warn_about_servers,
-            changed=link.servers_changed,
-            client=partial(self.session_servers, place.session_id),
-            made=[],
-            places=lambda: place.bounds.places,
-        )
 
 
 async def _cannot_confine() -> bool:

@@ -46,6 +46,7 @@ from agent_ls.store.layout import lock_path, log_path
 from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.pages import Page
+from agent_ls.store.progress import Activity
 from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.tail import LogTail
 
@@ -135,7 +136,14 @@ class ReadAlong:
             updated=self._updated(header),
             last_seq=self.last_seq,
             is_walkthrough=fold.provider == "walkthrough",
+            activity=self._activity,
         )
+
+    @property
+    def _activity(self) -> Activity:
+        if self.state != "PROCESSING":
+            return "idle"
+        return "waiting" if self.approvals() or self.questions() else "working"
 
     @property
     def queue(self) -> Sequence[QueueItem]:

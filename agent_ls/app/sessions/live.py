@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.watched_files import TouchedFiles
+from agent_ls.app.errors import AppError, BadChoiceError
 from agent_ls.app.mentions.reader import SessionMentions
 from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.servers.listing import ListedServer, Switch, listed, run_command, switch
@@ -20,6 +22,7 @@ from agent_ls.app.sessions.notices import Notices
 from agent_ls.app.sessions.session_log import SessionFiles
 from agent_ls.app.skills.service import SessionSkills
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.environments.errors import EnvError
 from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.titles import title_of
@@ -32,10 +35,20 @@ from agent_ls.store.journal import Standing
 from agent_ls.store.locks import Owner
 from agent_ls.store.pages import Page
 
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.worktree import BroughtFile, SessionWorktree
+    from agent_ls.app.settings.model import Settings
+    from agent_ls.store.layout import StoredSummary
+    from agent_ls.store.progress import Activity, Progress
+
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session as lists display it. Times are ISO 8601. `owner` is another process that has it open."""
+    """A session as lists display it. Times are ISO 8601. `owner` is another process that has it open.
+
+    `worktree` is the top of its own git worktree, "" if it works in the workspace folder itself. `cost_usd` is known
+    for sessions that a process has open, where prices are known.
+    """
 
     id: str
     title: str
@@ -51,6 +64,35 @@ class SessionSummary:
     last_seq: int
     is_walkthrough: bool
     owner: Owner | None = None
+    worktree: str = ""
+    activity: Activity = "closed"
+    cost_usd: float | None = None
+
+
+def stored_summary(
+    stored: StoredSummary, settings: Settings, owner: Owner | None, worktree: str, progress: Progress
+) -> SessionSummary:
+    """Return the summary of a session that is not open in this process."""
+    header = stored.header
+    return SessionSummary(
+        id=header.session_id,
+        title=stored.title,
+        state="IDLE",
+        provider=header.provider,
+        model=header.model,
+        effort=None,
+        mode=settings.mode,
+        review=settings.review,
+        workspace_folder=header.workspace_folder,
+        created=header.created,
+        updated=stored.updated,
+        last_seq=stored.last_seq,
+        is_walkthrough=header.provider == "walkthrough",
+        owner=owner,
+        worktree=worktree,
+        activity=progress.activity,
+        cost_usd=progress.cost_usd,
+    )
 
 
 class LiveSession:
@@ -80,10 +122,12 @@ class LiveSession:
         offer_findings: Callable[[], None],
         mentions: SessionMentions,
         servers: ServersOfSession | None = None,
+        worktree: SessionWorktree | None = None,
     ) -> None:
         self.offer_findings = offer_findings
         self.mentions = mentions
         self.servers = servers
+        self.worktree = worktree
         self.on_servers: Callable[[], object] = lambda: None
         """Called when its MCP servers have another state or other lists; returns at once."""
         self.title = title
@@ -128,6 +172,33 @@ class LiveSession:
         for state in states:
             self.touched.changed(state.path)
         return states
+
+    async def bring_changes(self, *, may_ask: bool = True) -> list[BroughtFile]:
+        """Bring the changes of the session's worktree to the user's folder. `may_ask`: approvals can be answered.
+
+        Raises:
+            BadChoiceError: the session has no worktree. AppError: they cannot be brought.
+        """
+        if self.worktree is None:
+            raise BadChoiceError(
+                "this session works in your folder itself, where its changes are already",
+                "begin a session in a worktree to have its changes apart",
+            )
+        try:
+            return await self.worktree.bring("requested" if may_ask else "requested_without_questions")
+        except (EnvError, OSError) as error:
+            raise AppError(
+                f"the changes of the worktree were not brought: {error}",
+                "look at that file, then bring them again",
+            ) from error
+
+    async def waiting_changes(self) -> list[str]:
+        """Return the names of the files in the session's worktree that the user's folder does not have so.
+
+        Raises:
+            AppError: git failed.
+        """
+        return [it.path for it in await self.worktree.worktree.changes()] if self.worktree else []
 
     async def cleanup(self) -> None:
         """End everything that was started for this session."""
@@ -217,7 +288,16 @@ class LiveSession:
             updated=self.stored.updated,
             last_seq=session.last_seq,
             is_walkthrough=session.profile.id == "walkthrough",
+            worktree=self.worktree.worktree.paths.tree if self.worktree else "",
+            activity=self.activity,
         )
+
+    @property
+    def activity(self) -> Activity:
+        if not self.session.is_busy:
+            return "idle"
+        is_waiting = self.approver.pending() or self.session.questions.pending()
+        return "waiting" if is_waiting else "working"
 
     def warn_of_damage(self) -> None:
         """Report, once, how many lines of the log could not be read when the session was opened."""

@@ -27,12 +27,14 @@ from agent_ls.app.errors import (
     NotRunningError,
     SessionBusyError,
     SessionHasHunksError,
+    UnbroughtChangesError,
     UnknownSessionError,
 )
 from agent_ls.app.mentions.commits import RecentCommits
 from agent_ls.app.models.service import WALKTHROUGH, Models, OwnProfile, profile_settings
 from agent_ls.app.models.warm_up import warm_up
 from agent_ls.app.permissions.looking import LookingSandbox
+from agent_ls.app.permissions.paths import user_memory
 from agent_ls.app.permissions.trust import Trusting, WorkspaceTrust
 from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.review.restore import find, gather, stand_found
@@ -40,11 +42,11 @@ from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.archive import Archive
 from agent_ls.app.sessions.builder import ClientFiles, SessionBuilder, SessionChoice
 from agent_ls.app.sessions.far_sites import FarSites
+from agent_ls.app.sessions.listing import SessionListing
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
-from agent_ls.app.sessions.opening_warnings import opening_warnings
+from agent_ls.app.sessions.opening_warnings import not_stored, opening_warnings
 from agent_ls.app.sessions.own_task import in_own_task
 from agent_ls.app.sessions.ownership import Opener, SessionOwnership
-from agent_ls.app.sessions.pagination import place, place_of
 from agent_ls.app.sessions.resume import last_model, resumed_choice
 from agent_ls.app.sessions.retention import Retention
 from agent_ls.app.sessions.rollback import RolledBack, Wanted, roll_back
@@ -52,6 +54,7 @@ from agent_ls.app.sessions.rules import RuleManager
 from agent_ls.app.sessions.session_config import session_config
 from agent_ls.app.sessions.session_log import end_left_commands
 from agent_ls.app.sessions.takeover_notices import follow_missing
+from agent_ls.app.sessions.worktrees import Worktrees, discard
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.untrusted import client_settings, held_back
 from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
@@ -68,8 +71,6 @@ from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.store.errors import OwnershipLostError
-from agent_ls.store.layout import StoredSummary, lock_path
-from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
@@ -79,6 +80,7 @@ from agent_ls.text import to_display_line
 from agent_ls.tools.base import Tool
 
 if TYPE_CHECKING:
+    from agent_ls.app.worktrees.worktree import Start
     from agent_ls.tools.web_fetch import WebFetcher
 
 log = logging.getLogger(__name__)
@@ -143,8 +145,8 @@ class SessionManager:
         self.archive = Archive(self._store, self.live)
         self.rules = RuleManager(rules := RuleStore(chosen), self.live)
         self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
-        state = self._store.layout.root
-        self.sites = FarSites(lambda: self.settings, self.models, state, bool(editor_host or client_files))
+        state, has_editor = self._store.layout.root, bool(editor_host or client_files)
+        self.sites = FarSites(lambda: self.settings, self.models, state, has_editor)
         self._assembler = SessionBuilder(
             models=self.models,
             secrets=credentials.known_secrets,
@@ -176,6 +178,9 @@ class SessionManager:
         )
         self.skills = self._assembler.skills
         self.commits = RecentCommits(self._assembler.local, self.trust, self._clock)
+        self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._assembler)
+        self._listing = SessionListing(self._store, self._lasting, lambda: self.settings, self.worktrees.name)
+        self.review.state.is_reviewed = self.worktrees.is_in_none
         self._opening = anyio.Lock()
         self._host = editor_host
         self.owners = SessionOwnership(
@@ -187,6 +192,11 @@ class SessionManager:
     @property
     def tells_user(self) -> bool:
         return self.settings.notify != "off"
+
+    @property
+    def user_memory(self) -> str:
+        """The file with the user's notes for all projects. Blocks: follows links."""
+        return user_memory(str(self._store.layout.root))
 
     def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
         """Apply settings, also to running sessions as far as they have not chosen other values (docs/configuration.md).
@@ -251,18 +261,21 @@ class SessionManager:
         mode: Mode | None = None,
         review: ReviewSetting | None = None,
         title: str | None = None,
+        worktree: Start | None = None,
     ) -> LiveSession:
-        """Create a session and start it.
+        """Create a session and start it. `worktree`: it works in a git worktree of its own, which begins with that.
 
-        Raises: BadChoiceError: no such folder or provider. AppError: the store cannot be written.
+        Raises: BadChoiceError: no such folder or provider, or no worktree is possible. AppError: store or git failed.
         """
         folder = await self.sites.workspace(workspace_folder, must_exist=self._assembler.environment is None)
         profile = await self.models.choose_profile(provider, model)
         if self._group is None:
             raise NotRunningError
+        await self.worktrees.check(folder, worktree)
         tools = await self._assembler.cli_tools(folder)
         session_id, named = SessionId(new_id("s")), to_display_line(title or "")
-        header = Header(session_id, self._clock.now(), folder, profile.id, profile.model, named)
+        made = (session_id, self._clock.now(), folder, profile.id, profile.model, named)
+        header = Header(*made, has_worktree=bool(worktree))
         settings = self.settings
         choice = SessionChoice(
             profile.id,
@@ -272,9 +285,11 @@ class SessionManager:
             review or settings.review,
             tools,
         )
-        return await in_own_task(self._run_beside, partial(self._begin, header, choice, settings))
+        return await in_own_task(self._run_beside, partial(self._begin, header, choice, settings, worktree))
 
-    async def _begin(self, header: Header, choice: SessionChoice, settings: Settings) -> LiveSession:
+    async def _begin(
+        self, header: Header, choice: SessionChoice, settings: Settings, start: Start | None
+    ) -> LiveSession:
         with store_errors(header.session_id):
             opened = await anyio.to_thread.run_sync(self._store.create, header)
         with closed_on_failure(opened):
@@ -289,8 +304,12 @@ class SessionManager:
                     self.folders(),
                     choice.tools.recorded,
                 )
-            live = self._assembler.assemble(opened, header, choice, settings, None)
+            discarded = partial(discard, opened.close, self._store.delete, header.session_id)
+            worktree = await self.worktrees.make(header, start, discarded) if start else None
+            live = self._assembler.assemble(opened, header, choice, settings, None, worktree)
             live.remember()
+            if live.worktree:
+                live.worktree.introduce()
             self._start(live, opened, choice.tools.warning)
         return live
 
@@ -356,24 +375,19 @@ class SessionManager:
         return self._live.get(session_id)
 
     async def list_sessions(
-        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str = ""
+        self,
+        workspace_folder: str | None,
+        cursor: str | None,
+        limit: int,
+        query: str = "",
+        *,
+        running: bool = False,
     ) -> tuple[Sequence[SessionSummary], str | None]:
-        """Return live and stored sessions, newest first, and the cursor of the next page.
-
-        `query` is searched in titles, ignoring case. A session that is used between two pages moves to the
-        front; no page repeats it or leaves another one out.
+        """Return live and stored sessions as SessionListing.page does.
 
         Raises: BadChoiceError: an invalid cursor.
         """
-        last = place_of(cursor)
-        stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
-        rest = [item for item in stored if last is None or place(item) < last]
-        if query:
-            rest = [item for item in rest if query.casefold() in self._title(item).casefold()]
-        page = rest[: max(limit, 1)]
-        more = "/".join(place(page[-1])) if len(rest) > len(page) else None
-        owners = await anyio.to_thread.run_sync(lambda: [owner_of(lock_path(it.folder)) for it in page])
-        return [self._summary(it, owner) for it, owner in zip(page, owners, strict=True)], more
+        return await self._listing.page(workspace_folder, cursor, limit, query, running=running)
 
     async def _resume(self, session_id: str, opened: OpenSession) -> LiveSession:
         stored = opened.stored
@@ -383,6 +397,7 @@ class SessionManager:
             log.warning("session %s: %s", session_id, problem)
         await end_left_commands(opened)
         folder = stored.header.workspace_folder
+        worktree = await self.worktrees.open(stored.header) if stored.header.has_worktree else None
         tools = await self._assembler.cli_tools(folder, stored.fold.config.get("place"))
         files = self._assembler.files(self._assembler.local(folder), session_id)
         await self.models.learn_size(*last_model(stored))
@@ -395,7 +410,7 @@ class SessionManager:
         chosen, answer = last_model(stored), suspended.answer if suspended else None
         model = (answer.provider, answer.model) if answer else chosen  # a turn keeps its model
         choice = resumed_choice(stored, settings, model, tools)
-        live = self._assembler.assemble(opened, stored.header, choice, settings, restored)
+        live = self._assembler.assemble(opened, stored.header, choice, settings, restored, worktree)
         live.approver.restore(stored.fold, suspended)
         if limits := known_limits(stored.fold.config.get("limits")):
             live.limit(limits)
@@ -471,32 +486,10 @@ class SessionManager:
             self._live.pop(live.session.id, None)
             live.ended.set()
 
-    def _summary(self, stored: StoredSummary, owner: Owner | None = None) -> SessionSummary:
-        header = stored.header
-        if owner and owner.is_same(this_process()):
-            owner = None  # no owner while it ends here
-        if (live := self._live.get(header.session_id)) and not live.scope.cancel_called:
-            return live.summary()
-        return SessionSummary(
-            id=header.session_id,
-            title=stored.title,
-            state="IDLE",
-            provider=header.provider,
-            model=header.model,
-            effort=None,
-            mode=self.settings.mode,
-            review=self.settings.review,
-            workspace_folder=header.workspace_folder,
-            created=header.created,
-            updated=stored.updated,
-            last_seq=stored.last_seq,
-            is_walkthrough=header.provider == WALKTHROUGH,
-            owner=owner,
-        )
-
-    def _title(self, stored: StoredSummary) -> str:
-        live = self._live.get(stored.header.session_id)
-        return live.title if live else stored.title
+    def _lasting(self, session_id: str) -> LiveSession | None:
+        """Return a live session that no other process is taking over."""
+        live = self._live.get(session_id)
+        return live if live and not live.scope.cancel_called else None
 
     async def rename(self, session_id: str, title: str) -> SessionSummary:
         """Set the title of a live or stored session.
@@ -509,7 +502,7 @@ class SessionManager:
                 return live.summary()
             with store_errors(session_id):
                 rename = partial(self._store.rename, session_id, title, self._clock.now())
-                return self._summary(await anyio.to_thread.run_sync(rename))
+                return self._listing.summary(await anyio.to_thread.run_sync(rename))
 
     async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
         """Create a session with the history of another one up to the end of a turn ("": the last completed turn).
@@ -519,7 +512,8 @@ class SessionManager:
         new = SessionId(new_id("s"))
         with store_errors(session_id):
             source = await anyio.to_thread.run_sync(self._store.summary, session_id)
-            title = to_display_line(f"{self._title(source)} (fork)".strip())
+            self.worktrees.check_fork(source.header)
+            title = to_display_line(f"{self._listing.title(source)} (fork)".strip())
             header = replace(source.header, session_id=new, created=self._clock.now(), title=title)
             await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
         return await self.open_session(new)
@@ -556,6 +550,8 @@ class SessionManager:
         Raises: SessionHasHunksError: it has unreviewed changes, without `force`. UnknownSessionError,
         SessionBusyError, AppError.
         """
+        if not force and await self.worktrees.has_unbrought(session_id):
+            raise UnbroughtChangesError(session_id)
         is_live = session_id in self._live
         waiting = self._waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
         if waiting and not force:
@@ -586,13 +582,9 @@ class SessionManager:
 
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)
-        words = (
-            f"This session cannot be stored on disk: {error.strerror or error}. Until its log can be written, "
-            "nothing is changed or run unless you allow it."
-        )
         if live := self._live.get(session_id):
             # Not emitted from here, because the event whose recording failed has not been published yet.
-            self._run_beside(partial(_warn, live, words))
+            self._run_beside(partial(_warn, live, not_stored(error)))
 
 
 async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:

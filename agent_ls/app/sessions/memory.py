@@ -1,4 +1,4 @@
-"""ADAPTER PromptSource: the notes of earlier sessions, read once at the start of a session in a trusted folder.
+"""ADAPTER PromptSource: notes of earlier sessions, the user's and (in a trusted folder) the project's, read once.
 
 The text is stored with the session, so that the beginning of its requests stays the same while notes are added, and
 after a resume. The tool remember is offered in a project that has notes, and from the first /remember on.
@@ -15,17 +15,24 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import decode
-from agent_ls.tools.remember import MEMORY_FILE, REMEMBER
+from agent_ls.tools.remember import MEMORY_FILE as MEMORY_FILE, NAME, remember_tool
 
 BUDGET_CHARS = 8 * 1024
 """Characters of the notes in a prompt. Of a longer file, its end is used: notes are added there."""
 
-MEMORY_TEXT, MEMORY_TOOL = "memoryText", "memoryTool"
+USER_BUDGET_CHARS = 4 * 1024
+"""As `BUDGET_CHARS`, for the notes of the user for all projects."""
+
+MEMORY_TEXT, USER_TEXT, MEMORY_TOOL = "memoryText", "userMemoryText", "memoryTool"
 """Entries of the session's stored configuration: the notes at its start, and whether it has the tool."""
 
 HEADING = (
     f"# Memory\n\nNotes that were kept in {MEMORY_FILE} in earlier sessions, and that the user may have edited. "
     "Work by them. One that turns out to be wrong is to be corrected in the file."
+)
+USER_HEADING = (
+    "# Memory of the user\n\nNotes that the user keeps for the sessions of all projects, in {file}. Work by them, as "
+    "far as the project's own notes and documents do not say otherwise."
 )
 LEFT_OUT = "[Older notes are left out; the file has them.]"
 
@@ -36,7 +43,8 @@ class PromptsWithMemory:
     """`inner` builds the prompt. `files` are the user's files, with unsaved text and path rules.
 
     `stored` is the configuration in the session's log, `remember` adds to it. `trusted` returns whether the folder
-    is trusted: notes of another folder are not read.
+    is trusted: notes of another folder are not read. `user_file` is the absolute path of the user's own notes, "" for
+    none.
     """
 
     def __init__(
@@ -47,12 +55,15 @@ class PromptsWithMemory:
         trusted: Callable[[], Awaitable[bool]],
         stored: Config,
         remember: Callable[[dict[str, str | bool]], None],
+        user_file: str = "",
     ) -> None:
         self._inner = inner
         self._files = files
         self._trusted = trusted
-        text = stored.get(MEMORY_TEXT)
-        self._text = text if isinstance(text, str) else None
+        self._text, self._user_text = (
+            text if isinstance(text := stored.get(name), str) else None for name in (MEMORY_TEXT, USER_TEXT)
+        )
+        self._user_file = user_file
         self._has_tool = stored.get(MEMORY_TOOL) is True
         self._remember = remember
 
@@ -65,14 +76,20 @@ class PromptsWithMemory:
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
         documents = await self._inner.documents(profile, environment)
         if self._text is None and await self._trusted():
-            self._text = await read_notes(self._files)
+            path = join_posix(self._files.working_directory(), MEMORY_FILE)
+            self._text = await read_notes(self._files, path, BUDGET_CHARS)
             self._remember({MEMORY_TEXT: self._text})
-            if self._text:
-                self._offer()
-        if self._has_tool and profile.registry.lookup(REMEMBER.name) is None:
-            profile.registry.register(REMEMBER)
-        layer = f"{HEADING}\n\n<memory>\n{self._text}\n</memory>" if self._text else ""
-        return "\n\n".join(filter(None, (documents, layer)))
+        if self._user_text is None and self._user_file:
+            self._user_text = await read_notes(self._files, self._user_file, USER_BUDGET_CHARS)
+            if self._user_text:
+                self._remember({USER_TEXT: self._user_text})
+        if self._text or self._user_text:
+            self._offer()
+        if self._has_tool and profile.registry.lookup(NAME) is None:
+            profile.registry.register(remember_tool(self._user_file))
+        user_heading = USER_HEADING.format(file=self._user_file)
+        layers = (_layer(user_heading, self._user_text), _layer(HEADING, self._text))
+        return "\n\n".join(filter(None, (documents, *layers)))
 
     async def build(
         self,
@@ -89,15 +106,19 @@ class PromptsWithMemory:
             self._remember({MEMORY_TOOL: True})
 
 
-async def read_notes(files: ExecutionEnvironment) -> str:
-    """Return the notes of the project within the budget, "" if there are none or they cannot be read."""
+def _layer(heading: str, text: str | None) -> str:
+    return f"{heading}\n\n<memory>\n{text}\n</memory>" if text else ""
+
+
+async def read_notes(files: ExecutionEnvironment, path: str, budget: int) -> str:
+    """Return the notes in a file within the budget, "" if there are none or they cannot be read."""
     try:
-        data = await files.read_bytes(join_posix(files.working_directory(), MEMORY_FILE))
+        data = await files.read_bytes(path)
     except EnvError:
         return ""
     text = decode(data).text.strip().replace("</memory", "<\\/memory")
     text = text.encode("utf-8", "replace").decode("utf-8")
-    if len(text) <= BUDGET_CHARS:
+    if len(text) <= budget:
         return text
-    _, _, end = text[-BUDGET_CHARS:].partition("\n")
+    _, _, end = text[-budget:].partition("\n")
     return f"{LEFT_OUT}\n{end}"

@@ -28,3 +28,11 @@ def opening_warnings(
         yield bad_tools, "bad_tools"
     if unknown := find_unknown_limits(settings, registry):
         yield f"{unknown}. Correct or remove these settings.", "unknown_tools"
+
+
+def not_stored(error: OSError) -> str:
+    """Return the warning about a session whose log cannot be written."""
+    return (
+        f"This session cannot be stored on disk: {error.strerror or error}. Until its log can be written, "
+        "nothing is changed or run unless you allow it."
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.store.layout import StoredSummary
 
@@ -26,3 +28,17 @@ def place_of(cursor: str | None) -> tuple[str, str] | None:
             "list the sessions again from the beginning",
         )
     return updated, session_id
+
+
+def page_after(
+    stored: Sequence[StoredSummary], cursor: str | None, limit: int
+) -> tuple[Sequence[StoredSummary], str | None]:
+    """Return the sessions after a cursor, at most `limit`, and the cursor of the next page. `stored`: newest first.
+
+    Raises:
+        BadChoiceError: an invalid cursor.
+    """
+    last = place_of(cursor)
+    rest = [item for item in stored if last is None or place(item) < last]
+    page = rest[: max(limit, 1)]
+    return page, "/".join(place(page[-1])) if len(rest) > len(page) else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_ls.app.context.editor import SessionEditorContext
 from agent_ls.app.context.nested_documents import SessionDocuments
 from agent_ls.environments.local import LocalEnvironment
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from agent_ls.app.recording.tape import Tape
     from agent_ls.app.sessions.far_sites import FarSite
     from agent_ls.app.sessions.session_log import SessionFiles
+    from agent_ls.app.worktrees.worktree import Worktree
     from agent_ls.environments.base import ExecutionEnvironment
     from agent_ls.environments.language_host import LanguageHost
     from agent_ls.loop.calls.approval import PendingApprovals
@@ -36,6 +38,7 @@ class SessionPlace:
 
     `key` is the folder under which trust, rules and sessions are stored, `folder` the folder as the session names it.
     `site` None: not on another machine. `is_here`: on this machine, and not in an environment of a program.
+    `worktree` None: the session works in the user's folder itself.
     """
 
     session_id: str
@@ -47,6 +50,12 @@ class SessionPlace:
     files: ExecutionEnvironment
     bounds: PathBounds
     roots: SessionRoots
+    worktree: Worktree | None = None
+
+    @property
+    def worktree_root(self) -> str:
+        """The top of the session's git worktree, "" if it has none."""
+        return self.worktree.root if self.worktree else ""
 
     @property
     def listed(self) -> LocalEnvironment | None:
@@ -123,3 +132,12 @@ def nested_documents(
         known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
         keep=lambda paths: stored.remember({NESTED_DOCUMENTS: list(paths)}),
     )
+
+
+def editor_context(parts: RecordedParts, place: SessionPlace) -> SessionEditorContext | None:
+    """Return the editor's status for the model; None if there is no editor.
+
+    The editor has files of the user's folder open, also if the session works in a worktree.
+    """
+    folder = place.key if place.worktree else place.folder
+    return SessionEditorContext(parts.editor_status, folder) if parts.editor_status else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent_ls.app.errors import BadChoiceError, SessionHasHunksError
+from agent_ls.app.errors import BadChoiceError, SessionHasHunksError, UnbroughtChangesError
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.sessions.archive import ExportFormat, open_hunks, session_text
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
@@ -20,20 +20,25 @@ from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import owner_of
+from agent_ls.store.progress import Progress, read_progress
 from agent_ls.store.sessions import SessionStore
 from agent_ls.store.upkeep import Swept
+from agent_ls.store.worktrees import has_unbrought
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSession:
-    """A stored session on the command line. `size_bytes` includes blobs, `owner` has it open ("": no process)."""
+    """A stored session on the command line. `size_bytes` includes blobs and its worktree, `owner` has it open ("": no
+    process).
+    """
 
     stored: StoredSummary
     size_bytes: int
     owner: str
+    progress: Progress
 
     @property
-    def facts(self) -> dict[str, str | int]:
+    def facts(self) -> dict[str, str | int | float | bool]:
         """The session as JSON for programs. `owner` is present only if a process has the session open."""
         header = self.stored.header
         return {
@@ -46,7 +51,9 @@ class KeptSession:
             "updated": self.stored.updated,
             "lastSeq": self.stored.last_seq,
             "sizeBytes": self.size_bytes,
-            **({"owner": self.owner} if self.owner else {}),
+            **({"worktree": True} if header.has_worktree else {}),
+            **({"owner": self.owner, "activity": self.progress.activity} if self.owner else {}),
+            **({} if self.progress.cost_usd is None else {"costUsd": self.progress.cost_usd}),
         }
 
 
@@ -66,13 +73,21 @@ class KeptSessions:
         """Return the sessions of a workspace, newest first. None: of all workspaces."""
         return [self._kept(found) for found in self._store.sessions(workspace)]
 
+    def running(self) -> list[KeptSession]:
+        """Return the sessions of all workspaces that a process has open, newest first."""
+        return [
+            self._kept(found) for found in self._store.sessions(None) if owner_of(lock_path(found.folder))
+        ]
+
     def one(self, session_id: str) -> KeptSession:
         with store_errors(session_id):
             return self._kept(self._store.summary(session_id))
 
     def _kept(self, found: StoredSummary) -> KeptSession:
         size = upkeep.session_bytes(self._store.layout, found)
-        return KeptSession(found, size, str(owner_of(lock_path(found.folder)) or ""))
+        owner = str(owner_of(lock_path(found.folder)) or "")
+        progress = read_progress(log_path(found.folder)) if owner else Progress()
+        return KeptSession(found, size, owner, progress)
 
     def transcript(self, session_id: str) -> str:
         return self.export(session_id, "markdown")
@@ -110,10 +125,12 @@ class KeptSessions:
         """Delete a session. Files of the project stay as they are.
 
         Raises:
-            SessionHasHunksError: some of its changes are undecided, and `force` is False.
+            SessionHasHunksError: some of its changes are undecided or only in its worktree, and `force` is False.
         """
         with store_errors(session_id):
             waiting = open_hunks(log_path(self._store.folder(session_id)))
+            if not force and has_unbrought(self._store.layout.worktree(session_id)):
+                raise UnbroughtChangesError(session_id)
             if waiting and not force:
                 raise SessionHasHunksError(session_id, waiting)
             self._store.delete(session_id)

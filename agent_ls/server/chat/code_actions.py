@@ -62,6 +62,17 @@ def chat_offers(uri: str, *, can_send: bool, is_running: bool, holds_back: bool 
     return offers
 
 
+def new_worktree_offer(uri: str) -> Offer:
+    """Return the action that sends the first message of a chat to a session in a git worktree."""
+    given = {"uri": uri, "worktree": "current"}
+    return Offer(SOURCE, "Send to the agent, to work in a git worktree", "agentLs.send", (given,))
+
+
+def worktree_offer(uri: str) -> Offer:
+    title = "Bring the changes of the worktree to this folder"
+    return Offer(SOURCE, title, "agentLs.bringChanges", ({"uri": uri},))
+
+
 def plan_offers(uri: str) -> list[Offer]:
     """Return the actions that accept the plan: the last answer in the chat, as the user has edited it there."""
     return [

@@ -48,6 +48,7 @@ from agent_ls.text import split_lines
 if TYPE_CHECKING:
     from agent_ls.app.sessions.follower import ReadAlong
     from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.app.worktrees.worktree import Start
 
 LEAVE, FORCE = "Leave It There", "Take It by Force"
 
@@ -116,7 +117,22 @@ class ChatRoom:
         """Whether the last answer is a plan that the user can accept."""
         return self._live is not None and bool(plan_of(self._live))
 
+    @property
+    def has_worktree(self) -> bool:
+        """Whether the session works in a git worktree of its own."""
+        return self._live is not None and self._live.worktree is not None
+
     # -- actions of the user
+
+    async def bring_changes(self) -> str:
+        """Bring the changes of the worktree. Returns a sentence for each file that is left, or about nothing."""
+        if self._live is None:
+            return "This chat has no session yet."
+        files = await self._live.bring_changes()
+        left = [it for it in files if it.state == "left"]
+        if not files:
+            return "This folder has all changes of the worktree."
+        return "; ".join(f"{relative_to_folder(it.path, self.folder) or it.path} {it.reason}" for it in left)
 
     def show(self) -> None:
         if self._writer:
@@ -158,9 +174,10 @@ class ChatRoom:
         turn = last_turn(events, ChatTranscript())
         return live.session.id if turn and turn.said.startswith(chat.message) else ""
 
-    async def send(self, saved: ChatText | None = None) -> str:
+    async def send(self, saved: ChatText | None = None, worktree: Start | None = None) -> str:
         """Submit the text below the last heading. Returns a sentence if there is nothing to send.
 
+        `worktree`: a session that is created for the message works in a git worktree of its own.
         `saved` is the chat as it was saved. Then nothing is said, because saving is also how an editor stores the
         document.
         """
@@ -186,7 +203,7 @@ class ChatRoom:
                 found = await self._stored(chat.session_id)
                 if self._read:
                     return ""  # the user already got a message about the owner
-                live = found or await self._new()
+                live = found or await self._new(worktree)
                 if self._is_closed and (again := self._means.rooms.get(self.path)):
                     return await again._take(live, chat)
                 if self._is_closed:
@@ -428,7 +445,7 @@ class ChatRoom:
         folders = [f for f in self._means.context.folders() if relative_to_folder(self.path, f)]
         return max(folders, key=len, default="") or os.path.dirname(self.path)
 
-    async def _new(self) -> LiveSession:
+    async def _new(self, worktree: Start | None) -> LiveSession:
         await self._means.context.settled()
         return await self._means.context.manager.new_session(
             workspace_folder=self.folder,
@@ -438,6 +455,7 @@ class ChatRoom:
             mode=None,
             review=None,
             title=None,
+            worktree=worktree,
         )
 
     async def _stored(self, session_id: str) -> LiveSession | None:

@@ -77,6 +77,12 @@ class ChatCommand(_Sent):
     uri: str | None = None
 
 
+class Sending(ChatCommand):
+    """Sends what is written. `worktree`: a new session works in a git worktree of its own."""
+
+    worktree: Literal["current", "head"] | None = None
+
+
 class Reply(_Sent):
     """The user's answer to a question of the agent, in the chat `uri`."""
 

@@ -102,6 +102,7 @@ class StockFace:
             "agentLs.ask": self._ask,
             "agentLs.takeOver": self._take_over,
             "agentLs.acceptPlan": self._accept_plan,
+            "agentLs.bringChanges": self._bring_changes,
             **{name: partial(self._act_on_finding, name) for name in FINDING_COMMANDS},
         }
         assert self._commands.keys() == {*STOCK_COMMANDS, *FINDING_COMMANDS}
@@ -199,7 +200,7 @@ class StockFace:
         uri = params.text_document.uri
         path, (start, end) = maybe_path(uri) or "", params.range.in_order()
         first, last = start.line, end.line
-        found = self._chat_offers(path, uri)
+        found = self._chat_offers(path, uri) + self._worktree_offers(path, uri)
         hunks = self._marks.hunks(path)
         for hunk in hunks:
             if offers.touches(hunk, first, last):
@@ -269,6 +270,16 @@ class StockFace:
             found += offers.plan_offers(uri)
         return [*offers.answer_offers(uri, room.asked), *found] if room.asked else found
 
+    def _worktree_offers(self, path: str, uri: str) -> list[offers.Offer]:
+        room, document = self._rooms.get(path), self._context.host.open_document(path)
+        if not room or not document or room.read_only:
+            return []
+        if room.has_worktree:
+            return [offers.worktree_offer(uri)]
+        chat = read_chat(document.text)
+        is_first = not chat.session_id and room.live is None and room.has_news(chat)
+        return [offers.new_worktree_offer(uri)] if is_first else []
+
     async def _completion(self, raw: Any) -> dict[str, Any]:
         params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
         path = maybe_path(params.text_document.uri) or ""
@@ -297,7 +308,11 @@ class StockFace:
             room.show()
 
     async def _send(self, raw: Any) -> None:
-        self._begin(self._room(raw, "agentLs.send").send)
+        worktree = _read(messages.Sending, "agentLs.send", raw).worktree
+        self._begin(partial(self._room(raw, "agentLs.send").send, worktree=worktree))
+
+    async def _bring_changes(self, raw: Any) -> None:
+        self._begin(self._room(raw, "agentLs.bringChanges").bring_changes)
 
     async def _show(self, raw: Any) -> None:
         """Do nothing more than every command does: let held-back answers be written."""

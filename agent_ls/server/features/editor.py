@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os.path
+
+import anyio.to_thread
+
+from agent_ls.app.sessions.memory import MEMORY_FILE
 from agent_ls.server import protocol as wire
+from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
 
@@ -23,7 +29,14 @@ async def client_answer(context: Context, params: wire.ClientAnswer) -> wire.Emp
     return wire.Empty()
 
 
+async def memory(context: Context, params: wire.Memory) -> wire.MemoryResult:
+    project = os.path.join(context.folder(params.workspace_folder), *MEMORY_FILE.split("/"))
+    user = await anyio.to_thread.run_sync(lambda: context.manager.user_memory)
+    return wire.MemoryResult(project=to_lsp.uri(project), user=to_lsp.uri(user))
+
+
 ROUTES = (
+    route(wire.Memory, memory),
     route(wire.EditorState, editor_state),
     route(wire.Diagnostics, diagnostics),
     route(wire.ClientAnswer, client_answer),

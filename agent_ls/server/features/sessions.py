@@ -17,6 +17,7 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire
 from agent_ls.server.features.review import pending_hunks
+from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.access import read_info
 from agent_ls.server.rpc.context import Context
@@ -44,18 +45,30 @@ async def new_session(context: Context, params: wire.NewSession) -> wire.Session
         mode=params.mode,
         review=params.review,
         title=params.title,
+        worktree=params.worktree,
     )
     return wire.SessionResult(session=context.session_info(live))
 
 
 async def sessions(context: Context, params: wire.Sessions) -> wire.SessionsResult:
     folder = context.folder(params.workspace_folder) if params.workspace_folder else None
-    found, cursor = await context.manager.list_sessions(folder, params.cursor, params.limit, params.query)
+    found, cursor = await context.manager.list_sessions(
+        folder, params.cursor, params.limit, params.query, running=params.running
+    )
     infos = []
     for summary in found:
         live = context.manager.live(summary.id)
         infos.append(context.session_info(live) if live else to_wire.session_info(summary, None))
     return wire.SessionsResult(sessions=tuple(infos), next_cursor=cursor)
+
+
+async def bring_changes(context: Context, params: wire.BringChanges) -> wire.BringChangesResult:
+    live = await context.opened(params.session_id)
+    files = tuple(
+        wire.BroughtFile(uri=to_lsp.uri(it.path), state=it.state, reason=it.reason)
+        for it in await live.bring_changes()
+    )
+    return wire.BringChangesResult(files=files)
 
 
 async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
@@ -242,6 +255,7 @@ async def abort(context: Context, params: wire.Abort) -> wire.Empty:
 ROUTES = (
     route(wire.NewSession, new_session),
     route(wire.Sessions, sessions),
+    route(wire.BringChanges, bring_changes),
     route(wire.Subscribe, subscribe, wire.SubscribeResult),
     route(wire.History, history, wire.HistoryResult),
     route(wire.Draft, draft),

@@ -41,6 +41,7 @@ STOCK_COMMANDS = (
     "agentLs.ask",
     "agentLs.takeOver",
     "agentLs.acceptPlan",
+    "agentLs.bringChanges",
 )
 """Commands for editors without a plugin (chat/ui.py). A plugin uses `agent/*` requests instead."""
 

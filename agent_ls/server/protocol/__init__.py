@@ -35,6 +35,8 @@ from agent_ls.server.protocol.editor import (
     Diagnostics as Diagnostics,
     EditorSelection as EditorSelection,
     EditorState as EditorState,
+    Memory as Memory,
+    MemoryResult as MemoryResult,
     TextDocumentContent as TextDocumentContent,
     TextDocumentContentResult as TextDocumentContentResult,
 )
@@ -97,6 +99,9 @@ from agent_ls.server.protocol.servers import (
     McpSwitch as McpSwitch,
 )
 from agent_ls.server.protocol.sessions import (
+    BringChanges as BringChanges,
+    BringChangesResult as BringChangesResult,
+    BroughtFile as BroughtFile,
     CloseSession as CloseSession,
     DeleteSession as DeleteSession,
     DraftInfo as DraftInfo,

@@ -21,6 +21,18 @@ class TextDocumentContentResult(Wire):
     text: str
 
 
+class Memory(Params):
+    """The files with notes for later sessions: of a project, and of the user for all projects. They may not exist."""
+
+    method: ClassVar[str] = "agent/memory"
+    workspace_folder: str | None = None
+
+
+class MemoryResult(Wire):
+    project: str
+    user: str
+
+
 class Commands(Params):
     """Lists the slash commands (`/tests`) with which a message may begin."""
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from agent_ls.server.protocol.base import Access, Mode, Params, ReviewSetting, State, Wire
+from agent_ls.server.protocol.base import Access, Activity, Mode, Params, ReviewSetting, State, Wire
 from agent_ls.server.protocol.inputs import InputPart
 from agent_ls.server.protocol.review import FileHunks
 
@@ -23,6 +23,8 @@ class SessionInfo(Wire):
     """A session for lists and views. Times are ISO 8601. `access` readOnly: another process owns it.
 
     `owner` is that process, if known. `waitsForUser`: an approval or a question is pending; only for live sessions.
+    `activity` closed: no process has it open; waiting: for an approval or an answer. `worktree` is the session's own
+    git worktree, missing if it works in the folder itself. `costUsd` is in lists only.
     """
 
     id: str
@@ -42,6 +44,9 @@ class SessionInfo(Wire):
     owner: OwnerInfo | None = None
     is_walkthrough: bool = False
     waits_for_user: bool = False
+    worktree: str | None = None
+    activity: Activity | None = None
+    cost_usd: float | None = None
     queue: tuple[dict[str, Any], ...] = ()
     steering: tuple[dict[str, Any], ...] = ()
 
@@ -59,6 +64,10 @@ class TakeOver(Params):
 
 
 class NewSession(Params):
+    """`worktree`: the session works in a git worktree of its own, which begins with the uncommitted changes of the
+    folder (`current`) or without them (`head`). Its changes come to the folder as hunks.
+    """
+
     method: ClassVar[str] = "agent/newSession"
     client_key: str
     workspace_folder: str | None = None
@@ -68,6 +77,7 @@ class NewSession(Params):
     mode: Mode | None = None
     review: ReviewSetting | None = None
     title: str | None = None
+    worktree: Literal["current", "head"] | None = None
 
 
 class SessionResult(Wire):
@@ -75,18 +85,42 @@ class SessionResult(Wire):
 
 
 class Sessions(Params):
-    """Live and stored sessions, newest first. `cursor` is the last answer's `nextCursor`."""
+    """Live and stored sessions, newest first. `cursor` is the last answer's `nextCursor`.
+
+    `running`: only those that a process has open, in this editor or another one.
+    """
 
     method: ClassVar[str] = "agent/sessions"
     workspace_folder: str | None = None
     cursor: str | None = None
     limit: int = Field(default=50, ge=1, le=500)
     query: str = ""
+    running: bool = False
 
 
 class SessionsResult(Wire):
     sessions: tuple[SessionInfo, ...]
     next_cursor: str | None = None
+
+
+class BringChanges(Params):
+    """Brings the changes of the session's git worktree to the folder now, as hunks."""
+
+    method: ClassVar[str] = "agent/bringChanges"
+    session_id: str
+    client_key: str
+
+
+class BroughtFile(Wire):
+    """A changed file. `left`: the file of the folder is as it was; `reason` says why."""
+
+    uri: str
+    state: Literal["brought", "proposed", "left"]
+    reason: str = ""
+
+
+class BringChangesResult(Wire):
+    files: tuple[BroughtFile, ...]
 
 
 class Subscribe(Params):

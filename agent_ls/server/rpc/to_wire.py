@@ -79,6 +79,9 @@ def session_info(
         owner=None if session else owner(summary.owner),
         is_walkthrough=summary.is_walkthrough,
         waits_for_user=waits_for_user,
+        worktree=to_lsp.uri(summary.worktree) if summary.worktree else None,
+        activity=summary.activity,
+        cost_usd=summary.cost_usd,
         queue=queue([item.told() for item in session.queue]) if session else (),
         steering=steering(session.steering) if session else (),
     )

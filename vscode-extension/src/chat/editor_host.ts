@@ -10,7 +10,6 @@ import type { HomePage } from "./home";
 import type { HostAction, PageHost } from "./inbox";
 import { insertAtCursor } from "./insert";
 import { openFile, openLink } from "./links";
-import { openMemory } from "./memory";
 import type { Offers } from "./offers";
 
 const COMMANDS: Record<HostCommand, string> = {
@@ -61,7 +60,7 @@ export function editorHost({ sessions, review, terminals, offers, home, share }:
     showTerminal: (callId) => { terminals.show(callId); },
     kill: (terminalId) => terminals.kill(terminalId),
     showServers: () => showServers(sessions),
-    openMemory: async () => { await openMemory(); },
+    openMemory: async () => { await vscode.commands.executeCommand("agentLs.memory"); },
     rollBack: (turnId) => rollBack(sessions, turnId),
   };
 }

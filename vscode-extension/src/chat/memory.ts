@@ -1,18 +1,27 @@
-// Opens the project's memory: notes that the agent keeps for later sessions, in a file that the user edits.
+// Opens the memory: notes that the agent keeps for later sessions, of the project and of the user, in files that the
+// user edits.
 import * as vscode from "vscode";
+import type { Connection } from "../seams";
 
-const FILE = [".agent-ls", "memory.md"] as const;
+async function show(uri: string, options: vscode.TextDocumentShowOptions): Promise<boolean> {
+  try {
+    await vscode.window.showTextDocument(vscode.Uri.parse(uri), options);
+    return true;
+  } catch {
+    return false; // it does not exist yet
+  }
+}
 
-export async function openMemory(): Promise<void> {
+export async function openMemory(connection: Connection): Promise<void> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
   const active = vscode.window.activeTextEditor?.document.uri;
   const own = active && vscode.workspace.getWorkspaceFolder(active);
   const folder = folders.find((each) => each === own) ?? folders[0];
   if (!folder) return;
-  const uri = vscode.Uri.joinPath(folder.uri, ...FILE);
-  try {
-    await vscode.window.showTextDocument(uri);
-  } catch {
-    await vscode.window.showInformationMessage("This project has no memory yet. Write /remember and what to keep for later sessions.");
-  }
+  const files = await connection.request("agent/memory", { workspaceFolder: folder.uri.toString() });
+  // The project's file is opened last, and so is the one that is displayed.
+  const isUserShown = await show(files.user, { preview: false });
+  const isProjectShown = await show(files.project, { preview: false });
+  if (isUserShown || isProjectShown) return;
+  await vscode.window.showInformationMessage("There is no memory yet. Write /remember and what to keep for later sessions of this project, or /remember --user for all projects.");
 }

@@ -1,4 +1,5 @@
 // Labels of sessions in lists. Pure; the current time is a parameter.
+import { ownerWords } from "../owners";
 import type { SessionInfo } from "../protocol";
 
 const MINUTE_MS = 60_000;
@@ -51,10 +52,23 @@ function icon(info: SessionInfo, isCurrent: boolean): string {
 export function rowOf(info: SessionInfo, currentId: string | undefined, nowMs: number): Row {
   const isCurrent = info.id === currentId;
   const when = ago(Date.parse(info.updated), nowMs);
-  const words = [isCurrent ? "shown" : "", doing(info), when].filter(Boolean);
+  const words = [isCurrent ? "shown" : "", doing(info), info.worktree === undefined ? "" : "worktree", when].filter(Boolean);
   const context = info.access === "readOnly" ? "session.readOnly" : info.live ? "session.live" : "session";
   const label = titleOf(info);
   return { label, description: words.join(" · "), icon: icon(info, isCurrent), context, spoken: [label, ...words].join(", ") };
+}
+
+const ACTIVITIES = { working: "working", waiting: "waits for you", idle: "idle", closed: "" } as const;
+const ACTIVITY_ICONS = { working: "sync~spin", waiting: "bell-dot", idle: "circle-outline", closed: "history" } as const;
+
+/** A line in the list of the sessions that run in any editor. */
+export function runningRow(info: SessionInfo, nowMs: number): { label: string; description: string; detail: string } {
+  const activity = info.activity ?? "closed";
+  const cost = info.costUsd === undefined ? "" : `$${info.costUsd.toFixed(2)}`;
+  const words = [ACTIVITIES[activity], ago(Date.parse(info.updated), nowMs), cost].filter(Boolean);
+  const place = decodeURIComponent(info.workspaceFolder.replace(/^file:\/\//, ""));
+  const where = [place, info.worktree === undefined ? "" : "worktree", info.owner ? ownerWords(info.owner) : "this window"].filter(Boolean);
+  return { label: `$(${ACTIVITY_ICONS[activity]}) ${titleOf(info)}`, description: words.join(" · "), detail: where.join(" · ") };
 }
 
 export type ExportFormat = "markdown" | "html" | "jsonl";

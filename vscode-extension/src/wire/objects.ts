@@ -105,6 +105,16 @@ export interface AssistantTextEnd {
 
 export interface AssistantTextStart { readonly partId: string; }
 
+export interface BringChanges { readonly sessionId: string; readonly clientKey: string; }
+
+export interface BringChangesResult { readonly files: readonly BroughtFile[]; }
+
+export interface BroughtFile {
+  readonly uri: string;
+  readonly state: "brought" | "proposed" | "left";
+  readonly reason: string;
+}
+
 export interface CacheLost {
   readonly reason: "model" | "tools" | "documents" | "instructions" | "compaction" | "provider";
   readonly message: string;
@@ -515,6 +525,10 @@ export interface McpSwitch {
   readonly to: "on" | "off" | "restart";
 }
 
+export interface Memory { readonly workspaceFolder?: string; }
+
+export interface MemoryResult { readonly project: string; readonly user: string; }
+
 export interface ModelInfo {
   readonly provider: string;
   readonly id: string;
@@ -563,6 +577,7 @@ export interface NewSession {
   readonly mode?: "plan" | "ask" | "edits" | "full";
   readonly review?: "after" | "before";
   readonly title?: string;
+  readonly worktree?: "current" | "head";
 }
 
 export interface NoEffect { readonly type: "NoEffect"; }
@@ -826,6 +841,9 @@ export interface SessionInfo {
   readonly owner?: OwnerInfo;
   readonly isWalkthrough: boolean;
   readonly waitsForUser: boolean;
+  readonly worktree?: string;
+  readonly activity?: "closed" | "idle" | "working" | "waiting";
+  readonly costUsd?: number;
   readonly queue: readonly ({ readonly queuedId: string; readonly text: string; readonly images: number; })[];
   readonly steering: readonly ({ readonly steerId: string; readonly text: string; })[];
 }
@@ -845,6 +863,7 @@ export interface Sessions {
   readonly cursor?: string;
   readonly limit?: number;
   readonly query?: string;
+  readonly running?: boolean;
 }
 
 export interface SessionsResult { readonly sessions: readonly SessionInfo[]; readonly nextCursor?: string; }

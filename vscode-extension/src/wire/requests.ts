@@ -1,10 +1,11 @@
 // Requests and notifications with their parameters and results, by method. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
-import type { Abort, AcceptPlan, AcceptPlanResult, Answer, AnswerResult, Approve, ApproveResult, ClientAnswer, CloseSession, Commands, CommandsResult, CommitMessage, CommitMessageResult, Compact, CompactResult, Complete, CompleteResult, Configure, ConfigureResult, CredentialResult, DeleteSession, Diagnostics, Draft, EditorState, Empty, Export, ExportResult, FollowUp, FollowUpResult, Fork, History, HistoryResult, Hunks, HunksResult, Interrupt, McpServers, McpServersResult, McpSwitch, Models, ModelsResult, NewSession, Output, OutputResult, Queue, RemoveRule, RemoveRuleResult, Rename, Revert, RevertResult, Review, ReviewResult, Rules, RulesResult, SessionResult, Sessions, SessionsResult, SetCredential, Steer, SteerResult, Submit, SubmitResult, Subscribe, SubscribeResult, TakeOver, TerminalInput, TerminalKill, TerminalOutput, TerminalOutputResult, TerminalResize, Terminals, TerminalsResult, TextDocumentContent, TextDocumentContentResult, Trust, TrustResult, Unsteer, Unsubscribe } from "./objects";
+import type { Abort, AcceptPlan, AcceptPlanResult, Answer, AnswerResult, Approve, ApproveResult, BringChanges, BringChangesResult, ClientAnswer, CloseSession, Commands, CommandsResult, CommitMessage, CommitMessageResult, Compact, CompactResult, Complete, CompleteResult, Configure, ConfigureResult, CredentialResult, DeleteSession, Diagnostics, Draft, EditorState, Empty, Export, ExportResult, FollowUp, FollowUpResult, Fork, History, HistoryResult, Hunks, HunksResult, Interrupt, McpServers, McpServersResult, McpSwitch, Memory, MemoryResult, Models, ModelsResult, NewSession, Output, OutputResult, Queue, RemoveRule, RemoveRuleResult, Rename, Revert, RevertResult, Review, ReviewResult, Rules, RulesResult, SessionResult, Sessions, SessionsResult, SetCredential, Steer, SteerResult, Submit, SubmitResult, Subscribe, SubscribeResult, TakeOver, TerminalInput, TerminalKill, TerminalOutput, TerminalOutputResult, TerminalResize, Terminals, TerminalsResult, TextDocumentContent, TextDocumentContentResult, Trust, TrustResult, Unsteer, Unsubscribe } from "./objects";
 
 export interface Requests {
   "agent/newSession": { readonly params: NewSession; readonly result: SessionResult };
   "agent/sessions": { readonly params: Sessions; readonly result: SessionsResult };
+  "agent/bringChanges": { readonly params: BringChanges; readonly result: BringChangesResult };
   "agent/subscribe": { readonly params: Subscribe; readonly result: SubscribeResult };
   "agent/history": { readonly params: History; readonly result: HistoryResult };
   "agent/draft": { readonly params: Draft; readonly result: Empty };
@@ -40,6 +41,7 @@ export interface Requests {
   "agent/terminalInput": { readonly params: TerminalInput; readonly result: Empty };
   "agent/terminalResize": { readonly params: TerminalResize; readonly result: Empty };
   "agent/terminalOutput": { readonly params: TerminalOutput; readonly result: TerminalOutputResult };
+  "agent/memory": { readonly params: Memory; readonly result: MemoryResult };
   "agent/editorState": { readonly params: EditorState; readonly result: Empty };
   "agent/diagnostics": { readonly params: Diagnostics; readonly result: Empty };
   "agent/clientAnswer": { readonly params: ClientAnswer; readonly result: Empty };

@@ -31,6 +31,21 @@ end
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
 function M.list(done) M.look_up(session.reporting(done)) end
 
+---Sessions of all folders that an editor or another process has open, newest first.
+---@param done fun(list: agent_ls.wire.SessionInfo[])
+function M.running(done)
+  client.request(method.sessions, { running = true }, session.reporting(function(result) done(result.sessions) end))
+end
+
+---Brings the changes of the session's git worktree to this folder. What is left is reported in the chat too.
+function M.bring()
+  session.ask(method.bring_changes, {}, function(result)
+    if #result.files == 0 then
+      log.notify("This folder has all changes of the worktree.")
+    end
+  end)
+end
+
 ---Opens the newest session of this workspace.
 ---@param none fun() called when there is none
 function M.resume_newest(none)

@@ -75,6 +75,9 @@ end
 local function session_label(info)
   local title = info.title ~= "" and info.title or "(no title)"
   local state = info.access == "readOnly" and "in another editor" or info.live and info.state:lower():gsub("_", " ") or "stored"
+  if info.worktree then
+    state = state .. ", worktree"
+  end
   local when = info.updated:sub(1, 16):gsub("T", " ")
   return ("%s  %s  [%s, %s]"):format(when, title, state, info.isWalkthrough and "walkthrough" or info.model)
 end
@@ -112,6 +115,35 @@ local function choose_session()
     end)
   end)
 end
+
+---@param info agent_ls.wire.SessionInfo
+---@return string
+local function running_label(info)
+  local title = info.title ~= "" and info.title or "(no title)"
+  local folder = vim.fn.fnamemodify(vim.uri_to_fname(info.workspaceFolder), ":~")
+  local editor = info.owner and (info.owner.program ~= "" and info.owner.program or "process " .. info.owner.pid) or "here"
+  local cost = info.costUsd and (", $%.2f"):format(info.costUsd) or ""
+  local since = info.updated:sub(12, 16)
+  return ("%-7s  %s  %s%s  [%s, %s%s]"):format(info.activity, since, title, info.worktree and " (worktree)" or "", folder, editor, cost)
+end
+
+---Chooses among the sessions that run in any editor, and follows the chosen one.
+local function choose_running()
+  archive().running(function(list)
+    if #list == 0 then
+      return require("agent_ls.log").notify("No session is open in any editor.")
+    end
+    local options = { prompt = "Running sessions", format_item = running_label, preview = session_preview }
+    require("agent_ls.menu").select(list, options, function(info)
+      if info then
+        view().show()
+        session().open(info.id)
+      end
+    end)
+  end)
+end
+
+local WORKTREES = { ["worktree"] = "current", ["worktree head"] = "head" }
 
 local function resume_newest()
   view().show()
@@ -250,7 +282,18 @@ M.commands = {
     help = "make a session of another editor this one's",
   },
   abort = { run = function() session().abort() end, help = "end the session" },
-  new = { run = function() new_session() end, help = "a new session" },
+  new = {
+    run = function(text)
+      if text ~= "" and not WORKTREES[text] then
+        return require("agent_ls.log").warn("Write `new`, `new worktree` or `new worktree head`.")
+      end
+      new_session(text ~= "" and { worktree = WORKTREES[text] } or nil)
+    end,
+    help = "a new session; `new worktree`: in a git worktree of its own",
+    complete = vim.tbl_keys(WORKTREES),
+  },
+  bring = { run = function() archive().bring() end, help = "bring the changes of the session's worktree to this folder" },
+  running = { run = choose_running, help = "choose a session that runs in any editor, and follow it" },
   demo = {
     run = function() new_session({ provider = "walkthrough" }) end,
     help = "a session with the built-in walkthrough",
@@ -287,7 +330,7 @@ M.commands = {
   },
   memory = {
     run = function() require("agent_ls.memory").open() end,
-    help = "open the notes for later sessions of this project",
+    help = "open the notes for later sessions: of this project, and yours for all projects",
   },
   export = {
     run = export_session,

@@ -1,17 +1,32 @@
--- The project's memory: notes that the agent keeps for later sessions, in a file that the user edits.
+-- Memory: notes that the agent keeps for later sessions, of the project and of the user, in files that the user edits.
 local M = {}
 
-local FILE = ".agent-ls/memory.md"
+---@param uri string
+---@return string? path of a file that exists, on disk or in a buffer
+local function existing(uri)
+  local path = vim.uri_to_fname(uri)
+  return (vim.uv.fs_stat(path) or vim.fn.bufexists(path) == 1) and path or nil
+end
 
----Opens the file of this project in the window for files.
+---Opens the notes of this project and those of the user for all projects, as far as they exist.
 function M.open()
-  local path = vim.fs.joinpath(require("agent_ls.files").root(), FILE)
-  if not vim.uv.fs_stat(path) and vim.fn.bufexists(path) == 0 then
-    return require("agent_ls.log").notify(
-      "This project has no memory yet. Write /remember and what to keep for later sessions."
-    )
+  local params = { workspaceFolder = vim.uri_from_fname(require("agent_ls.files").root()) }
+  local method = require("agent_ls.protocol").method.memory
+  local shown = function(files)
+    -- The project's file is opened last, and so is the one that is displayed.
+    for _, path in ipairs({ existing(files.user) or "", existing(files.project) or "" }) do
+      if path ~= "" then
+        require("agent_ls.chat.view").show_file(path, 1)
+      end
+    end
+    if not (existing(files.user) or existing(files.project)) then
+      require("agent_ls.log").notify(
+        "There is no memory yet. Write /remember and what to keep for later sessions of this project, "
+          .. "or /remember --user for all projects."
+      )
+    end
   end
-  require("agent_ls.chat.view").show_file(path, 1)
+  require("agent_ls.client").request(method, params, require("agent_ls.session").reporting(shown))
 end
 
 return M

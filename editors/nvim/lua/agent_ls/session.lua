@@ -285,7 +285,7 @@ function M.new(options, done)
     settle(problem)
   end
   local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.root()) }
-  for _, name in ipairs({ "provider", "model", "effort", "mode", "review" }) do
+  for _, name in ipairs({ "provider", "model", "effort", "mode", "review", "worktree" }) do
     wanted[name] = (options or {})[name] or config.options[name]
   end
   tell({ session_id = current_id })

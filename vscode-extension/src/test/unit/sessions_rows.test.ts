@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Library } from "../../sessions/library";
-import { ago, fileName, rowOf } from "../../sessions/rows";
+import { ago, fileName, rowOf, runningRow } from "../../sessions/rows";
 import { FakeConnection, sessionInfo } from "../support/fake_connection";
 
 const NOW_MS = Date.parse("2026-03-02T12:00:00Z");
@@ -27,6 +27,18 @@ test("a session shows its activity before its last use", () => {
 test("a session of another window has a lock, and menus that change nothing", () => {
   const row = rowOf(sessionInfo("s1", { access: "readOnly", state: "PROCESSING" }), undefined, NOW_MS);
   assert.deepEqual([row.icon, row.context, row.description], ["lock", "session.readOnly", "in another window"]);
+});
+
+// req: H23
+test("a running session of another editor shows what it does, where, and what it costs", () => {
+  const owner = { pid: 7, host: "here", program: "Neovim" };
+  const info = sessionInfo("s1", {
+    title: "Fix it", updated: "2026-03-02T11:50:00Z", workspaceFolder: "file:///home/ada/my%20shop", activity: "waiting", costUsd: 0.254,
+    access: "readOnly", owner, worktree: "file:///state/worktrees/s1/shop",
+  });
+  assert.deepEqual(runningRow(info, NOW_MS), {
+    label: "$(bell-dot) Fix it", description: "waits for you · 10 min ago · $0.25", detail: "/home/ada/my shop · worktree · Neovim (process 7 on here)",
+  });
 });
 
 test("an exported file is named by the title, without characters that file systems refuse", () => {

@@ -6,6 +6,11 @@
 
 ---@alias agent_ls.wire.InputPart agent_ls.wire.TextInput|agent_ls.wire.FileInput|agent_ls.wire.SelectionInput|agent_ls.wire.ImageInput|agent_ls.wire.FolderInput|agent_ls.wire.DiagnosticsInput|agent_ls.wire.CommandInput|agent_ls.wire.ResourceInput|agent_ls.wire.SymbolInput|agent_ls.wire.DiffInput|agent_ls.wire.CommitInput|agent_ls.wire.TerminalTextInput|agent_ls.wire.PageInput
 
+---@class agent_ls.wire.BroughtFile
+---@field uri string
+---@field state "brought"|"proposed"|"left"
+---@field reason string
+
 ---@class agent_ls.wire.CallEffect
 ---@field type "CallEffect"
 ---@field tool string
@@ -448,6 +453,9 @@
 ---@field owner? agent_ls.wire.OwnerInfo
 ---@field isWalkthrough boolean
 ---@field waitsForUser boolean
+---@field worktree? string
+---@field activity? "closed"|"idle"|"working"|"waiting"
+---@field costUsd? number
 ---@field queue agent_ls.wire.SessionInfo.queue[]
 ---@field steering agent_ls.wire.SessionInfo.steering[]
 

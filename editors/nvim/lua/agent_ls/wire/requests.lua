@@ -5,6 +5,7 @@
 ---@class agent_ls.wire.Params
 ---@field ["agent/newSession"] agent_ls.wire.NewSession
 ---@field ["agent/sessions"] agent_ls.wire.Sessions
+---@field ["agent/bringChanges"] agent_ls.wire.BringChanges
 ---@field ["agent/subscribe"] agent_ls.wire.Subscribe
 ---@field ["agent/history"] agent_ls.wire.History
 ---@field ["agent/draft"] agent_ls.wire.Draft
@@ -40,6 +41,7 @@
 ---@field ["agent/terminalInput"] agent_ls.wire.TerminalInput
 ---@field ["agent/terminalResize"] agent_ls.wire.TerminalResize
 ---@field ["agent/terminalOutput"] agent_ls.wire.TerminalOutput
+---@field ["agent/memory"] agent_ls.wire.Memory
 ---@field ["agent/editorState"] agent_ls.wire.EditorState
 ---@field ["agent/diagnostics"] agent_ls.wire.Diagnostics
 ---@field ["agent/clientAnswer"] agent_ls.wire.ClientAnswer
@@ -77,6 +79,10 @@
 ---@field ruleId? string
 ---@field reason? string
 ---@field replacement? agent_ls.wire.CommandReplacement
+
+---@class agent_ls.wire.BringChanges
+---@field sessionId string
+---@field clientKey string
 
 ---@class agent_ls.wire.ClientAnswer
 ---@field sessionId string
@@ -180,6 +186,9 @@
 ---@field name string
 ---@field to "on"|"off"|"restart"
 
+---@class agent_ls.wire.Memory
+---@field workspaceFolder? string
+
 ---@class agent_ls.wire.Models
 ---@field look? boolean
 
@@ -192,6 +201,7 @@
 ---@field mode? "plan"|"ask"|"edits"|"full"
 ---@field review? "after"|"before"
 ---@field title? string
+---@field worktree? "current"|"head"
 
 ---@class agent_ls.wire.Output
 ---@field sessionId string
@@ -248,6 +258,7 @@
 ---@field cursor? string
 ---@field limit? integer
 ---@field query? string
+---@field running? boolean
 
 ---@class agent_ls.wire.SetCredential
 ---@field clientKey string

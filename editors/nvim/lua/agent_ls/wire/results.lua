@@ -5,6 +5,7 @@
 ---@class agent_ls.wire.Results
 ---@field ["agent/newSession"] agent_ls.wire.SessionResult
 ---@field ["agent/sessions"] agent_ls.wire.SessionsResult
+---@field ["agent/bringChanges"] agent_ls.wire.BringChangesResult
 ---@field ["agent/subscribe"] agent_ls.wire.SubscribeResult
 ---@field ["agent/history"] agent_ls.wire.HistoryResult
 ---@field ["agent/draft"] agent_ls.wire.Empty
@@ -40,6 +41,7 @@
 ---@field ["agent/terminalInput"] agent_ls.wire.Empty
 ---@field ["agent/terminalResize"] agent_ls.wire.Empty
 ---@field ["agent/terminalOutput"] agent_ls.wire.TerminalOutputResult
+---@field ["agent/memory"] agent_ls.wire.MemoryResult
 ---@field ["agent/editorState"] agent_ls.wire.Empty
 ---@field ["agent/diagnostics"] agent_ls.wire.Empty
 ---@field ["agent/clientAnswer"] agent_ls.wire.Empty
@@ -63,6 +65,9 @@
 ---@class agent_ls.wire.ApproveResult
 ---@field decision "allow"|"deny"
 ---@field decidedBy string
+
+---@class agent_ls.wire.BringChangesResult
+---@field files agent_ls.wire.BroughtFile[]
 
 ---@class agent_ls.wire.CommandsResult
 ---@field commands agent_ls.wire.CommandInfo[]
@@ -102,6 +107,10 @@
 ---@class agent_ls.wire.McpServersResult
 ---@field servers agent_ls.wire.McpServerInfo[]
 ---@field problems string[]
+
+---@class agent_ls.wire.MemoryResult
+---@field project string
+---@field user string
 
 ---@class agent_ls.wire.ModelsResult
 ---@field defaultProvider string

@@ -1,0 +1,77 @@
+"""The list of sessions: those of this process, and the stored ones, which other processes may have open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import anyio.to_thread
+
+from agent_ls.app.sessions.live import LiveSession, SessionSummary, stored_summary
+from agent_ls.app.sessions.pagination import page_after
+from agent_ls.app.settings.model import Settings
+from agent_ls.store.layout import StoredSummary, lock_path, log_path
+from agent_ls.store.locks import Owner, owner_of, this_process
+from agent_ls.store.log import Header
+from agent_ls.store.progress import Progress, read_progress
+from agent_ls.store.sessions import SessionStore
+
+
+class SessionListing:
+    """`live` finds a session of this process that goes on; `worktree` returns the worktree of a stored one."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        live: Callable[[str], LiveSession | None],
+        settings: Callable[[], Settings],
+        worktree: Callable[[Header], str],
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._settings = settings
+        self._worktree = worktree
+
+    async def page(
+        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str = "", *, running: bool
+    ) -> tuple[Sequence[SessionSummary], str | None]:
+        """Return live and stored sessions, newest first, and the cursor of the next page.
+
+        `query` is searched in titles, ignoring case. `running`: only sessions that a process has open. A session that
+        is used between two pages moves to the front; no page repeats it or leaves another one out.
+
+        Raises: BadChoiceError: an invalid cursor.
+        """
+        stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
+        if running:
+            stored = await anyio.to_thread.run_sync(lambda: [it for it in stored if _owner(it)])
+        if query:
+            stored = [item for item in stored if query.casefold() in self.title(item).casefold()]
+        page, more = page_after(stored, cursor, limit)
+        looked = await anyio.to_thread.run_sync(lambda: [_look(it) for it in page])
+        return [self.summary(it, *found) for it, found in zip(page, looked, strict=True)], more
+
+    def summary(
+        self, stored: StoredSummary, owner: Owner | None = None, progress: Progress | None = None
+    ) -> SessionSummary:
+        """Return the summary of a session. `owner` is the process that has it open."""
+        header = stored.header
+        progress = progress or Progress()
+        if live := self._live(header.session_id):
+            return replace(live.summary(), cost_usd=progress.cost_usd)
+        if owner and owner.is_same(this_process()):
+            owner = None  # no owner while it ends here
+        return stored_summary(stored, self._settings(), owner, self._worktree(header), progress)
+
+    def title(self, stored: StoredSummary) -> str:
+        live = self._live(stored.header.session_id)
+        return live.title if live else stored.title
+
+
+def _owner(stored: StoredSummary) -> Owner | None:
+    return owner_of(lock_path(stored.folder))
+
+
+def _look(stored: StoredSummary) -> tuple[Owner | None, Progress]:
+    owner = _owner(stored)
+    return owner, read_progress(log_path(stored.folder)) if owner else Progress()

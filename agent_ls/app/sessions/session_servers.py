@@ -1,0 +1,40 @@
+"""Create the MCP servers of a session."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent_ls.app.servers.of_session import ServersOfSession
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.session_link import SessionLink
+    from agent_ls.app.sessions.session_parts import SessionPermissions, SessionPlace
+
+
+def create_servers(
+    builder: SessionBuilder, place: SessionPlace, permissions: SessionPermissions, link: SessionLink
+) -> ServersOfSession | None:
+    """Return the session's MCP servers; None in an environment that runs no program of this machine."""
+    if not place.is_here:
+        return None
+    return ServersOfSession(
+        folder=place.key,
+        state=builder.state,
+        settings=builder.now,
+        environ=builder.models.child_environ,
+        secrets=builder.secrets,
+        hide=builder.hide,
+        clock=builder.clock,
+        approvals=permissions.approvals,
+        turn_id=link.turn_id,
+        is_trusted=permissions.gate.is_trusted,
+        roots=lambda: (place.folder if place.worktree else place.key,),
+        start=builder.start,
+        warn=link.warn_about_servers,
+        changed=link.servers_changed,
+        client=partial(builder.session_servers, place.session_id),
+        made=[],
+        places=lambda: place.bounds.places,
+    )

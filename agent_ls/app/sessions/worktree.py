@@ -1,0 +1,341 @@
+"""A session in a git worktree: bring its changes to the user's folder, as hunks that the user keeps or undoes.
+
+Changes come when the agent has finished an input, as far as the mode allows edits without a question, and whenever
+the user asks for them. A file that the user's folder has changed in the same place is left as it is. What came is
+recorded after it was written: after a crash in between, the merge finds that the user's text has it already.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.changes.environment import ReviewedEnvironment
+from agent_ls.app.errors import AppError
+from agent_ls.app.permissions.approver import PolicyApprover
+from agent_ls.app.permissions.paths import PathBounds, look, places_of
+from agent_ls.app.review.reviewed_file import is_text, maybe_bytes
+from agent_ls.app.worktrees.merge import NotMerged, merge
+from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion
+from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
+from agent_ls.loop.events.types import Warning
+from agent_ls.loop.ids import new_id
+from agent_ls.store.errors import OwnershipLostError
+from agent_ls.system import relative_to_folder
+from agent_ls.tools.file_commits import effect_of_writes
+
+if TYPE_CHECKING:
+    from agent_ls.app.review.service import ReviewService
+    from agent_ls.app.sessions.session_link import SessionLink
+    from agent_ls.app.sessions.session_log import SessionFiles
+    from agent_ls.app.sessions.session_parts import SessionPermissions
+    from agent_ls.app.settings.model import Settings
+    from agent_ls.app.worktrees.worktree import Change, Worktree
+    from agent_ls.environments.effects import Effect
+    from agent_ls.policy.places import Places
+
+log = logging.getLogger(__name__)
+
+CODE = "worktree"
+"""Code of the warnings that report what came from a worktree."""
+
+TRIES = 3  # a file may change between read and write; then both are repeated
+NAMED_FILES = 10
+NEEDS_APPROVAL = "needs your approval"
+KEEPS_CHANGING = "keeps changing in your folder; try again when that is done"
+
+How = Literal["unasked", "requested", "requested_without_questions"]
+"""Why changes are brought: the agent has finished, or the user asked for it; then approvals may be possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtFile:
+    """A changed file of a worktree. `path` is in the user's folder. `left`: nothing was changed; `reason` says why."""
+
+    path: str
+    state: Literal["brought", "proposed", "left"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The writes that bring one change, or the reason why there are none. Without both, the user's file has it."""
+
+    change: Change
+    writes: tuple[FileWrite, ...] = ()
+    reason: str = ""
+
+
+class SessionWorktree:
+    """`link` reaches the session, which is created later. `state` is the state folder."""
+
+    def __init__(
+        self,
+        worktree: Worktree,
+        folder: str,
+        permissions: SessionPermissions,
+        review: ReviewService,
+        stored: SessionFiles,
+        link: SessionLink,
+        settings: Callable[[], Settings],
+        state: str,
+    ) -> None:
+        self.worktree = worktree
+        self._folder = folder
+        self._permissions = permissions
+        self._review = review
+        self._stored = stored
+        self._link = link
+        self._settings = settings
+        self._state = state
+        self._lock = anyio.Lock()
+        self._turn_id = ""
+
+    def introduce(self) -> None:
+        """Tell the model about a new worktree."""
+        left_out = self.worktree.left_out
+        words = (
+            f"You work in a git worktree of your own, {self.worktree.folder}. The user's folder is {self._folder}; do "
+            "not change it. Your changes come to the user's folder by themselves when you have finished. Files that "
+            "git ignores, such as installed dependencies, are not in the worktree. HEAD is detached: commits are not "
+            "brought, only texts of files."
+        )
+        if left_out:
+            words += (
+                f" The user's folder also has these files, which could not be copied: {_listed(left_out)}."
+            )
+        self._link.live.notice(words)
+
+    def hooks(self, hooks: Hooks) -> Hooks:
+        """Return the hooks of the session, with what the worktree does at both ends of a turn."""
+        return WorktreeHooks(hooks, self.begin_turn, self.end_turn)
+
+    async def begin_turn(self) -> None:
+        """Note that the worktree may get changes, so that its session is not deleted unasked."""
+        self._turn_id = self._link.turn_id()
+        await self.worktree.mark_unbrought(is_unbrought=True)
+
+    async def end_turn(self) -> None:
+        """Bring what may come without a question, and report the rest. Does not raise."""
+        try:
+            await self.bring("unasked")
+        except (AppError, EnvError, OSError, OwnershipLostError) as error:
+            log.warning("changes of a worktree were not brought: %s", error)
+            self._link.emit(Warning(f"The changes of the worktree were not brought: {error}", CODE))
+
+    async def bring(self, how: How) -> list[BroughtFile]:
+        """Bring the changes of the worktree to the user's folder. Returns each changed file.
+
+        Raises:
+            AppError: git failed. EnvError, OSError: a file cannot be read.
+            OwnershipLostError: another process has taken the session.
+        """
+        async with self._lock:
+            self._stored.demand_ours()
+            call_id = new_id("worktree")
+            who = Attribution(self._link.live.id, self._turn_id, call_id, "bring changes of the worktree")
+            changes = await self.worktree.changes()
+            is_proposing = self._permissions.approver.review == "before"
+            done, left = await self._write(changes, who, how, is_proposing=is_proposing)
+            with anyio.CancelScope(shield=True):  # else what came would come again
+                await self.worktree.settle([plan.change for plan in left])
+                await self.worktree.mark_unbrought(is_unbrought=bool(left))
+            came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
+            files = [BroughtFile(self._path(plan), came) for plan in done if plan.writes]
+            files += [BroughtFile(self._path(plan), "left", plan.reason) for plan in left]
+            self._report(files)
+            return files
+
+    # -- internal
+
+    async def _write(
+        self, changes: Sequence[Change], who: Attribution, how: How, *, is_proposing: bool
+    ) -> tuple[list[_Plan], list[_Plan]]:
+        """Write or propose what can be brought. Returns the plans that are done, and those that are left."""
+        bounds = PathBounds(await anyio.to_thread.run_sync(self._places))
+        refused: dict[str, str] = {}
+        tries = 0
+        while True:
+            plans = [
+                _Plan(it, reason=refused[it.path]) if it.path in refused else await self._plan(it)
+                for it in changes
+            ]
+            plans = await self._approved(plans, bounds, who, how)
+            writes = [write for plan in plans for write in plan.writes]
+            try:
+                if is_proposing:
+                    await self._review.proposals.propose(writes, who, self._link.live)
+                elif writes:
+                    within = BoundedEnvironment(self._link.live.files, bounds)
+                    await ReviewedEnvironment(within, self._review, self._stored).commit(writes, who)
+            except EnvError as error:
+                tries += 1
+                if isinstance(error, StaleFileError) and tries < TRIES:
+                    continue
+                path = getattr(error, "path", "")
+                at_fault = [it for it in plans if any(path == write.path for write in it.writes)]
+                reason = (
+                    KEEPS_CHANGING if isinstance(error, StaleFileError) else f"cannot be written: {error}"
+                )
+                refused |= dict.fromkeys((it.change.path for it in at_fault or plans if it.writes), reason)
+                continue
+            return [it for it in plans if not it.reason], [it for it in plans if it.reason]
+
+    def _places(self) -> Places:
+        return places_of(self._folder, settings=self._settings().paths, state=self._state)
+
+    async def _plan(self, change: Change) -> _Plan:
+        """Merge a change into the user's text."""
+        tree = self.worktree
+        if not (tree.is_in_folder(change.path) and tree.is_in_folder(change.old_path)):
+            return _Plan(change, reason="is outside of your folder")
+        if change.is_special:
+            return _Plan(change, reason="is a symbolic link or a repository: make this change yourself")
+        path, old_path = tree.user_path(change.path), tree.user_path(change.old_path)
+        if change.is_mode_only:
+            sign = "+" if change.is_executable else "-"
+            return _Plan(change, reason=f"has another mode: run `chmod {sign}x {change.path}`")
+        files = self._link.live.files
+        user, (base, own) = await maybe_bytes(files, old_path), await tree.texts(change)
+        if self._permissions.approver.review == "before" and not all(map(is_text, (user, base, own))):
+            return _Plan(change, reason="is a binary file: copy it from the worktree yourself")
+        merged = merge(base, own, user)
+        if isinstance(merged, NotMerged):
+            if change.is_move and user is None and own == await maybe_bytes(files, path):
+                return _Plan(change)  # it came before
+            return _Plan(change, reason=merged.reason)
+        if not change.is_move:
+            mode_from = tree.own_path(change.path) if change.is_executable and user is None else ""
+            write = FileWrite(path, merged, user, mode_from)
+            return _Plan(change, (write,) if merged != user else ())
+        if await maybe_bytes(files, path) is not None:
+            return _Plan(
+                change, reason="is new in the worktree, and your folder has another file of that name"
+            )
+        return _Plan(change, (FileWrite(old_path, None, user), FileWrite(path, merged, None, old_path)))
+
+    async def _approved(
+        self, plans: Sequence[_Plan], bounds: PathBounds, who: Attribution, how: How
+    ) -> list[_Plan]:
+        """Return the plans, those without approval with a reason instead of their writes."""
+        approver = self._approver(bounds, how)
+        allowed: list[FileWrite] = []
+        found: list[_Plan] = []
+        waiting: list[_Plan] = []
+        for plan in plans:
+            if plan.writes and not await approver.allow_unasked(self._question(plan.writes, who)):
+                waiting.append(plan)
+                plan = replace(plan, writes=(), reason=NEEDS_APPROVAL)
+            else:
+                allowed += plan.writes
+            found.append(plan)
+        if waiting and how == "requested":
+            writes = [write for plan in waiting for write in plan.writes]
+            # Without a call: such a request is denied when the one who asked for the changes goes away.
+            question = replace(self._question(writes, who), call_id="")
+            if isinstance(await approver.decide(question), Allowed):
+                approved = {plan.change.path: plan for plan in waiting}
+                found = [approved.get(plan.change.path, plan) for plan in found]
+                allowed += writes
+        effect = self._effect(allowed)
+        seen = await anyio.to_thread.run_sync(look, effect, bounds.places)
+        bounds.allowed(effect, seen.resolved, call_id=who.call_id, turn_id=who.turn_id)
+        return found
+
+    def _approver(self, bounds: PathBounds, how: How) -> PolicyApprover:
+        """Return what judges edits of the user's folder.
+
+        When the user has asked for the changes, edits of ordinary files need no further approval.
+        """
+        permissions = self._permissions
+        is_requested = how != "unasked" and permissions.approver.mode != "plan"
+        return PolicyApprover(
+            bounds=bounds,
+            mode=permissions.approver.mode,
+            approvals=permissions.approvals,
+            grants=permissions.rules,
+            review="before" if is_requested else permissions.approver.review,
+            is_trusted=permissions.gate.is_trusted,
+        )
+
+    def _question(self, writes: Sequence[FileWrite], who: Attribution) -> ApprovalQuestion:
+        names = _listed([self._name(write.path) for write in writes])
+        summary = f"Bring from the worktree to {self._folder}: {names}"
+        return ApprovalQuestion(who.call_id, who.turn_id, "edit_file", summary, self._effect(writes))
+
+    def _effect(self, writes: Sequence[FileWrite]) -> Effect:
+        return effect_of_writes(writes, self._link.live.files)
+
+    def _path(self, plan: _Plan) -> str:
+        return self.worktree.user_path(plan.change.path)
+
+    def _name(self, path: str) -> str:
+        return relative_to_folder(path, os.path.realpath(self._folder)) or path
+
+    def _report(self, files: Sequence[BroughtFile]) -> None:
+        """Tell the user and the model what came and what did not."""
+        came = [self._name(it.path) for it in files if it.state != "left"]
+        waiting = [self._name(it.path) for it in files if it.reason == NEEDS_APPROVAL]
+        left = [it for it in files if it.state == "left" and it.reason != NEEDS_APPROVAL]
+        reasons = _listed([f"{self._name(it.path)} {it.reason}" for it in left], "; ")
+        told: list[str] = []
+        if came:
+            told.append(f"Came from the worktree to your folder, for you to review: {_listed(came)}.")
+        if waiting:
+            told.append(f"The worktree has changes for you to bring to your folder: {_listed(waiting)}.")
+        if left:
+            told.append(f"Left in the worktree ({self.worktree.root}): {reasons}.")
+        if told:
+            self._link.emit(Warning(" ".join(told), CODE))
+        words = (
+            [f"Your changes of these files are in the user's folder now: {_listed(came)}."] if came else []
+        )
+        if left:
+            words.append(f"Not brought to the user's folder: {reasons}.")
+        if words:
+            self._link.live.notice(" ".join(words))
+
+
+def _listed(names: Sequence[str], separator: str = ", ") -> str:
+    more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
+    return separator.join(names[:NAMED_FILES]) + more
+
+
+class WorktreeHooks:
+    """Implements the interface Hooks: the user's hooks, and what the worktree does at both ends of a turn."""
+
+    def __init__(
+        self, hooks: Hooks, begin: Callable[[], Awaitable[None]], end: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._hooks = hooks
+        self._begin = begin
+        self._end = end
+
+    @property
+    def watches_calls(self) -> bool:
+        return self._hooks.watches_calls
+
+    async def before_prompt(self, text: str) -> PromptVerdict:
+        await self._begin()
+        return await self._hooks.before_prompt(text)
+
+    async def before_call(self, call: HookedCall) -> CallVerdict:
+        return await self._hooks.before_call(call)
+
+    async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
+        return await self._hooks.after_call(call, output, is_error=is_error)
+
+    async def before_stop(self, text: str, *, again: bool) -> str:
+        reason = await self._hooks.before_stop(text, again=again)
+        if not reason or again:
+            await self._end()
+        return reason

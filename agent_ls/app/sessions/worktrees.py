@@ -1,0 +1,139 @@
+"""The git worktrees of all sessions: whether a folder can have one, making and opening them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.review.reviewed_file import maybe_bytes
+from agent_ls.environments.errors import EnvError
+from agent_ls.store.errors import StoreError
+from agent_ls.store.worktrees import has_unbrought, remove_worktree, worktree_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_ls.app.models.service import Models
+    from agent_ls.app.permissions.trust import WorkspaceTrust
+    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.worktrees.git import LocalGit
+    from agent_ls.app.worktrees.worktree import Start, Worktree
+    from agent_ls.environments.editor_host import EditorHost
+    from agent_ls.store.layout import Layout
+    from agent_ls.store.log import Header
+
+
+class Worktrees:
+    """`layout` says where worktrees are. `models` has the variables for git, without keys."""
+
+    def __init__(
+        self, layout: Layout, models: Models, trust: WorkspaceTrust, builder: SessionBuilder
+    ) -> None:
+        self._layout = layout
+        self._models = models
+        self._trust = trust
+        self._builder = builder
+        self._roots = tuple(dict.fromkeys((str(layout.worktrees), os.path.realpath(layout.worktrees))))
+
+    def is_in_none(self, path: str) -> bool:
+        """Return whether a path is in no session's worktree."""
+        return not path.startswith(tuple(root + os.sep for root in self._roots))
+
+    def name(self, header: Header) -> str:
+        """Return the top of a stored session's worktree for lists; "" if it has none."""
+        return str(worktree_path(self._place(header), header.workspace_folder)) if header.has_worktree else ""
+
+    async def has_unbrought(self, session_id: str) -> bool:
+        """Return whether the session's worktree may have changes that the user's folder does not have."""
+        with suppress(StoreError):  # not an id
+            return await anyio.to_thread.run_sync(has_unbrought, self._layout.worktree(session_id))
+        return False
+
+    async def check(self, folder: str, start: Start | None) -> None:
+        """Check that a folder may have a worktree. None: it needs none.
+
+        Raises:
+            BadChoiceError: it is on another machine, or the user does not trust it.
+        """
+        if start is None:
+            return
+        if self._builder.environment or self._builder.sites.site(folder):
+            raise BadChoiceError(
+                f"{folder} is not on this machine, where worktrees are made",
+                "begin the session without a worktree",
+            )
+        if await anyio.to_thread.run_sync(self._trust.standing, folder) != "trusted":
+            raise BadChoiceError(
+                f"{folder} is not trusted, and git may run programs of a repository for a worktree",
+                "trust the folder first (`agent-ls trust add`), or begin the session without a worktree",
+            )
+
+    def check_fork(self, header: Header) -> None:
+        """Check that a session can be forked. Raises BadChoiceError: its worktree exists once."""
+        if header.has_worktree:
+            raise BadChoiceError(
+                "a session in a worktree cannot be forked, because its files exist once",
+                "bring its changes to your folder, then begin a new session",
+            )
+
+    async def make(self, header: Header, start: Start, discarded: Callable[[], Awaitable[None]]) -> Worktree:
+        """Make the worktree of a new session. `discarded` deletes the session if that fails.
+
+        Raises:
+            BadChoiceError: the folder has no repository with a commit. AppError: git failed. OSError.
+        """
+        from agent_ls.app.worktrees.worktree import make_worktree  # few sessions have one
+
+        folder, place = header.workspace_folder, self._place(header)
+        builder = self._builder
+        files = builder.files(builder.local(folder), header.session_id)
+
+        async def read(path: str) -> bytes | None:
+            try:
+                return await maybe_bytes(files, path)
+            except EnvError:
+                return None
+
+        try:
+            return await make_worktree(self._git(), place, folder, start, read, _unsaved(builder.host))
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(remove_worktree, place)
+                await discarded()
+            raise
+
+    async def open(self, header: Header) -> Worktree:
+        """Return the worktree of a stored session.
+
+        Raises:
+            BadChoiceError: it is gone.
+        """
+        from agent_ls.app.worktrees.worktree import open_worktree  # few sessions have one
+
+        return await open_worktree(self._git(), self._place(header))
+
+    def _git(self) -> LocalGit:
+        from agent_ls.app.worktrees.git import LocalGit
+
+        return LocalGit(self._models.child_environ)
+
+    def _place(self, header: Header) -> Path:
+        return self._layout.worktree(header.session_id)
+
+
+def _unsaved(host: EditorHost | None) -> list[str]:
+    """Return the documents that are open in the editor, which may have unsaved text."""
+    return [document.path for document in host.open_documents()] if host else []
+
+
+async def discard(close: Callable[[], None], delete: Callable[[str], None], session_id: str) -> None:
+    """Close and delete a session whose worktree could not be made."""
+    close()
+    with suppress(StoreError, OSError):
+        await anyio.to_thread.run_sync(delete, session_id)

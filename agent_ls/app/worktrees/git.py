@@ -1,0 +1,105 @@
+"""Run git for agent-ls itself: without the repository's hooks, without questions, with an index of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_ls.app.errors import AppError
+from agent_ls.environments.local.processes.ending import run_program
+
+SAFE = (
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.quotePath=true"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "advice.detachedHead=false"),
+)
+VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+@dataclass(frozen=True, slots=True)
+class GitOutput:
+    """Output of a git command that has ended. `error` is its last line on standard error."""
+
+    exit_code: int
+    stdout: str
+    error: str
+
+
+class GitError(AppError):
+    """A git command failed; the message has the last line that git wrote."""
+
+    def __init__(self, message: str, hint: str, exit_code: int, last_line: str) -> None:
+        super().__init__(message, hint)
+        self.exit_code = exit_code
+        self.last_line = last_line
+
+
+def failed(command: str, machine: str, exit_code: int, last_line: str) -> GitError:
+    """Describe a git command that has failed."""
+    return GitError(
+        f"git {command} failed on {machine}: {last_line}",
+        "run it in that folder to see the reason",
+        exit_code,
+        last_line,
+    )
+
+
+def git_error(machine: str, reason: str) -> AppError:
+    """Describe git that cannot be started."""
+    return AppError(f"git cannot be started on {machine}: {reason}", "install git there, and put it on PATH")
+
+
+def last_line(text: str) -> str:
+    """Return the last line of an error output."""
+    return (text.strip().splitlines() or ["no message"])[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalGit:
+    """Runs git on this machine. `environ` are its variables; those that name a repository are removed."""
+
+    environ: Mapping[str, str]
+    name: str = "this machine"
+
+    async def run(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
+        """Run git to its end in a folder.
+
+        Raises:
+            AppError: it cannot be started.
+        """
+        exit_code, data, error = await self._run(arguments, folder, variables)
+        return GitOutput(exit_code, os.fsdecode(data), error)
+
+    async def data(
+        self, arguments: Sequence[str], folder: str, variables: Mapping[str, str] | None = None
+    ) -> bytes:
+        """Run git without the repository's hooks, and return its output.
+
+        Raises:
+            GitError: it failed. AppError: it cannot be started.
+        """
+        exit_code, data, error = await self._run(
+            [*SAFE, *arguments], folder, {**VARIABLES, **(variables or {})}
+        )
+        if exit_code:
+            raise failed(arguments[0], self.name, exit_code, error)
+        return data
+
+    async def text(
+        self, arguments: Sequence[str], folder: str, variables: Mapping[str, str] | None = None
+    ) -> str:
+        """Return the output as `data` does, as text without the last line end."""
+        return os.fsdecode(await self.data(arguments, folder, variables)).removesuffix("\n")
+
+    async def _run(
+        self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]
+    ) -> tuple[int, bytes, str]:
+        environ = {name: value for name, value in self.environ.items() if not name.upper().startswith("GIT_")}
+        try:
+            done = await run_program(["git", *arguments], folder, {**environ, **variables})
+        except OSError as error:
+            raise git_error(self.name, error.strerror or str(error)) from None
+        return done.returncode, done.stdout, last_line(done.stderr.decode("utf-8", "replace"))

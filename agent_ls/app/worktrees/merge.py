@@ -1,0 +1,60 @@
+"""Pure: merge a change that was made in a worktree into the text that the user's folder has now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_ls.patch.rebase import Conflicted, rebase
+from agent_ls.text import (
+    NotEncodableError,
+    decode,
+    encode_changed,
+    line_ending,
+    looks_binary,
+    preferred_ending,
+    split_lines,
+    strip_ending,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotMerged:
+    """The user's text is not changed. `reason` is the end of a sentence that begins with the file's name."""
+
+    reason: str
+
+
+def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> bytes | NotMerged | None:
+    """Return `user` with the changes from `base` to `changed`. None: no file.
+
+    A change that `user` has already is not made again.
+    """
+    if user in (base, changed):
+        return changed
+    if user is None:
+        return NotMerged("was deleted in your folder")
+    if changed is None:
+        return NotMerged("is deleted in the worktree, and was changed in your folder")
+    if base is None:
+        return NotMerged("is new in the worktree, and your folder has another file of that name")
+    if any(map(looks_binary, (base, changed, user))):
+        return NotMerged("is a binary file that was changed in the worktree and in your folder")
+    form = decode(user)
+    ending = preferred_ending(split_lines(form.text))
+    old, new = (_with_endings(decode(data).text, ending) for data in (base, changed))
+    merged = rebase(split_lines(old), split_lines(new), split_lines(form.text))
+    if isinstance(merged, Conflicted):
+        first = merged.conflicts[0]
+        return NotMerged(f"was changed in your folder in the same place (line {first.start + 1})")
+    try:
+        return encode_changed(form, "".join(merged.lines))
+    except NotEncodableError:
+        return NotMerged("has characters now that the encoding of your file does not have")
+
+
+def _with_endings(text: str, ending: str) -> str:
+    """Return the text with the line ending of the user's file, if it begins with another one."""
+    lines = split_lines(text)
+    if preferred_ending(lines) == ending:
+        return text
+    return "".join(strip_ending(line) + (ending if line_ending(line) else "") for line in lines)

@@ -1,0 +1,52 @@
+"""What a session does now, read from the end of its log without opening it. Blocks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from agent_ls.store.layout import PEEK_BYTES
+
+Activity: TypeAlias = Literal["closed", "idle", "working", "waiting"]
+"""`closed`: no process has it open. `waiting`: for an approval, or for the answer to a question."""
+
+# An event has no other member with these names, and quotes inside of strings have a backslash before them.
+_KIND = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":\d+,"kind":"(\w+)"')
+_STATE = re.compile(rb'"data":\{"state":"(\w+)"')
+_ID = re.compile(rb'"(?:requestId|questionId)":"([^"]+)"')
+_COST = re.compile(rb'"totalCostUsd":([0-9.eE+-]+)')
+_OPENS, _CLOSES = (b"approval_requested", b"question_asked"), (b"approval_resolved", b"question_answered")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`cost_usd` None: not known."""
+
+    activity: Activity = "closed"
+    cost_usd: float | None = None
+
+
+def read_progress(log: Path) -> Progress:
+    """Return the progress of a session that a process has open. A log that cannot be read counts as idle."""
+    try:
+        with log.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - PEEK_BYTES))
+            tail = file.read(PEEK_BYTES)
+    except OSError:
+        return Progress("idle")
+    is_busy, cost = False, None
+    asked: set[bytes] = set()
+    for line in tail.split(b"\n"):
+        kind = found[1] if (found := _KIND.match(line)) else b""
+        if kind == b"state" and (state := _STATE.search(line)):
+            is_busy = state[1] == b"PROCESSING"
+        elif kind == b"processing_end":
+            is_busy = False
+        elif kind == b"usage" and (amount := _COST.search(line)):
+            cost = float(amount[1])
+        elif kind in (*_OPENS, *_CLOSES) and (named := _ID.search(line)):
+            (asked.add if kind in _OPENS else asked.discard)(named[1])
+    return Progress("waiting" if is_busy and asked else "working" if is_busy else "idle", cost)

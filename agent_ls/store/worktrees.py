@@ -1,0 +1,113 @@
+"""Git worktrees of sessions below the state folder: where they are, and how they are deleted. Blocks.
+
+ROOT/worktrees/ID/worktree.json   paths of the worktree and of its folder in the repository
+ROOT/worktrees/ID/NAME            the worktree, named like the user's folder
+ROOT/worktrees/ID/index           git index of the text that the user's folder has of it
+ROOT/worktrees/ID/unbrought       exists while it may have changes that the user's folder does not have
+
+The json file is written last: without it, making the worktree was interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from agent_ls.store.log import FILE_MODE
+
+NOTE, INDEX, UNBROUGHT = "worktree.json", "index", "unbrought"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWorktree:
+    """A worktree. `top` is the user's working tree, `tree` the one of the session, `git_folder` its folder in the
+    repository. `prefix` is the folder that the session works in, below both, "" for the whole tree.
+    """
+
+    top: str
+    tree: str
+    git_folder: str
+    prefix: str
+
+
+def worktree_path(place: Path, folder: str) -> Path:
+    """Return the path of the worktree in a place, for a session in the user's `folder`."""
+    return place / (Path(folder).name or "worktree")
+
+
+def write_note(place: Path, worktree: StoredWorktree) -> None:
+    """Record a finished worktree in its place.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = place / f"{NOTE}.part"
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "w") as file:
+        json.dump(asdict(worktree), file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(place / NOTE)
+
+
+def read_note(place: Path) -> StoredWorktree | None:
+    """Return the worktree in a place; None if there is none, or if making it was interrupted."""
+    try:
+        return StoredWorktree(**json.loads((place / NOTE).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def has_unbrought(place: Path) -> bool:
+    """Return whether a worktree may have changes that the user's folder does not have."""
+    return (place / UNBROUGHT).exists()
+
+
+def mark_unbrought(place: Path, *, is_unbrought: bool) -> None:
+    """Note whether a worktree may have changes that the user's folder does not have. Does not raise."""
+    with suppress(OSError):
+        if is_unbrought:
+            (place / UNBROUGHT).touch(FILE_MODE)
+        else:
+            (place / UNBROUGHT).unlink(missing_ok=True)
+
+
+def remove_worktree(place: Path) -> None:
+    """Delete a session's worktree, also one that was not finished, and what the repository keeps of it.
+
+    Files that cannot be deleted are left. Does not raise.
+    """
+    if not place.is_dir():
+        return
+    for git_folder in _git_folders(place):
+        # What git keeps of a worktree names it. Anything else is not ours to delete.
+        with suppress(OSError):
+            named = Path((git_folder / "gitdir").read_text("utf-8", "surrogateescape").strip())
+            if git_folder.parent.name == "worktrees" and named.parent.parent.samefile(place):
+                shutil.rmtree(git_folder, ignore_errors=True)
+    shutil.rmtree(place, onerror=_retry)
+
+
+def _git_folders(place: Path) -> set[Path]:
+    found = set()
+    if note := read_note(place):
+        found.add(Path(note.git_folder))
+    for entry in place.glob("*/.git"):
+        with suppress(OSError):
+            text = entry.read_text("utf-8", "surrogateescape")
+            if text.startswith("gitdir:"):
+                found.add((entry.parent / text.removeprefix("gitdir:").strip()).resolve())
+    return found
+
+
+def _retry(function: Callable[[str], object], path: str, _: object) -> None:
+    """Make the folder of `path` writable and try again."""
+    with suppress(OSError):
+        os.chmod(os.path.dirname(path), 0o700)
+        if os.chmod in os.supports_follow_symlinks:
+            os.chmod(path, 0o700, follow_symlinks=False)
+        function(path)

@@ -1,0 +1,60 @@
+"""`agent-ls exec --worktree`: the folder gets the changes at the end of the run, and the list says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import environment, provider_variables, run
+from tests.support.loopback import Answer, AnthropicServer, ToolCall
+
+pytestmark = pytest.mark.req("H23")
+
+EDIT = ToolCall("write_file", {"file_path": "made.txt", "content": "made\n"})
+
+
+def repository(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    git = ["git", "-c", "user.name=Jo", "-c", "user.email=jo@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        subprocess.run([*git, *arguments], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_the_changes_of_a_run_in_a_worktree_come_at_its_end(tmp_path: Path) -> None:
+    project = repository(tmp_path / "project")
+    script: list[Answer] = [[EDIT], "Done."]
+    with AnthropicServer(script) as server:
+        environ = environment(tmp_path / "home", **provider_variables(server))
+        options = ("exec", "--worktree", "--trust", "--approve", "edits", "do it")
+        done = run(*options, cwd=project, environ=environ)
+        listed = run("sessions", "--json", cwd=project, environ=environ)
+        session = json.loads(listed.out)
+        running = run("sessions", "--running", cwd=project, environ=environ)
+        deleted = run("sessions", "delete", session["id"], "--force", cwd=project, environ=environ)
+
+    assert done.code == 0, done.err
+    assert (project / "made.txt").read_text() == "made\n"
+    assert "Came from the worktree to your folder" in done.out
+    assert session["worktree"] is True
+    assert "no session is open" in running.out
+    assert deleted.code == 0
+    worktrees = subprocess.run(
+        ["git", "worktree", "list"], cwd=project, check=True, capture_output=True, text=True
+    )
+    assert len(worktrees.stdout.splitlines()) == 1
+
+
+def test_a_folder_without_git_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    with AnthropicServer([]) as server:
+        environ = environment(tmp_path / "home", **provider_variables(server))
+        done = run("exec", "--worktree", "--trust", "do it", cwd=folder, environ=environ)
+
+    assert done.code == 2
+    assert "is not in a git repository" in done.err and "git init" in done.err

@@ -1,0 +1,51 @@
+"""What a session does is read from the end of its log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.store.progress import Progress, read_progress
+
+pytestmark = pytest.mark.req("H23")
+
+
+def log(path: Path, *events: tuple[str, dict[str, Any]]) -> Path:
+    lines = [
+        json.dumps(
+            {"event": {"sessionId": "s1", "seq": seq, "kind": kind, "data": data}}, separators=(",", ":")
+        )
+        for seq, (kind, data) in enumerate(events, 1)
+    ]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+WORKING = ("state", {"state": "PROCESSING"})
+ASKED = ("approval_requested", {"requestId": "a1", "summary": 'a "kind":"state" of text'})
+ANSWERED = ("approval_resolved", {"requestId": "a1", "decision": "allow"})
+
+
+@pytest.mark.parametrize(
+    ("events", "progress"),
+    [
+        ([], Progress("idle")),
+        ([WORKING], Progress("working")),
+        ([WORKING, ASKED], Progress("waiting")),
+        ([WORKING, ASKED, ANSWERED], Progress("working")),
+        ([WORKING, ("question_asked", {"questionId": "q1"})], Progress("waiting")),
+        ([WORKING, ("usage", {"totalCostUsd": 0.25}), ("state", {"state": "IDLE"})], Progress("idle", 0.25)),
+        ([WORKING, ("processing_end", {"reason": "completed"})], Progress("idle")),
+    ],
+)
+def test_the_last_events_say_what_a_session_does(
+    tmp_path: Path, events: list[tuple[str, dict[str, Any]]], progress: Progress
+) -> None:
+    assert read_progress(log(tmp_path / "log.jsonl", *events)) == progress
+
+
+def test_a_log_that_cannot_be_read_counts_as_idle(tmp_path: Path) -> None:
+    assert read_progress(tmp_path / "none") == Progress("idle")
