@@ -107,9 +107,9 @@ def _general(effect: CallEffect) -> tuple[Rule, ...]:
 
     A changed definition with the same name needs approval again.
     """
-    rule_id, told = tool_ids(effect)[0], f"the tool {effect.tool}, with any arguments,"
+    rule_id, label = tool_ids(effect)[0], f"the tool {effect.tool}, with any arguments,"
     return (
-        Rule(rule_id, f"Allow {told} in this session", "session"),
-        Rule(rule_id, f"Allow {told} in this project, from now on", "project"),
-        Rule(rule_id, f"Allow {told} in all projects, from now on", "user"),
+        Rule(rule_id, f"Allow {label} in this session", "session"),
+        Rule(rule_id, f"Allow {label} in this project, from now on", "project"),
+        Rule(rule_id, f"Allow {label} in all projects, from now on", "user"),
     )

@@ -165,11 +165,11 @@ def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple
     may, must_not = rules.examples(rule_id)
     allowing = tuple(text for text in may if _is_allowed(text, effect, granted))
     asking = tuple(text for text in must_not if not _is_allowed(text, effect, granted))
-    told = rules.described(rule_id)
+    label = rules.described(rule_id)
     return (
-        Rule(rule_id, f"Allow {told} in this session", "session", allowing, asking),
-        Rule(rule_id, f"Allow {told} in this project, from now on", "project", allowing, asking),
-        Rule(rule_id, f"Allow {told} in all projects, from now on", "user", allowing, asking),
+        Rule(rule_id, f"Allow {label} in this session", "session", allowing, asking),
+        Rule(rule_id, f"Allow {label} in this project, from now on", "project", allowing, asking),
+        Rule(rule_id, f"Allow {label} in all projects, from now on", "user", allowing, asking),
     )
 
 

@@ -140,11 +140,11 @@ def described(rule_id: str) -> str:
 
     `pytest …` if further words are allowed, otherwise `npm test`.
     """
-    told = []
+    labels = []
     for words in _parts(rule_id):
         is_open = _open_end(words) is not None or words[-1] == _ANYTHING
-        told.append(f"`{' '.join(word for word in words if word != _ANYTHING)}{' …' if is_open else ''}`")
-    return ", ".join(told)
+        labels.append(f"`{' '.join(word for word in words if word != _ANYTHING)}{' …' if is_open else ''}`")
+    return ", ".join(labels)
 
 
 def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -153,14 +153,14 @@ def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
     The caller judges them.
     """
     words = next(_parts(rule_id))
-    told = " ".join(words)
+    line = " ".join(words)
     other = " ".join((*words[:-1], "something-else")) if len(words) > 1 else "something-else"
     found = _open_end(words)
-    return (f"{told} {found[0].example}",) if found else (told,), (
+    return (f"{line} {found[0].example}",) if found else (line,), (
         other,
-        f"{told} --another-option",
-        f"{told} && rm -r .",
-        f"{told} > out.txt",
+        f"{line} --another-option",
+        f"{line} && rm -r .",
+        f"{line} > out.txt",
     )
 
 

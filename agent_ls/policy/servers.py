@@ -1,12 +1,14 @@
-"""ENGINE: may a tool of an MCP server be called? What a server says of it counts only if the user believes the server.
+"""Pure: decide whether a tool of an MCP server may be called.
+
+A server may annotate a tool as read-only or harmless. The annotation counts only if the user's settings trust it.
 
                                        plan      ask       edits     full
-annotated as read, and believed        allow     allow     allow     allow
-annotated as harmless, and believed    refuse    ask       allow     allow
+trusted annotation: read-only          allow     allow     allow     allow
+trusted annotation: harmless           refuse    ask       allow     allow
 other tools                            refuse    ask       ask       allow
 
-A tool that is not as it was when the user approved it is asked about in every mode. In mode full a call with a host in
-its arguments is asked about until the user has allowed that host, because the arguments may carry data away.
+A tool that changed since the user approved it needs approval in every mode. In mode full a call that names a host
+needs approval until the user has allowed this host, because the arguments may send data to it.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
     if granted := tuple(rule_id for rule_id in covering if rule_id in situation.grants):
         return Allow(f"allowed by your rule for tools of {effect.server}", granted)
     if effect.annotated == "read":
-        return Allow(f"it only reads, as {effect.server} says, whose annotations you believe")
+        return Allow(f"{effect.server} says that it only reads, and your settings trust its annotations")
     if effect.annotated == "safe" and situation.mode == "edits":
-        return Allow(f"it destroys nothing, as {effect.server} says, whose annotations you believe")
+        return Allow(
+            f"{effect.server} says that it destroys nothing, and your settings trust its annotations"
+        )
     if situation.mode == "full":
         return _in_full(effect, situation)
     return Ask(f"tools of the server {effect.server} need your approval in this mode", _offers(effect))
@@ -44,16 +48,16 @@ def _in_full(effect: CallEffect, situation: Situation) -> Judgement:
     host = next(it for it in effect.hosts if f"host:{effect.server}/{it}" not in situation.grants)
     offer = Rule(
         f"host:{effect.server}/{host}",
-        f"Let {effect.server} be called about {host} in this session",
+        f"Allow calls of {effect.server} that name {host} in this session",
         "session",
     )
-    why = f"the call names {host}, which tools of {effect.server} were not called about so far"
+    why = f"the call names {host}, and you have not allowed tools of {effect.server} to use this host"
     return Ask(why, (offer, *_offers(effect)), is_never_silent=True)
 
 
 def _offers(effect: CallEffect) -> tuple[Rule, ...]:
     one, exact = tool_ids(effect)[0], f"call:{effect.digest}"
-    told = f"the tool {effect.title or effect.tool} of {effect.server}, with any arguments,"
+    label = f"the tool {effect.title or effect.tool} of {effect.server}, with any arguments,"
     reads = (
         Rule(
             effect.reads_rule,
@@ -62,9 +66,9 @@ def _offers(effect: CallEffect) -> tuple[Rule, ...]:
         ),
     )
     return (
-        Rule(one, f"Allow {told} in this session", "session"),
-        Rule(one, f"Allow {told} in this project, from now on", "project"),
-        Rule(one, f"Allow {told} in all projects, from now on", "user"),
+        Rule(one, f"Allow {label} in this session", "session"),
+        Rule(one, f"Allow {label} in this project, from now on", "project"),
+        Rule(one, f"Allow {label} in all projects, from now on", "user"),
         *(reads if effect.reads_rule and not effect.change else ()),
         Rule(exact, "Allow exactly this call for this session", "session"),
         Rule(exact, "Allow exactly this call for this turn", "turn"),

@@ -80,6 +80,8 @@ def test_danger_in_another_form_is_asked_about_in_every_mode(command: str) -> No
         "for a in 1 2 3; do " * 30 + "ls" + "; done" * 30,
         "cat " + "<<a " * 900,
         "bash -c '" * 400,
+        "uvx --a " * 400,
+        "npx -c 'x' --b " * 200,
     ],
     ids=lambda text: f"{text[:12]!r}…",
 )

@@ -106,7 +106,7 @@ def _by_options(verb: str, options: Sequence[str]) -> str:
         return f"git {verb} runs a helper program for this address."
     if verb == "checkout" and not (options[:1] == ["-b"] and not any(o.startswith("-") for o in options[1:])):
         return "git checkout can drop work."
-    if verb == "commit" and any(_is(o, "--amend") for o in options):
+    if verb == "commit" and any(_matches(o, "--amend") for o in options):
         return "git commit --amend rewrites history."
     if verb == "config" and not _reads_config(options):
         return "git config can make git run programs."
@@ -117,9 +117,9 @@ def _by_options(verb: str, options: Sequence[str]) -> str:
     if verb == "clone":
         return "Connects to other machines (git clone)."
     for option in options:
-        if any(_is(option, known) for known in _OPTIONS.get(verb, ()) if known):
+        if any(_matches(option, known) for known in _OPTIONS.get(verb, ()) if known):
             return f"git {verb} {option} can drop work that others depend on."
-        if any(_is(option, known) for known in _RUNNING_OPTIONS):
+        if any(_matches(option, known) for known in _RUNNING_OPTIONS):
             return f"git {verb} {option} can run code that this line does not show."
     return ""
 
@@ -133,7 +133,7 @@ def _reads_config(options: Sequence[str]) -> bool:
     return len(names) == 1 and "." in names[0] and not set(others) - {"--global", "--local", "--system"}
 
 
-def _is(option: str, known: str) -> bool:
+def _matches(option: str, known: str) -> bool:
     """Return whether `option` is `known`, also as `--option=value`, an abbreviated long option, or one of
     several letters."""
     given = option.partition("=")[0]

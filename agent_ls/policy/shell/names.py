@@ -12,7 +12,7 @@ _HARMLESS = re.compile(
 )
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 _PLAIN_VALUE = re.compile(r"[\w.:@+-]*")
-_TREACHEROUS = re.compile(
+_CHANGING = re.compile(
     r"IFS|PATH|ENV|HOME|CDPATH|SHELL|BASH_\w+|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|GLOBIGNORE|OPTIND|histchars|"
     r"(LD|DYLD|GIT|NPM_CONFIG|npm_config|SSH|GCC|RUSTC|CARGO|JAVA_TOOL|JDK|MAVEN|GRADLE)_\w+|RUSTC|RUSTC_\w+|"
     r"\w*(PAGER|EDITOR|BROWSER|VISUAL)|LESS\w*|MANOPT|PYTHON(PATH|STARTUP|HOME|INSPECT|USERBASE|PLATLIBDIR)|"
@@ -30,9 +30,9 @@ def is_harmless(name: str, value: str = "") -> bool:
     return bool(_HARMLESS.fullmatch(name) and _PLAIN_VALUE.fullmatch(value))
 
 
-def is_treacherous(name: str) -> bool:
+def changes_commands(name: str) -> bool:
     """Return whether the variable changes which program a command runs, or makes it run others."""
-    return bool(_TREACHEROUS.fullmatch(name))
+    return bool(_CHANGING.fullmatch(name))
 
 
 def is_secret(name: str) -> bool:
@@ -43,4 +43,4 @@ def is_secret(name: str) -> bool:
 def is_own(name: str) -> bool:
     """Return whether the line uses the name only for itself: no program reads such a name from its
     environment."""
-    return bool(_OWN.fullmatch(name)) and not is_treacherous(name)
+    return bool(_OWN.fullmatch(name)) and not changes_commands(name)

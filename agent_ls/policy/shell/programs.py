@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from agent_ls.policy.shell import dangers, read_only, runners
 from agent_ls.policy.shell.arguments import absolute, may_climb
 from agent_ls.policy.shell.findings import Findings
-from agent_ls.policy.shell.names import ASSIGNING, is_harmless, is_own, is_treacherous
+from agent_ls.policy.shell.names import ASSIGNING, changes_commands, is_harmless, is_own
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word
 from agent_ls.policy.shell.wrappers import (
@@ -23,12 +23,14 @@ from agent_ls.policy.shell.wrappers import (
     is_null_separated,
     program_in_arguments,
     runs_file_of_folder,
-    taken_off,
+    unwrapped,
 )
 
 Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
 MAX_WRAPPERS = 5
+MAX_TRIED = 12
+"""Limit for the words of one line at which a command of a runner may begin: each may be another runner."""
 MAX_ACTIONS = 10
 """Limit for one `find`."""
 _PROGRAM_FOLDERS = frozenset(
@@ -61,6 +63,7 @@ class Programs:
         self._found = found
         self._read = read
         self._piped: list[tuple[str, ...]] = []
+        self._tried = 0
 
     def begin_pipeline(self) -> None:
         self._piped = []
@@ -127,14 +130,14 @@ class Programs:
         if name in ASSIGNING:
             self._found.change()
             for word in words[1:]:
-                if is_treacherous(word.text.partition("=")[0]) or word.kind != "text":
+                if changes_commands(word.text.partition("=")[0]) or word.kind != "text":
                     self._found.doubt(f"It sets {word.source}, which changes what other commands do.")
                 elif not _DECLARED.match(word.text):
                     self._found.doubt(
                         f"Asked because of `{word.source}`: it may set a variable to the result of code."
                     )
         for variable in _variables_of(argv):
-            if is_treacherous(variable) or "[" in variable:
+            if changes_commands(variable) or "[" in variable:
                 self._found.doubt(f"Asked because of `{variable}`: setting it may change what runs.")
         if name == "find":
             self._find(words, state, depth)
@@ -230,13 +233,13 @@ class Programs:
     def _wrapped(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
         """Judge a wrapper such as `env` or `xargs`, and the command that it runs."""
         argv = tuple(word.text for word in words)
-        found = taken_off(argv)
+        found = unwrapped(argv)
         if found is None or any(word.kind != "text" for word in words[1 : len(words) - len(found.inner)]):
             self._found.doubt(f"{argv[0]} {' '.join(argv[1:2])} is not understood.")
             return
         self._found.is_plain &= not found.variables and (argv[0] != "env" or not found.options)
         for name, value in found.variables:
-            if is_treacherous(name):
+            if changes_commands(name):
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
             elif not is_harmless(name, value):
                 self._found.change()
@@ -270,13 +273,21 @@ class Programs:
         argv = tuple(word.text for word in words)
         acts = len(self._found.acts)
         for at in runners.starts_of_commands(argv):
-            if not argv[at].strip() or " " not in argv[at].strip():
+            if " " not in argv[at].strip() and self._may_try():
                 self.run(words[at:], state, stdin, depth + 1)
         for at, line in runners.lines_of(argv):
             if words[at].kind != "text":
                 self._found.doubt(f"Asked because of `{words[at].source}`: it is run as code.")
-            self._read(line, state)
+            if self._may_try():
+                self._read(line, state)
         del self._found.acts[acts:]
+
+    def _may_try(self) -> bool:
+        """Return whether another command of a runner may be judged; beyond the limit the line is asked about."""
+        self._tried += 1
+        if self._tried > MAX_TRIED:
+            self._found.doubt("It is not clear which words are the commands that it runs.")
+        return self._tried <= MAX_TRIED
 
     def _bind_to_folder(self, name: str, state: State) -> None:
         """Exclude scripts that run in another folder from rules, because their words name another file
@@ -291,7 +302,7 @@ class Programs:
             return True
         if len(self._piped) != 1:
             return False
-        is_safe = read_only.tells_names_only(argv) or read_only.lists_files_only(self._piped[0])
+        is_safe = read_only.prints_names_only(argv) or read_only.lists_files_only(self._piped[0])
         if self._found.needs_plain_names or not read_only.lists_null_separated(self._piped[0]):
             return is_safe and self._found.needs_plain_names and argv[0] in _COUNTING
         return is_safe
@@ -306,7 +317,7 @@ class Programs:
             if not inner:
                 self._found.doubt("The action of find is not understood.")
                 continue
-            if not (read_only.tells_names_only(inner) or read_only.lists_files_only(argv)):
+            if not (read_only.prints_names_only(inner) or read_only.lists_files_only(argv)):
                 self._found.changes = True
             if inner[0] in SHELLS or any("{}" in word and word != "{}" for word in inner):
                 self._found.doubt("It makes code, or an option, of the names of files.")

@@ -16,7 +16,7 @@ from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class AllowedOptions:
     """The options with which a command is read-only.
 
     `flags` are letters without a value, `valued` letters with one, `apart` letters with a value that is
@@ -42,9 +42,9 @@ class Look:
     has_response_files: bool = False
 
 
-def _looks(group: str) -> dict[str, Look]:
+def _load(group: str) -> dict[str, AllowedOptions]:
     return {
-        name: Look(
+        name: AllowedOptions(
             flags=row.get("flags", ""),
             valued=row.get("valued", ""),
             apart=row.get("apart", ""),
@@ -68,11 +68,11 @@ def _table() -> dict[str, dict[str, Any]]:
     return tomllib.loads(files(__package__).joinpath("read_only.toml").read_text("utf-8"))
 
 
-LOOKS = _looks("commands")
-_GIT = _looks("git")
-_SUBCOMMANDS = _looks("subcommands")
+COMMANDS = _load("commands")
+_GIT = _load("git")
+_SUBCOMMANDS = _load("subcommands")
 
-TEXT_ONLY = frozenset(name for name, look in LOOKS.items() if look.is_text)
+TEXT_ONLY = frozenset(name for name, allowed in COMMANDS.items() if allowed.is_text)
 """Commands whose operands are not files."""
 
 ENDINGS = {name: tuple(endings.split()) for name, endings in _table()["endings"].items()}
@@ -102,14 +102,14 @@ _SHORT_LIST_OF_GIT = frozenset("branch diff log show status".split())
 _GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep"))
 _SCRIPT_FIRST = frozenset((*_GREPS, "jq", "sed", "awk", "gawk", "mawk"))
 _SCRIPTED = {
-    "sed": Look(
+    "sed": AllowedOptions(
         flags="nErsuz",
         valued="e",
         long=frozenset(
             "quiet silent regexp-extended separate unbuffered null-data posix sandbox expression=".split()
         ),
     ),
-    **{name: Look(valued="Fv") for name in ("awk", "gawk", "mawk")},
+    **{name: AllowedOptions(valued="Fv") for name in ("awk", "gawk", "mawk")},
 }
 
 
@@ -131,8 +131,8 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
     verb = _SUBCOMMANDS.get(" ".join(argv[:2]))
     if verb is not None and _fits(verb, arguments[1:], [at - 1 for at in places]):
         return True
-    look = LOOKS.get(name)
-    return look is not None and _fits(look, arguments, places)
+    allowed = COMMANDS.get(name)
+    return allowed is not None and _fits(allowed, arguments, places)
 
 
 def is_on_short_list(argv: Sequence[str]) -> bool:
@@ -144,8 +144,8 @@ def is_on_short_list(argv: Sequence[str]) -> bool:
 
 def config_names(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the project files that decide what the command runs. It is read-only if none exists."""
-    look = _SUBCOMMANDS.get(" ".join(argv[:2]))
-    return look.config if look else ()
+    allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    return allowed.config if allowed else ()
 
 
 def shows_no_content(argv: Sequence[str]) -> bool:
@@ -160,14 +160,14 @@ def shows_no_content(argv: Sequence[str]) -> bool:
 
 def _has_flag(name: str, word: str, flags: str) -> bool:
     """Return whether a group of letters has one of these, before a letter whose value is the rest of the word."""
-    before = re.split(f"[{LOOKS[name].valued}]", word[1:], maxsplit=1)[0]
+    before = re.split(f"[{COMMANDS[name].valued}]", word[1:], maxsplit=1)[0]
     return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
 
 
 _NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo test".split())
 
 
-def tells_names_only(argv: Sequence[str]) -> bool:
+def prints_names_only(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names, sizes and times, and reveals nothing about the contents
     behind a link."""
     if argv[0] == "ls":  # it lists the folder that a link leads to, unless it describes the link
@@ -234,8 +234,8 @@ class Words:
 
 def words_of(argv: Sequence[str]) -> Words | None:
     """Return the role of each word of a command; None if it has an option that no table lists."""
-    look = LOOKS.get(argv[0]) or _SCRIPTED.get(argv[0])
-    return _roles(look, argv, 1) if look else None
+    allowed = COMMANDS.get(argv[0]) or _SCRIPTED.get(argv[0])
+    return _roles(allowed, argv, 1) if allowed else None
 
 
 def start_of_git_command(argv: Sequence[str]) -> int:
@@ -251,13 +251,13 @@ def words_of_git(argv: Sequence[str]) -> tuple[str, Words] | None:
     at = start_of_git_command(argv)
     for count in (2, 1):
         verb = " ".join(argv[at : at + count])
-        if look := _GIT.get(verb):
-            words = _roles(look, argv, at + count)
+        if allowed := _GIT.get(verb):
+            words = _roles(allowed, argv, at + count)
             return (verb, words) if words else None
     return None
 
 
-def _roles(look: Look, argv: Sequence[str], at: int) -> Words | None:
+def _roles(allowed: AllowedOptions, argv: Sequence[str], at: int) -> Words | None:
     options: set[int] = set()
     patterns: set[int] = set()
     operands: list[int] = []
@@ -269,16 +269,16 @@ def _roles(look: Look, argv: Sequence[str], at: int) -> Words | None:
             )
         if word == "-" or not word.startswith("-"):
             operands.append(at)
-        elif look.numbers and word[1:].isdigit():
+        elif allowed.numbers and word[1:].isdigit():
             options.add(at)
         else:
             is_long = word.startswith("--")
-            used = int(_takes_next(look, word)) if is_long else _letters(look, word)
-            if used is None or (is_long and not _is_long(look, word)):
+            used = int(_takes_next(allowed, word)) if is_long else _letters(allowed, word)
+            if used is None or (is_long and not _is_long(allowed, word)):
                 return None
             options.update(range(at, at + used + 1))
             if word.startswith(("--regexp", "--expression") if is_long else "-e") or (
-                not is_long and _valued_letter(look, word) == "e"
+                not is_long and _valued_letter(allowed, word) == "e"
             ):
                 patterns.add(at + used)
             at += used
@@ -317,16 +317,16 @@ def _ends_action(arguments: Sequence[str], at: int) -> bool:
 
 def _ends_options(name: str) -> bool:
     """Return whether `--` ends the options of this program. For `xxd` it is the name of a file to write."""
-    look = LOOKS.get(name)
-    is_harmless = look is not None and (look.has_no_harmful_option or look.is_text)
+    allowed = COMMANDS.get(name)
+    is_harmless = allowed is not None and (allowed.has_no_harmful_option or allowed.is_text)
     return is_harmless or name in ("git", "rg", "fd", "sort", "sed", "awk", "test", "[")
 
 
 def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[int]) -> bool:
     """Return whether a pattern may match a file name that the command treats as an option."""
     ending = next((at for at, word in enumerate(arguments) if word == "--"), len(arguments))
-    look = LOOKS.get(name)
-    if look is not None and (look.has_no_harmful_option or look.is_text):
+    allowed = COMMANDS.get(name)
+    if allowed is not None and (allowed.has_no_harmful_option or allowed.is_text):
         return False
     return any(_may_be_option(arguments[at]) for at in patterns if at < ending)
 
@@ -339,14 +339,14 @@ def _may_be_option(pattern: str) -> bool:
     return pattern[:1] in "*?[" or (pattern.startswith("-") and not re.match(r"--[\w-]+=", pattern))
 
 
-def _fits(look: Look, arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
-    if look.is_text and not (look.flags or look.valued or look.long or look.words):
+def _fits(allowed: AllowedOptions, arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
+    if allowed.is_text and not (allowed.flags or allowed.valued or allowed.long or allowed.words):
         return True
-    if look.needs and not set(look.needs) & set(arguments):
+    if allowed.needs and not set(allowed.needs) & set(arguments):
         return False
-    if look.has_response_files and any(word.startswith("@") for word in arguments):
+    if allowed.has_response_files and any(word.startswith("@") for word in arguments):
         return False
-    is_limited = look.max_operands < 1_000_000
+    is_limited = allowed.max_operands < 1_000_000
     operands: list[int] = []
     at = 0
     while at < len(arguments):
@@ -360,20 +360,20 @@ def _fits(look: Look, arguments: Sequence[str], patterns: Sequence[int] = ()) ->
         elif operands and is_limited:
             return False  # xxd, and other programs on macOS, treat options after an operand as operands
         elif argument.startswith("--"):
-            if not _is_long(look, argument):
+            if not _is_long(allowed, argument):
                 return False
-            if _takes_next(look, argument) and at < len(arguments):
+            if _takes_next(allowed, argument) and at < len(arguments):
                 if _may_be_other_option(arguments, at):
                     return False
                 at += 1
-        elif not (look.numbers and argument[1:].isdigit()):
-            used = _letters(look, argument)
+        elif not (allowed.numbers and argument[1:].isdigit()):
+            used = _letters(allowed, argument)
             if used is None or (used and (at in patterns or _may_be_other_option(arguments, at))):
                 return False
             at += used
-    if look.words and not all(re.fullmatch(look.words, arguments[place]) for place in operands):
+    if allowed.words and not all(re.fullmatch(allowed.words, arguments[place]) for place in operands):
         return False
-    return len(operands) <= look.max_operands and not (is_limited and set(operands) & set(patterns))
+    return len(operands) <= allowed.max_operands and not (is_limited and set(operands) & set(patterns))
 
 
 def _may_be_other_option(arguments: Sequence[str], at: int) -> bool:
@@ -382,34 +382,34 @@ def _may_be_other_option(arguments: Sequence[str], at: int) -> bool:
     return at < len(arguments) and bool(re.match(r"-(?!\d+\Z)", arguments[at]))
 
 
-def _is_long(look: Look, argument: str) -> bool:
+def _is_long(allowed: AllowedOptions, argument: str) -> bool:
     name, equals, _ = argument[2:].partition("=")
-    return f"{name}=" in look.long or (name in look.long and not equals)
+    return f"{name}=" in allowed.long or (name in allowed.long and not equals)
 
 
-def _takes_next(look: Look, argument: str) -> bool:
+def _takes_next(allowed: AllowedOptions, argument: str) -> bool:
     """Return whether the next word is the option's value."""
     name = argument[2:]
-    return f"{name}=" in look.long and name not in look.long and name not in _OPTIONAL
+    return f"{name}=" in allowed.long and name not in allowed.long and name not in _OPTIONAL
 
 
-def _letters(look: Look, argument: str) -> int | None:
+def _letters(allowed: AllowedOptions, argument: str) -> int | None:
     """Return how many of the following words a group of letters takes, None if a letter is unknown."""
     for at, letter in enumerate(argument[1:], start=1):
-        if letter in look.apart:
+        if letter in allowed.apart:
             return 1 if len(argument) == 2 else None
-        if letter in look.attached:
+        if letter in allowed.attached:
             return 0
-        if letter in look.valued:
+        if letter in allowed.valued:
             return 0 if at + 1 < len(argument) else 1
-        if letter not in look.flags:
+        if letter not in allowed.flags:
             return None
     return 0
 
 
-def _valued_letter(look: Look, argument: str) -> str:
+def _valued_letter(allowed: AllowedOptions, argument: str) -> str:
     """Return the letter of a group that takes a value, "" for none."""
-    return next((letter for letter in argument[1:] if letter in look.valued), "")
+    return next((letter for letter in argument[1:] if letter in allowed.valued), "")
 
 
 # -- commands with special rules
@@ -430,7 +430,7 @@ def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
     used = 2 if " ".join(arguments[:2]) in _GIT else 1
     rest, places = arguments[used:], [place - at - used for place in patterns]
     if arguments[0] in ("branch", "tag") and _lists_refs(rest):
-        known = Look(**{name: getattr(known, name) for name in ("flags", "valued", "long")})
+        known = AllowedOptions(**{name: getattr(known, name) for name in ("flags", "valued", "long")})
     return _fits(known, rest, places)
 
 
@@ -460,7 +460,7 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
     return (
         all(re.fullmatch(r"[auxfw]+|\d+|[a-z,%]+", a) for a in plain)
         and not any("e" in a and at == 0 for at, a in enumerate(arguments) if not a.startswith("-"))
-        and _fits(LOOKS["ps"], arguments, patterns)
+        and _fits(COMMANDS["ps"], arguments, patterns)
     )
 
 
@@ -468,7 +468,7 @@ def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
     """A jq program may read modules and the environment."""
     is_plain = not any(_JQ_READS.search(word) for word in arguments)
     program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
-    return is_plain and program not in patterns and _fits(LOOKS["jq"], arguments, patterns)
+    return is_plain and program not in patterns and _fits(COMMANDS["jq"], arguments, patterns)
 
 
 _JQ_READS = re.compile(

@@ -17,7 +17,7 @@ from agent_ls.policy.shell import dangers
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
 from agent_ls.policy.shell.findings import Findings
 from agent_ls.policy.shell.grammar import parse, source_of
-from agent_ls.policy.shell.names import is_harmless, is_own, is_secret, is_treacherous
+from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
 from agent_ls.policy.shell.programs import Programs
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word, word_of, words_of
@@ -145,9 +145,8 @@ class Reader:
 
     def _unknown(self, node: Node, state: State) -> None:
         """Record a doubt about an unknown node, and search it for dangers."""
-        text = source_of(node).split("\n")[0]
-        told = text if len(text) <= 40 else f"{text[:40]}…"
-        self._found.doubt(f"Asked because of `{told}`: agent-ls does not know what this does.")
+        line = source_of(node).split("\n")[0]
+        self._found.doubt(f"Asked because of `{_shortened(line)}`: agent-ls does not know what this does.")
         self._inner(node, state)
 
     def _inner(self, node: Node, state: State) -> None:
@@ -316,7 +315,7 @@ class Reader:
     def _assignment(self, node: Node, state: State) -> After:
         for assignment in node.named_children if node.type == "variable_assignments" else [node]:
             name, word = self._assigned(assignment, state)
-            if is_treacherous(name):
+            if changes_commands(name):
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
             if not is_own(name):
                 self._found.change()
@@ -328,15 +327,19 @@ class Reader:
 
     def _assigned(self, node: Node, state: State) -> tuple[str, Word]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        told = source_of(name) if name else ""
+        variable = source_of(name) if name else ""
         self._nested(node, state)
         word = word_of(value, self._values) if value else Word("text", "")
-        if word.problem or not _NAME.fullmatch(told) or any(child.type == "+=" for child in node.children):
+        if (
+            word.problem
+            or not _NAME.fullmatch(variable)
+            or any(child.type == "+=" for child in node.children)
+        ):
             self._doubt_expansion(Word("unknown", source_of(node)))
-            return told, Word("unknown", "")
+            return variable, Word("unknown", "")
         if word.kind != "unknown":
             self._found.add_word(word, state.folders)
-        return told, word
+        return variable, word
 
     def _declaration(self, node: Node, state: State) -> After:
         self._found.change()
@@ -350,7 +353,7 @@ class Reader:
                     self._found.doubt(
                         f"Asked because of `{name}`: it may set a variable to the result of code."
                     )
-            if is_treacherous(name):
+            if changes_commands(name):
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
         self._found.add_command([source_of(node.children[0])], only_looks=False)
         return After(state, state)
@@ -369,7 +372,7 @@ class Reader:
             if child.type == "variable_assignment":
                 name, word = self._assigned(child, state)
                 self._found.is_plain = False
-                if is_treacherous(name):
+                if changes_commands(name):
                     self._found.doubt(f"It sets {name}, which changes what other commands do.")
                 elif word.kind != "text" or not is_harmless(name, word.text):
                     self._found.change()
@@ -391,9 +394,8 @@ class Reader:
         return self._programs.run(words, state, stdin)
 
     def _doubt_expansion(self, word: Word) -> None:
-        told = word.problem or word.text
-        told = told if len(told) <= 40 else f"{told[:40]}…"
-        self._found.doubt(f"Asked because of `{told}`: what the shell makes of it is not known.")
+        text = _shortened(word.problem or word.text)
+        self._found.doubt(f"Asked because of `{text}`: agent-ls cannot tell how the shell expands it.")
 
     def _nested(self, node: Node, state: State) -> None:
         """Read commands inside an argument, because they run too."""
@@ -455,6 +457,10 @@ def _stdin_of(node: Node) -> Stdin | None:
     if node.type != "file_redirect":
         return "here"
     return "file" if any(child.type == "<" for child in node.children) else None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def _are_separate(first: Node, second: Node) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent_ls.policy.shell import dangers, read_only
 from agent_ls.policy.shell.findings import Findings
-from agent_ls.policy.shell.names import is_harmless, is_treacherous
+from agent_ls.policy.shell.names import changes_commands, is_harmless
 from agent_ls.policy.shell.reader import Reader
 from agent_ls.policy.shell.state import State
 
@@ -60,7 +60,7 @@ def understand(
     """
     found = Findings(home, working_dir)
     for name, value in env_vars:
-        if is_treacherous(name):
+        if changes_commands(name):
             found.doubt(f"It sets {name}, which changes what other commands do.")
         elif not is_harmless(name):
             found.change()

@@ -24,12 +24,13 @@ _PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
 _NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _REVISION = re.compile(r"[\w./-]*@\{(?:-?\d+|u|upstream|push)\}[\w./^~-]*")
-"""Braces without a comma are ordinary text, as in `stash@{0}`."""
+"""A revision of git. Braces without a comma are ordinary text, as in `stash@{0}`."""
 _SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
 NUMBERS = frozenset("?$#!")
-USUAL = frozenset(("PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "GOPATH", "JAVA_HOME", "LANG"))
-"""Variables of the user's environment, without blanks and patterns. No line sets them and is read-only."""
 """Special parameters whose value is a number."""
+USUAL = frozenset(("PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "GOPATH", "JAVA_HOME", "LANG"))
+"""Variables of the user's environment. Their values have no blanks and no patterns, because a line that sets one is
+never read-only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ FIND_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOff:
+class Unwrapped:
     """The command inside a wrapper, the `variables` that the wrapper sets, and its own options."""
 
     inner: tuple[str, ...]
@@ -97,7 +97,7 @@ class TakenOff:
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
-def taken_off(argv: Sequence[str]) -> TakenOff | None:
+def unwrapped(argv: Sequence[str]) -> Unwrapped | None:
     """Return the command inside a wrapper, None if one of the wrapper's options is unknown."""
     wrapper, at = WRAPPERS[argv[0]], 1
     variables: list[tuple[str, str]] = []
@@ -121,7 +121,7 @@ def taken_off(argv: Sequence[str]) -> TakenOff | None:
         else:
             return None
     inner = at + wrapper.operands
-    return TakenOff(tuple(argv[inner:]), tuple(variables), tuple(argv[1:at]))
+    return Unwrapped(tuple(argv[inner:]), tuple(variables), tuple(argv[1:at]))
 
 
 _HARMLESS_OPTIONS = {
