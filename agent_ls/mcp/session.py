@@ -97,6 +97,10 @@ class _Mended:
         if kind == "tools" and not is_object_schema(item["inputSchema"]):
             self.problems[f"{kind} {name}"] = f"the tool {name} is left out: its schema is not of an object"
             return False
+        if kind == "tools" and (item.get("execution") or {}).get("taskSupport") == "required":
+            words = "it can only be called as a task, which agent-ls does not support"
+            self.problems[f"{kind} {name}"] = f"the tool {name} is left out: {words}"
+            return False
         return True
 
 

@@ -48,6 +48,7 @@ async def test_tool_without_a_schema_does_not_take_the_others_along(tmp_path: Pa
         tool("good"),
         {**tool("list"), "inputSchema": {"type": "array"}},
         {**tool("bad"), "description": 3},
+        {**tool("task"), "execution": {"taskSupport": "required"}},
     ]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     async with running(tmp_path, [text("done")]) as rig:
@@ -56,7 +57,7 @@ async def test_tool_without_a_schema_does_not_take_the_others_along(tmp_path: Pa
 
         assert offered(talk) == ["raw__good"]
         told = " ".join(it.message for it in talk.of(Warning))
-        assert all(f"the tool {name} is left out" in told for name in ("bare", "list", "bad"))
+        assert all(f"the tool {name} is left out" in told for name in ("bare", "list", "bad", "task"))
 
 
 async def test_server_that_exits_at_once_is_named_with_what_it_printed(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ import anyio
 import httpx2
 import pytest
 
-from agent_ls.loop.events.types import QuestionAsked
+from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from tests.mcp.peers import MODULES, NODE, needs_peers, node, python
 from tests.mcp.plans import user_file
 from tests.mcp.rig import running, servers_of
@@ -51,7 +52,13 @@ EVERYTHING: list[tuple[str, dict[str, Any], str]] = [
     ("get-tiny-image", {}, "image"),
     ("trigger-long-running-operation", {"duration": 0.1, "steps": 2}, "completed"),
     ("get-roots-list", {}, "project"),
+    ("gzip-file-as-resource", {"name": "a.gz", "data": "data:text/plain,hello"}, "a.gz"),
+    ("toggle-simulated-logging", {}, "Started simulated"),
+    ("toggle-subscriber-updates", {}, "Started simulated"),
 ]
+ASKING = {"trigger-elicitation-request", "trigger-url-elicitation"}
+"""Tools of the same server that ask the user something. Those for sampling are not offered to us, and one that
+needs a task is left out."""
 
 
 @asynccontextmanager
@@ -92,8 +99,70 @@ async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
             talk, results = await called(rig, calls)
             for (name, _, expected), result in zip(EVERYTHING, results, strict=True):
                 assert expected in result, name
-            facts = servers_of(talk).servers[0].facts
-            assert (facts.era, len(facts.prompts)) == ("legacy", 4) and len(facts.resources) == 7
+            server = servers_of(talk).servers[0]
+            assert {it.name for it in server.tools} - ASKING == {name for name, _, _ in EVERYTHING}
+            facts = server.facts
+            assert (facts.era, len(facts.prompts)) == ("legacy", 4) and len(facts.resources) >= 7
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_prompts_resources_and_progress_of_everything(tmp_path: Path, transport: str) -> None:
+    slow: dict[str, Any] = {"duration": 0.1, "steps": 2}
+    script: list[Piece] = [
+        tool_call("every__trigger_long_running_operation", json.dumps(slow)),
+        text("done"),
+    ]
+    async with by_http(free_port()) as url:
+        entry = {"url": url} if transport == "http" else node("server-everything")
+        user_file(tmp_path / "state", every=entry)
+        async with running(tmp_path, script, deferAtPercent=100) as rig:
+            talk = await rig.talk("full")
+            told: list[str] = []
+            with talk.live.session.subscribe() as events:
+                await talk.say("go")
+                async for item in events:
+                    told.append(getattr(item.envelope.event, "text", ""))
+                    if item.envelope.kind == "processing_end":
+                        break
+            assert "1/2" in "".join(told) and "2/2" in "".join(told)
+            words = {
+                "every:simple-prompt": ("", "a simple prompt without arguments"),
+                "every:args-prompt": ("Paris France", "Paris"),
+                "every:completable-prompt": ("Engineering Alice", "promote Alice"),
+                "every:resource-prompt": ("Text 1", "Resource 1"),
+            }
+            assert {it.name for it in talk.live.mcp_prompts()} == set(words)
+            for name, (arguments, expected) in words.items():
+                assert expected in await talk.live.mcp_prompt(name, arguments), name
+            resources = talk.live.mcp_resources()
+            assert len(resources) == 7
+            for resource in resources:
+                told_of = await talk.live.mcp_resource("every", resource.uri)
+                assert "in the words of the MCP server every" in told_of and "(it is empty)" not in told_of
+
+
+async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", every=node("server-everything"))
+    page: dict[str, Any] = {"url": "http://127.0.0.1:9/page", "message": "Log in there"}
+    script: list[Piece] = [tool_call("every__trigger_url_elicitation", json.dumps(page)), text("done")]
+    async with running(tmp_path, script, deferAtPercent=100) as rig:
+        talk = await rig.talk("full")  # the call is asked about all the same, because it names a host
+        asked: list[QuestionAsked] = []
+        with anyio.fail_after(60), talk.live.session.subscribe() as events:
+            talk.live.session.submit("go")
+            async for item in events:
+                event = item.envelope.event
+                if isinstance(event, ApprovalRequested):
+                    assert event.effect["hosts"] == ["127.0.0.1"]
+                    talk.live.approver.answer(event.request_id, Answer("allow", decided_by="test"))
+                if isinstance(event, QuestionAsked):
+                    asked.append(event)
+                    talk.live.session.questions.reply(event, "Decline", "")
+                if item.envelope.kind == "processing_end":
+                    break
+        [question] = asked
+        assert "http://127.0.0.1:9/page" in question.question and "Nothing is opened" in question.question
+        assert "declin" in str(rig.results()[0].content).lower()
 
 
 async def test_questions_of_everything_reach_the_user(tmp_path: Path) -> None:
