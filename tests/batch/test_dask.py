@@ -29,7 +29,7 @@ from tests.support.loopback import Answer, AnthropicServer
 from tests.support.processes import eventually, new_token, processes_with
 
 pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-pytestmark = [pytest.mark.req("X12")]
+pytestmark = [pytest.mark.req("X12"), pytest.mark.real_start]
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 TASKS = 200 if IS_WHOLE else 6
