@@ -112,6 +112,7 @@ async def test_commits_are_offered_by_id_and_subject_and_attached_with_their_dif
     async with editing(project) as editor:
         (by_subject,) = [item for item in await offered(editor, "commit:lines") if item["kind"] == "commit"]
         assert by_subject["detail"] == "Begin with two lines"
+        assert by_subject in await offered(editor, "comm")
         assert by_subject["label"] == f"commit:{by_subject['part']['revision']}"
         assert commit.startswith(by_subject["part"]["revision"])
         session_id = await editor.new_session()

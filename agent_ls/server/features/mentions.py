@@ -112,7 +112,7 @@ async def offered_first(context: Context, folder: str, params: wire.Complete) ->
     found += [item async for item in _terminals(context, params)]
     if _asks_for("commit:", word):
         commits = dict(await context.manager.commits.of(folder))
-        rest = word.removeprefix("commit").removeprefix(":")
+        rest = word.partition(":")[2]  # "" while the word is only the beginning of "commit:"
         by_line = {f"{commit} {subject}": commit for commit, subject in commits.items()}
         for line in best(rest, by_line, MAX_EACH) if rest else [*by_line][:MAX_EACH]:
             commit = by_line[line]

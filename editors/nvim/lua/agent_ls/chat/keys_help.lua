@@ -17,7 +17,7 @@ local SECTIONS = {
   },
   {
     "In the transcript",
-    { "expand", "open or close what is under the cursor; choose an answer" },
+    { "expand", "open or close; choose an answer" },
     { "allow", "allow once" },
     { "allow_rule", "allow by the offered rule" },
     { "edit_command", "change the command, and allow it" },
@@ -25,10 +25,10 @@ local SECTIONS = {
     { "open_file", "open the file" },
     { "compare_file", "compare it side by side" },
     { "details", "arguments and output of a call, as they are" },
-    { "review_turn", "review all changes of the turn in one buffer" },
+    { "review_turn", "review the changes of the turn in a buffer" },
     { "keep_turn", "keep all changes of the turn" },
     { "undo_turn", "undo all changes of the turn" },
-    { "rollback", "roll back to before what was said; take that back" },
+    { "rollback", "go back to before a message; take it back" },
     { "open_terminal", "open the command's terminal" },
   },
   {
