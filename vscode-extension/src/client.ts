@@ -74,8 +74,10 @@ export class Client implements Connection, vscode.Disposable {
     return experimental?.agentLs?.diagnostics === true;
   }
 
-  async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
-    return sender(await this.start())(method, params);
+  /** `token` cancels the request, also in the server. */
+  async request<M extends Method>(method: M, params: Requests[M]["params"], token?: vscode.CancellationToken): Promise<Requests[M]["result"]> {
+    const client = await this.start();
+    return token ? client.sendRequest(method, params, token) : sender(client)(method, params);
   }
 
   /** Starts the server if it is not running. */

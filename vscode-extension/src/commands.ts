@@ -19,6 +19,8 @@ import { showServers } from "./sessions/servers";
 import { pendingApprovals } from "./snapshot";
 import type { Terminals } from "./terminals/terminals";
 
+type Run = (...args: unknown[]) => unknown;
+
 interface Parts {
   readonly ctx: Ctx;
   readonly panel: ChatPanel;
@@ -29,9 +31,9 @@ interface Parts {
   readonly actions: AgentActions;
   readonly keys: Keys;
   readonly plans: Plans;
+  /** Tables of parts that nothing else here needs. */
+  readonly more: readonly Readonly<Record<string, Run>>[];
 }
-
-type Run = (...args: unknown[]) => unknown;
 
 function addSelection({ panel }: Parts): Promise<void> | undefined {
   const editor = vscode.window.activeTextEditor;
@@ -103,7 +105,7 @@ async function bringChanges({ ctx }: Parts): Promise<void> {
 }
 
 function table(parts: Parts): Readonly<Record<string, Run>> {
-  const { ctx, panel, review, terminals, library, picker, actions, keys, plans } = parts;
+  const { ctx, panel, review, terminals, library, picker, actions, keys, plans, more } = parts;
   const { sessions } = ctx;
   return {
     open: () => panel.focus(),
@@ -132,6 +134,7 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     ...library.commands,
     ...actions.commands,
     ...plans.commands,
+    ...Object.assign({}, ...more) as Record<string, Run>,
     terminals: () => terminals.choose(),
     firstSteps: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${ctx.extension.extension.id}#firstSteps`, false),
     setApiKey: () => keys.set(),

@@ -16,11 +16,16 @@ import { type Faces, answerClientRequest } from "./client_requests";
 import { registerCommands } from "./commands";
 import { Contexts } from "./contexts";
 import type { Ctx } from "./ctx";
+import { AskInPlace } from "./asking/ask_in_place";
 import { AgentActions } from "./context/code_actions";
 import { DiagnosticsReporter } from "./context/diagnostics";
 import { EditorStateReporter } from "./context/editor_state";
+import { OutsideActions } from "./context/outside";
+import { TerminalTexts } from "./context/terminal_text";
+import { CommitMessages } from "./git/commit_message";
 import { inBackground, makeLog } from "./logger";
 import { Keys } from "./keys";
+import { NativeChat } from "./native/participant";
 import { Notifier } from "./notify";
 import { Ends } from "./recovery";
 import { Remembered } from "./remembered";
@@ -124,17 +129,22 @@ export function activate(extension: vscode.ExtensionContext): void {
   const plans = new Plans(ctx.sessions);
   const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
+  const texts = new TerminalTexts();
+  const outside = new OutsideActions(sessions, texts, panel);
+  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, folder), (isHeld) => { review.comments.isHeld = isHeld; });
+  const native = new NativeChat(sessions, vscode.Uri.joinPath(extension.extensionUri, "media", "icon.svg"));
+  const more = [outside.commands, asking.commands, native.commands, new CommitMessages(client).commands];
   running = { client, panel };
   const remembered = new Remembered(ctx, store);
   panel.onFirstShow = () => { remembered.reopen(); };
 
   extension.subscriptions.push(
-    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, plans, actions, remembered,
+    log, client, state, problems, keys, home, store, review, terminals, hosts, panel, library, plans, actions, remembered, texts, asking, native,
     new Contexts(sessions, store),
     status,
     new ChatBadge(sessions, store, panel),
     new Notifier(sessions, store, picker, terminals, () => panel.isVisible),
-    registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys, plans }),
+    registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys, plans, more }),
   );
   extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));
   if (remembered.isUnfinished) remembered.reopen();

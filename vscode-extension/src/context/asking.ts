@@ -31,3 +31,55 @@ export function problemWords({ message, source, range }: Problem): string {
 export function commandInput(name: string, problems: readonly string[]): CommandInput[] {
   return [{ type: "command", name, ...(problems.length > 0 && { arguments: problems.join("\n") }) }];
 }
+
+/** A command that the user ran in a terminal. Without an exit code it still runs. */
+export interface TerminalCommand {
+  readonly line: string;
+  output: string;
+  exitCode?: number;
+}
+
+/** The last characters of a text, from the start of a line. */
+export function tailOf(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const tail = text.slice(-limit);
+  return tail.slice(tail.indexOf("\n") + 1);
+}
+
+// Sequences of a terminal: OSC (titles, shell integration), CSI (colours, cursor), single characters.
+const ESCAPES = /\u001b(?:\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\[[0-9;?<=>]*[ -/]*[@-~]|[()][0-9A-Za-z]|[=>@-Z\\^_a-z])/g;
+
+/** What a terminal displays of its output: without sequences, and of a rewritten line its last state. */
+export function plainOutput(text: string): string {
+  const lines = text.replace(ESCAPES, "").replaceAll("\r\n", "\n").split("\n");
+  return lines.map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "").join("\n").trim();
+}
+
+function fenced(text: string): string {
+  const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
+  return `${fence}\n${text}\n${fence}`;
+}
+
+/** Text of a terminal for the model. */
+export function terminalWords(text: string): string {
+  return `From a terminal of the user:\n${fenced(text.trim())}`;
+}
+
+export function terminalCommandWords({ line, output, exitCode }: TerminalCommand): string {
+  const end = exitCode === undefined ? "it still runs" : `exit code ${exitCode}`;
+  return `Command in a terminal of the user (${end}):\n${fenced(`$ ${line}\n${plainOutput(output)}`.trim())}`;
+}
+
+/** A failed test for the model. `expected` and `actual` as the test framework gives them. */
+export interface TestFailure {
+  readonly label: string;
+  readonly message: string;
+  readonly expected?: string | undefined;
+  readonly actual?: string | undefined;
+}
+
+export function testWords({ label, message, expected, actual }: TestFailure): string {
+  const compared = expected !== undefined && actual !== undefined ? [`Expected:\n${fenced(expected)}`, `Actual:\n${fenced(actual)}`] : [];
+  const said = plainOutput(message);
+  return [`Failed test: ${label}`, ...(said === "" ? [] : [fenced(said)]), ...compared].join("\n");
+}

@@ -17,6 +17,7 @@ type Table = Readonly<Record<string, (argument?: unknown) => unknown>>;
 export class ReviewFace implements vscode.Disposable {
   readonly actions: ReviewActions;
   readonly commands: Table;
+  readonly comments: HunkComments;
   private readonly parts: readonly { dispose(): void }[];
 
   constructor({ extension, sessions, client }: Ctx, store: ReviewStore) {
@@ -26,6 +27,7 @@ export class ReviewFace implements vscode.Disposable {
     const ownText = new OwnText(sessions);
     const tree = new ChangesTree(extension.workspaceState, store, sessions);
     this.actions = actions;
+    this.comments = comments;
     this.parts = [comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
 
     const comment = async (argument?: unknown) => {

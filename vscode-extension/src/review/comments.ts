@@ -18,6 +18,8 @@ function rangeOf(hunk: Hunk, lineCount: number): vscode.Range {
 export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disposable {
   private readonly controller = vscode.comments.createCommentController(CONTROLLER, "agent-ls");
   private readonly subscription: vscode.Disposable;
+  /** No comment can be begun, because another thread is about to open on the same lines. */
+  isHeld = false;
 
   constructor(
     private readonly store: ReviewStore,
@@ -32,6 +34,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
   }
 
   provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
+    if (this.isHeld) return [];
     return this.store.of(document).map((hunk) => rangeOf(hunk, document.lineCount));
   }
 

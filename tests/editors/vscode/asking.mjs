@@ -1,0 +1,79 @@
+// Ask in place: a small input at the selection, by keys alone. A change appears there with its buttons, an answer in words in
+// the same place.
+// req: H20
+import assert from "node:assert/strict";
+import { play } from "./stage.mjs";
+
+const THREAD = ".review-widget";
+
+await play(async (actor) => {
+  await actor.workbench.openFile("stock.py");
+  for (const part of [changes, answers, narrow]) await part(actor);
+}, { width: 1100, height: 800 });
+
+/** Selects lines with the keyboard in the editor, and opens the input. */
+async function ask(actor, first, last) {
+  const { workbench, page } = actor;
+  await workbench.clickIntoEditor();
+  await workbench.eval((vscode, from, to) => {
+    vscode.window.activeTextEditor.selection = new vscode.Selection(from, 0, to, 1);
+  }, first, last);
+  await page.keyboard.press("Control+i");
+  const input = page.locator(`${THREAD} .comment-form .monaco-editor.focused`);
+  await input.waitFor();
+  return input;
+}
+
+/** What is typed and sent by Enter becomes a change at the selection. */
+async function changes(actor) {
+  const { page, workbench } = actor;
+  const input = await ask(actor, 3, 4);
+  await page.locator(THREAD).getByText("Ask agent-ls about stock.py:4-5").waitFor();
+  await actor.step("the input at the selection");
+  await page.keyboard.type("Simplify this,");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("see @parts");
+  await page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "parts.txt" }).first().waitFor();
+  await actor.step("a file completes");
+  await page.keyboard.press("Enter");
+  await actor.until(async () => (await input.locator(".view-lines").innerText()).replaceAll("\u00a0", " ").includes("@parts.txt"), "the file in the input");
+  await page.keyboard.press("Enter");
+  await page.locator(THREAD, { hasText: "agent-ls is working" }).waitFor();
+  await actor.step("it works");
+  await actor.ask("go");
+  await actor.until(async () => (await workbench.text("stock.py")).includes("return sum(stock.values())"), "the change in the file");
+  await actor.lens("agent 1/1", "Keep").waitFor();
+  await page.locator(THREAD).waitFor({ state: "hidden" });
+  await actor.step("the change with its buttons");
+  const isInEditor = await page.evaluate(() => document.activeElement?.closest(".editor-group-container .monaco-editor") !== null);
+  assert.ok(isInEditor, "the keyboard is in the file again");
+  await page.keyboard.press("Control+Alt+k");
+  await actor.isDecided();
+}
+
+/** An answer without a change is shown at the place of the question, and a button of the thread closes it. */
+async function answers(actor) {
+  const { page } = actor;
+  await ask(actor, 0, 0);
+  await page.keyboard.type("/explain");
+  await page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "/explain" }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+  const thread = page.locator(THREAD, { hasText: "It counts what is there." });
+  await thread.waitFor();
+  await actor.step("the answer in place");
+  await thread.getByRole("button", { name: "Close", exact: true }).first().click();
+  await page.locator(THREAD).waitFor({ state: "hidden" });
+}
+
+/** The input in a narrow editor, and in a light theme. */
+async function narrow(actor) {
+  const { page, workbench } = actor;
+  await workbench.eval((vscode) => vscode.workspace.getConfiguration("workbench").update("colorTheme", "Default Light Modern", true));
+  await page.locator(".monaco-workbench.vs").waitFor();
+  await page.setViewportSize({ width: 620, height: 700 });
+  await ask(actor, 3, 4);
+  await page.keyboard.type("Rename it");
+  await actor.step("narrow and light");
+  assert.equal(await actor.ask("requests"), 4, "what is only typed is not sent");
+}

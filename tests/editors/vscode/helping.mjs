@@ -1,0 +1,103 @@
+// Help from where the user is: a commit message in source control, the last command and the selection of a terminal, a failed
+// test.
+// req: H20
+import assert from "node:assert/strict";
+import { play } from "./stage.mjs";
+
+const box = (actor) => actor.workbench.eval((vscode) => vscode.extensions.getExtension("vscode.git").exports.getAPI(1).repositories[0]?.inputBox.value);
+
+await play(async (actor) => {
+  await actor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  for (const part of [message, cancelled, lastCommand, selection, failedTest]) await part(actor);
+}, { width: 1100, height: 800 });
+
+/** The button of the view fills its input, and nothing is committed. */
+async function message(actor) {
+  const { workbench, page } = actor;
+  await workbench.eval((vscode) => vscode.commands.executeCommand("workbench.view.scm"));
+  await actor.until(async () => (await box(actor)) !== undefined, "git to know the repository", 60_000);
+  const button = page.locator(".part.sidebar").getByRole("button", { name: "Write the Commit Message" }).first();
+  // VS Code shows the buttons of a view while the mouse is over it.
+  await page.locator(".part.sidebar .pane-header", { hasText: "Changes" }).hover();
+  await button.waitFor();
+  await actor.step("the button of source control");
+  await button.click();
+  await actor.until(async () => (await box(actor)).startsWith("stock: begin to count"), "the message in the input");
+  await actor.step("the message is there");
+}
+
+/** A cancelled request leaves the input as it is. */
+async function cancelled(actor) {
+  const { workbench } = actor;
+  const before = await box(actor);
+  await workbench.runCommand("agent-ls: Write the Commit Message");
+  const toast = workbench.notification("writing the commit message");
+  await toast.waitFor();
+  await actor.until(async () => (await actor.ask("requests")) === 2, "the model to be asked");
+  await actor.step("it is written");
+  await toast.getByRole("button", { name: "Cancel" }).click();
+  await actor.ask("cancelled");
+  assert.equal(await box(actor), before);
+}
+
+/** Opens the menu of the terminal by keys. */
+async function lastCommand(actor) {
+  const { workbench, page } = actor;
+  await workbench.runCommand("Terminal: Create New Terminal");
+  await page.locator(".terminal-wrapper.active").waitFor();
+  await actor.until(() => workbench.eval((vscode) => vscode.window.activeTerminal?.shellIntegration !== undefined), "the shell to report its commands", 60_000);
+  await workbench.clickIntoTerminal();
+  await page.keyboard.type("sh check.sh\n");
+  await actor.until(async () => (await workbench.terminalText()).includes("3 parts are missing"), "the output");
+  await workbench.runCommand("agent-ls: Fix the Last Terminal Command");
+  const chat = await actor.chat();
+  await chat.getByText("Order three parts.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("the last command");
+}
+
+async function selection(actor) {
+  const { workbench } = actor;
+  await workbench.eval((vscode) => vscode.env.clipboard.writeText("mine"));
+  await workbench.clickIntoTerminal();
+  await workbench.runCommand("Terminal: Select All");
+  await workbench.runCommand("agent-ls: Explain the Terminal Selection");
+  const chat = await actor.chat();
+  await chat.getByText("The output says what is missing.").first().waitFor();
+  await actor.isIdle();
+  assert.equal(await workbench.eval((vscode) => vscode.env.clipboard.readText()), "mine", "the clipboard is the user's");
+  await actor.step("the selection of the terminal");
+}
+
+/** The menu of a failed test of another extension. */
+async function failedTest(actor) {
+  const { workbench, page } = actor;
+  await workbench.eval((vscode) => {
+    const controller = vscode.tests.createTestController("story", "Story");
+    const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, "stock.py");
+    const test = controller.createTestItem("count", "counts parts", uri);
+    test.range = new vscode.Range(3, 0, 4, 0);
+    controller.items.add(test);
+    controller.createRunProfile("Run", vscode.TestRunProfileKind.Run, () => {
+      const run = controller.createTestRun(new vscode.TestRunRequest());
+      const said = new vscode.TestMessage("expected 2 parts, got 3");
+      said.location = new vscode.Location(uri, test.range);
+      run.failed(test, said);
+      run.end();
+    }, true);
+  });
+  await workbench.runCommand("Test: Run All Tests");
+  await workbench.eval((vscode) => vscode.commands.executeCommand("workbench.view.extension.test"));
+  const row = page.locator(".test-explorer .monaco-list-row", { hasText: "counts parts" }).first();
+  await row.waitFor();
+  await row.click();
+  await page.keyboard.press("Shift+F10");
+  const entry = page.getByRole("menuitem", { name: "Fix This Test with agent-ls" });
+  await entry.waitFor();
+  await actor.step("the menu of the test");
+  await entry.click();
+  const chat = await actor.chat();
+  await chat.getByText("It should be two.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("the failed test");
+}

@@ -1,0 +1,170 @@
+// Ask in place: a small input at the selection. What the agent changes appears there as a change to keep or undo; an
+// answer in words appears in the same place.
+import * as vscode from "vscode";
+import type { Catalog } from "../chat/catalog";
+import type { Offers } from "../chat/offers";
+import { linesOf } from "../context/asking";
+import type { Item } from "../items";
+import type { InputPart } from "../protocol";
+import type { Change } from "../seams";
+import type { Sessions } from "../session";
+import { AskCompletion } from "./completion";
+import { askInput, placeName } from "./words";
+
+const CONTROLLER = "agentLs.ask";
+const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
+const USER: vscode.CommentAuthorInformation = { name: "You" };
+
+/** Lines that can be asked about now. */
+interface Place {
+  readonly uri: vscode.Uri;
+  readonly range: vscode.Range;
+}
+
+/** An ask that was sent. `from`: the number of items in the transcript before it. */
+interface Sent {
+  readonly thread: vscode.CommentThread;
+  readonly sessionId: string;
+  readonly from: number;
+}
+
+export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Disposable {
+  readonly commands: Readonly<Record<string, (...args: unknown[]) => unknown>> = {
+    askInPlace: () => this.open(),
+    askSend: (reply) => this.send(reply as vscode.CommentReply),
+    askStop: () => this.sessions.interrupt(),
+    askClose: (thread) => { this.close(thread as vscode.CommentThread); },
+  };
+
+  private readonly controller = vscode.comments.createCommentController(CONTROLLER, "Ask agent-ls");
+  private readonly completion: AskCompletion;
+  private readonly subscriptions: { dispose(): void }[];
+  private place: Place | undefined;
+  private offered: () => void = () => undefined;
+  private sent: Sent | undefined;
+
+  /** `hold`: while it is called with true, no other comments of this extension can be begun. */
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly catalog: Catalog,
+    offers: Offers,
+    private readonly hold: (isHeld: boolean) => void,
+  ) {
+    this.completion = new AskCompletion(offers);
+    this.subscriptions = [this.completion, sessions.listen((change) => { this.follow(change); })];
+  }
+
+  provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
+    const { place } = this;
+    if (place?.uri.toString() !== document.uri.toString()) return [];
+    this.offered();
+    return [place.range];
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+    this.controller.dispose();
+  }
+
+  /** Opens the input at the selection, with the cursor in it. */
+  private async open(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (editor?.document.uri.scheme !== "file") return;
+    const { document, selection } = editor;
+    const { startLine, endLine } = linesOf(selection);
+    const last = Math.min(endLine, document.lineCount) - 1;
+    const range = new vscode.Range(startLine, 0, last, document.lineAt(last).text.length);
+    const name = placeName(vscode.workspace.asRelativePath(document.uri), startLine, last + 1);
+    // The heading of a thread without comments is VS Code's own, so the lines are named here.
+    this.controller.options = { prompt: `Ask agent-ls · ${name}`, placeHolder: `Ask agent-ls about ${name}  (@ file, / command, Enter sends)` };
+    this.completion.clear();
+    await this.offer({ uri: document.uri, range });
+    try {
+      const target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
+      await vscode.commands.executeCommand("workbench.action.addComment", { range: target, fileComment: false });
+    } finally {
+      // The provider is not set again: the editor would draw all threads anew, and the input would lose the keyboard.
+      this.place = undefined;
+      this.hold(false);
+    }
+  }
+
+  /** Makes lines commentable. Returns when the editor has learned it. */
+  private async offer(place: Place): Promise<void> {
+    const offered = new Promise<void>((resolve) => { this.offered = resolve; });
+    this.place = place;
+    this.hold(true);
+    this.controller.commentingRangeProvider = this;
+    await offered;
+    // Messages to the workbench arrive in order. The lines are sent before the second of these, so the workbench knows
+    // them when it is answered.
+    await vscode.commands.executeCommand("setContext", "agentLs.asking", true);
+    await vscode.commands.executeCommand("setContext", "agentLs.asking", false);
+  }
+
+  private async send({ thread, text }: vscode.CommentReply): Promise<void> {
+    if (text.trim() === "") return;
+    const selection = await selectionOf(thread);
+    const input = askInput(text, selection, await this.completion.mentions(), await this.catalog.commands());
+    const from = this.sessions.snapshot.first + this.sessions.snapshot.items.length;
+    thread.canReply = false;
+    thread.contextValue = "working";
+    thread.label = "agent-ls is working…";
+    thread.comments = [comment(USER, text.trim())];
+    thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+    const isSent = await this.sessions.submit(input, this.sessions.snapshot.state === "PROCESSING" ? "queue" : "send");
+    const sessionId = this.sessions.currentId;
+    if (!isSent || sessionId === undefined) {
+      answered(thread, "The message was not sent. The chat says why.");
+      return;
+    }
+    this.sent = { thread, sessionId, from };
+  }
+
+  /** Shows the end of the turn of an ask: its answer, or nothing if it changed files, where the changes are displayed. */
+  private follow({ sessionId, event, switched, forgotten }: Change): void {
+    const { sent, sessions } = this;
+    if (!sent) return;
+    if (forgotten === true || (switched === true && sessions.currentId !== sent.sessionId)) this.close(sent.thread);
+    else if (sessionId === sent.sessionId && event?.kind === "processing_end") this.end(sent);
+  }
+
+  private end({ thread, from }: Sent): void {
+    const items = this.sessions.snapshot.items.filter(({ index }) => index >= from);
+    if (!items.some(({ kind }) => kind === "user")) return; // a turn before it, if it was queued
+    this.sent = undefined;
+    if (items.some(({ kind }) => kind === "file")) thread.dispose();
+    else answered(thread, outcome(items));
+  }
+
+  private close(thread: vscode.CommentThread): void {
+    if (this.sent?.thread === thread) this.sent = undefined;
+    thread.dispose();
+  }
+}
+
+/** The words in which a turn without changes ended. */
+function outcome(items: readonly Item[]): string {
+  const problem = items.findLast((item) => item.kind === "notice" && item.level === "error");
+  if (problem?.kind === "notice") return problem.text;
+  const answer = items.findLast((item) => item.kind === "text");
+  return answer?.kind === "text" && answer.part.text !== "" ? answer.part.text : "Nothing was changed.";
+}
+
+function answered(thread: vscode.CommentThread, words: string): void {
+  thread.contextValue = "done";
+  thread.label = "agent-ls answered";
+  thread.comments = [...thread.comments, comment(AGENT, words)];
+}
+
+function comment(author: vscode.CommentAuthorInformation, text: string): vscode.Comment {
+  return { author, body: new vscode.MarkdownString(text), mode: vscode.CommentMode.Preview };
+}
+
+async function selectionOf({ uri, range }: vscode.CommentThread): Promise<InputPart> {
+  if (!range) return { type: "file", uri: uri.toString() };
+  const document = await vscode.workspace.openTextDocument(uri);
+  const startLine = range.start.line, endLine = range.end.line + 1;
+  return { type: "selection", uri: uri.toString(), startLine, endLine, text: document.getText(new vscode.Range(startLine, 0, endLine, 0)) };
+}

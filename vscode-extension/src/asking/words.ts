@@ -1,0 +1,30 @@
+// The text of an ask in place: its mentions and its slash command as parts of a message. Pure.
+import { parseSlash } from "../chat/slash";
+import type { CommandInfo, InputPart } from "../protocol";
+
+/** A mention that was chosen from the completion: what stands in the text, and what it stands for. */
+export interface Mention {
+  readonly written: string;
+  readonly part: InputPart;
+}
+
+/** The word before the cursor that begins with `@`, or with `/` at the beginning of the text; undefined for others. */
+export function triggerAt(before: string): { readonly trigger: "@" | "/"; readonly query: string } | undefined {
+  const command = /^\/([\w.:-]*)$/.exec(before);
+  if (command) return { trigger: "/", query: command[1] ?? "" };
+  const mention = /(?:^|\s)@(\S*)$/.exec(before);
+  return mention ? { trigger: "@", query: mention[1] ?? "" } : undefined;
+}
+
+/** The parts of a message about `selection`. A mention that was deleted from the text does not go along. */
+export function askInput(text: string, selection: InputPart, mentions: readonly Mention[], commands: readonly CommandInfo[]): InputPart[] {
+  const slash = text.trim().startsWith("/") ? parseSlash(text.trim(), commands) : { kind: "text" as const };
+  const named = mentions.filter(({ written }) => text.includes(written)).map(({ part }) => part);
+  if (slash.kind === "server") return [selection, ...named, { type: "command", name: slash.name, ...(slash.words !== "" && { arguments: slash.words }) }];
+  return [selection, ...named, { type: "text", text: text.trim() }];
+}
+
+/** The name of lines in a title. */
+export function placeName(file: string, startLine: number, endLine: number): string {
+  return endLine - startLine <= 1 ? `${file}:${startLine + 1}` : `${file}:${startLine + 1}-${endLine}`;
+}

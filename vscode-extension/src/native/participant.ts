@@ -1,0 +1,130 @@
+// The participant @agent-ls in VS Code's own chat, and a tool for other chats. Both run a turn in a session of this window:
+// the chat view displays the same session, changes wait in the editor, and approvals can be given in either place.
+import * as vscode from "vscode";
+import { type Choice, choicesFor, question } from "../approvals/choices";
+import type { ApprovalItem, FileItem } from "../items";
+import { type InputPart, effectOf } from "../protocol";
+import type { Sessions } from "../session";
+import { toolWords } from "../tool_words";
+import { type TurnView, openSession, runTurn } from "./turn";
+
+const PARTICIPANT = "agentLs.agent";
+const TOOL = "agent-ls_edit";
+
+/** Kept with each answer, so that the next message of the same chat goes to the same session. */
+interface Kept {
+  readonly sessionId?: string;
+}
+
+interface Task {
+  readonly task: string;
+}
+
+export class NativeChat implements vscode.Disposable {
+  private readonly registrations: { dispose(): void }[] = [];
+
+  readonly commands: Readonly<Record<string, (...args: unknown[]) => unknown>> = {
+    answerInChat: (requestId, choice) => this.answer(requestId as string, choice as Choice),
+  };
+
+  constructor(private readonly sessions: Sessions, icon: vscode.Uri) {
+    // Editors that are built on VS Code may have no chat of their own.
+    const { chat, lm } = vscode as { readonly chat?: typeof vscode.chat; readonly lm?: typeof vscode.lm };
+    if (typeof chat?.createChatParticipant === "function") {
+      const participant = chat.createChatParticipant(PARTICIPANT, (request, context, stream, token) => this.handle(request, context, stream, token));
+      participant.iconPath = icon;
+      this.registrations.push(participant);
+    }
+    if (typeof lm?.registerTool === "function") this.registrations.push(lm.registerTool(TOOL, editTool(sessions)));
+  }
+
+  dispose(): void {
+    for (const each of this.registrations) each.dispose();
+  }
+
+  private async handle(request: vscode.ChatRequest, { history }: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+    const last = history.findLast((turn) => turn instanceof vscode.ChatResponseTurn && turn.participant === PARTICIPANT);
+    const kept = last instanceof vscode.ChatResponseTurn ? (last.result.metadata as Kept | undefined) : undefined;
+    const sessionId = await openSession(this.sessions, kept?.sessionId);
+    if (sessionId === undefined) return failed(this.sessions);
+    const end = await runTurn(this.sessions, inputOf(request), streamView(stream), token);
+    if (!end) return { ...failed(this.sessions), metadata: { sessionId } };
+    if (end.files.length > 0) stream.button({ command: "agentLs.nextHunk", title: "Review Changes" });
+    return { metadata: { sessionId } satisfies Kept };
+  }
+
+  private async answer(requestId: string, choice: Choice): Promise<void> {
+    const item = this.sessions.snapshot.requests.get(requestId);
+    if (choice.kind === "send" && item?.status === "pending") await this.sessions.approve(item, choice.answer);
+    else await vscode.commands.executeCommand("agentLs.answer");
+  }
+}
+
+/** A tool for the models of other chats. The agent asks for approvals itself, in its own view and by notifications. */
+function editTool(sessions: Sessions): vscode.LanguageModelTool<Task> {
+  return {
+    prepareInvocation({ input }) {
+      const message = new vscode.MarkdownString();
+      message.appendText(input.task);
+      return { invocationMessage: "agent-ls is working", confirmationMessages: { title: "Give this task to agent-ls?", message } };
+    },
+    async invoke({ input }, token) {
+      const sessionId = await openSession(sessions, undefined);
+      const end = sessionId === undefined ? undefined : await runTurn(sessions, [{ type: "text", text: input.task }], SILENT, token);
+      const words = end ? [end.text, ...end.files.map(fileWords)].filter((each) => each !== "").join("\n") : problemWords(sessions);
+      return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(words)]);
+    },
+  };
+}
+
+const nothing = () => undefined;
+const SILENT: TurnView = { text: nothing, tool: nothing, file: nothing, approval: nothing, problem: nothing };
+
+function streamView(stream: vscode.ChatResponseStream): TurnView {
+  const seen = new Set<string>();
+  return {
+    text: (words) => { stream.markdown(words); },
+    tool: ({ name, summary }) => { stream.progress(`${toolWords(name).doing} ${summary}`.trim()); },
+    file: ({ uri }) => {
+      if (!seen.has(uri)) stream.reference(vscode.Uri.parse(uri));
+      seen.add(uri);
+    },
+    approval: (item) => { showApproval(stream, item); },
+    problem: (words) => { stream.markdown(`\n\n**${words}**\n`); },
+  };
+}
+
+function showApproval(stream: vscode.ChatResponseStream, { id, request }: ApprovalItem): void {
+  const words = new vscode.MarkdownString();
+  words.appendText(`${question(request).text}\n`);
+  const { command } = effectOf(request);
+  if (command !== undefined) words.appendCodeblock(command, "shellscript");
+  stream.markdown(words);
+  for (const choice of choicesFor(request)) {
+    const title = choice.kind === "show" ? "More…" : choice.label;
+    if (choice.kind === "send" || choice.kind === "show") stream.button({ command: "agentLs.answerInChat", title, arguments: [id, choice] });
+  }
+}
+
+/** The prompt, and the files and lines that the user attached to it. */
+function inputOf({ prompt, references }: vscode.ChatRequest): InputPart[] {
+  const attached = references.flatMap(({ value }): InputPart[] => {
+    if (value instanceof vscode.Uri && value.scheme === "file") return [{ type: "file", uri: value.toString() }];
+    if (value instanceof vscode.Location && value.uri.scheme === "file") return [{ type: "file", uri: value.uri.toString() }];
+    return typeof value === "string" ? [{ type: "text", text: value }] : [];
+  });
+  return [...attached, { type: "text", text: prompt }];
+}
+
+function fileWords({ path, action, added, removed }: FileItem): string {
+  return `${action}: ${path} +${added} -${removed} (the user reviews it in the editor)`;
+}
+
+function problemWords(sessions: Sessions): string {
+  const notice = sessions.snapshot.items.findLast((item) => item.kind === "notice" && item.level !== "info");
+  return notice?.kind === "notice" ? notice.text : "The agent could not be asked. Its chat says why.";
+}
+
+function failed(sessions: Sessions): vscode.ChatResult {
+  return { errorDetails: { message: problemWords(sessions) } };
+}
