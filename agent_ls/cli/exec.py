@@ -129,7 +129,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="record the session's whole input in a new file, for `agent-ls replay`",
     )
-    # `agent-ls batch` limits the requests of its processes together, and repeats a task that lost its place.
+    # `agent-ls batch` sets these: a request limit for all its processes, and repeating a task that lost its
+    # place.
     parser.set_defaults(middleware=None, ends_at_loss=False)
 
 

@@ -28,7 +28,7 @@ class UnreadableFileError(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """How many folders and files may still be looked at, over all places of one look."""
+    """How many folders and files one search may still read, in all its folders together."""
 
     folders: int = MAX_FOLDERS
     files: int = MAX_FILES
@@ -43,7 +43,7 @@ class InstructionFiles(Protocol):
         ...
 
     def has_own_folder(self, level: str, folder: str) -> bool:
-        """Return whether `folder`, relative to `level`, is no link to another folder."""
+        """Return whether `folder`, relative to `level`, is a real folder and not a link to another one."""
         ...
 
     def walk(

@@ -97,7 +97,7 @@ class FileProblems:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Locations. `is_cut`: there are more than an editor returns at once."""
+    """Locations of a query. `is_cut`: there are more, but an editor returns only so many at once."""
 
     places: tuple[Place, ...]
     is_cut: bool = False

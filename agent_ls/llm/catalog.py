@@ -105,12 +105,6 @@ def known_models(provider: str = "") -> tuple[CatalogEntry, ...]:
     return tuple(_build_entry(row["provider"], row["id"], row) for row in rows)
 
 
-def latest_model(provider: str, ability: str = "") -> str:
-    """Return the newest known model of `provider` that has `ability` ("": any), "" if there is none."""
-    fitting = (m.id for m in known_models(provider) if not ability or ability in m.abilities)
-    return next(fitting, "")
-
-
 def default_model(provider: str) -> str:
     """Return the default model of a provider, "" if it has none."""
     return _catalog().defaults.get(provider, "")

@@ -101,7 +101,7 @@ class Credentials:
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Credentials:
         """Read `environ`; None: this process's environment, including keys that were removed from it.
 
-        Blank values count as unset; surrounding white space, such as a copied line end, is dropped.
+        Blank values count as unset; white space around a key, such as a copied line ending, is removed.
         """
         given = {**_taken, **os.environ} if environ is None else environ
         values = {name: value.strip() for name, value in given.items()}

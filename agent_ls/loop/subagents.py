@@ -278,7 +278,8 @@ class Subagents:
     def _profile(self, task: AgentTask) -> ProviderProfile:
         """Return the model of a new subagent: the one that its task names, the one for subagents, or its parent's.
 
-        With the parent's history it is the parent's model, whose provider has that history in its cache.
+        A subagent that gets its parent's history uses the parent's model, because that provider has the
+        history in its cache.
         """
         parent = self.parent.profile
         if task.model:

@@ -84,8 +84,8 @@ class ServerConfig:
         """Return a hash of everything that an approval displays: if the command, a variable or the URL changes, the
         user is asked again.
 
-        A client sends secrets literally, where files name variables. They are left out of the hash, because they
-        change.
+        A client sends the values of secrets, while files name variables. Such values are left out of the
+        hash, because they change.
         """
         target = self.target
         parts: list[Any] = [self.name, type(target).__name__, self.trusts_annotations]

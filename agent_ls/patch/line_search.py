@@ -19,7 +19,7 @@ STRICT_LEVELS = (1, 2, 3, 4)
 EXACT = 1
 RECOVERY_LEVELS = (5, 6)
 SEARCHES_WITHOUT_INDEX = 8
-COUNT_MAX = 1000  # enough for a message; counting further costs time only
+COUNT_MAX = 1000  # larger counts are not needed in messages
 
 
 @dataclass(frozen=True, slots=True)

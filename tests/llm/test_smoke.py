@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.catalog import latest_model
+from agent_ls.llm.catalog import known_models
 from agent_ls.llm.client import Client
 from agent_ls.llm.errors import NotFoundError
 from agent_ls.llm.generate import GenerateOptions, build_request, generate, generate_object, stream
@@ -60,7 +60,7 @@ def tiny_png() -> bytes:
 
 
 async def test_text_is_generated(client: Client, provider: str) -> None:
-    request = build_request(latest_model(provider), "Say hello in one sentence.", provider=provider)
+    request = build_request(known_models(provider)[0].id, "Say hello in one sentence.", provider=provider)
     result = await generate(replace(request, max_output_tokens=2000), client=client)
     assert result.text
     assert result.usage.input_tokens > 0
@@ -69,7 +69,9 @@ async def test_text_is_generated(client: Client, provider: str) -> None:
 
 
 async def test_text_is_streamed(client: Client, provider: str) -> None:
-    result = stream(build_request(latest_model(provider), "Write a haiku.", provider=provider), client=client)
+    result = stream(
+        build_request(known_models(provider)[0].id, "Write a haiku.", provider=provider), client=client
+    )
     pieces = [event.text async for event in result if isinstance(event, TextDelta)]
     assert "".join(pieces) == result.response().text != ""
 
@@ -79,7 +81,7 @@ async def test_tools_are_called(client: Client, provider: str) -> None:
         "weather", "Tells the weather of one city.", CITY, lambda city: f"{city}: 20 degrees, sunny"
     )
     question = "How is the weather in San Francisco, and in New York? Name both cities."
-    request = build_request(latest_model(provider), question, provider=provider)
+    request = build_request(known_models(provider)[0].id, question, provider=provider)
     result = await generate(request, tools=[tool], options=GenerateOptions(max_tool_rounds=3), client=client)
     assert len(result.steps) >= 2
     assert "San Francisco" in result.text
@@ -89,13 +91,15 @@ async def test_tools_are_called(client: Client, provider: str) -> None:
 async def test_image_is_seen(client: Client, provider: str) -> None:
     said = Message(Role.USER, (TextPart("Which colour is it?"), ImagePart(tiny_png(), "image/png")))
     result = await generate(
-        build_request(latest_model(provider), messages=[said], provider=provider), client=client
+        build_request(known_models(provider)[0].id, messages=[said], provider=provider), client=client
     )
     assert result.text
 
 
 async def test_object_is_generated(client: Client, provider: str) -> None:
-    request = build_request(latest_model(provider), "Extract: Alice is 30 years old.", provider=provider)
+    request = build_request(
+        known_models(provider)[0].id, "Extract: Alice is 30 years old.", provider=provider
+    )
     result = await generate_object(request, PERSON, client=client)
     assert result.output == {"name": "Alice", "age": 30}
 

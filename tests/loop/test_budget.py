@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.req("H18")]
 
 
 def rounds(count: int) -> FakeProvider:
-    """So many rounds of a call, each of 100 tokens, then a word."""
+    """Return a model that makes `count` rounds with one call and 100 tokens each, and then ends with a
+    text."""
     return FakeProvider([[tool_call("look", id=str(n)), end("stop", Usage(90, 10))] for n in range(count)])
 
 

@@ -18,7 +18,8 @@ NATIVE_MODELS = {"openai": "gpt-6.1-sol", "anthropic": "claude-sonnet-5-5", "gem
 
 
 def outlined(value: Any, key: str = "") -> Any:
-    """A body without what a session brings with it, and with long texts as their first words."""
+    """Return a request body without values that differ between sessions, and with long texts cut to their
+    first words."""
     match value:
         case dict():
             return {name: outlined(it, name) for name, it in value.items()}

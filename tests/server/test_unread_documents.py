@@ -1,4 +1,5 @@
-"""A document whose text was too large to be read: the server and the session go on, and the model hears why."""
+"""A document that is too large to be read: the server and the session continue, and the model gets the
+reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client of ACP over lines, which can send anything; each message in both directions is checked by the schema."""
+"""An ACP client that can send any line. Messages in both directions are checked against the schema."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AcpError(Exception):
 
 
 class Refusal(Exception):
-    """For a handler: the request is answered with this error object."""
+    """Raised by a handler: the request is answered with this error object."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -101,7 +101,7 @@ class AcpClient:
         return await self.answer(await self.start(method, params))
 
     async def refused(self, method: str, **params: Any) -> AcpError:
-        """The error that this request is answered with."""
+        """Return the error with which this request is answered."""
         try:
             result = await self.request(method, **params)
         except AcpError as error:
@@ -140,7 +140,7 @@ class AcpClient:
         return "".join(update["content"]["text"] for update in self.of_kind(kind))
 
     def call(self, title: str) -> Message:
-        """All that was sent of the call with this title, the latest of each field."""
+        """Return the latest value of each field of the call with this title."""
         started = next(it for it in self.of_kind("tool_call") if title in it["title"])
         merged = dict(started)
         for update in self.of_kind("tool_call_update"):
@@ -152,14 +152,14 @@ class AcpClient:
         return [it["params"] for it in self.requests if it["method"] == method]
 
     async def wait_for(self, condition: Callable[[], Any]) -> None:
-        """Return when `condition` is true, looked at after each message."""
+        """Wait until `condition` is true; it is checked after each message."""
         with anyio.fail_after(DEADLINE_S):
             while not condition():
                 self._news = anyio.Event()
                 await self._news.wait()
 
     async def end(self) -> int:
-        """Close the agent's input, as a client that quits; the exit code."""
+        """Close the agent's input, as a quitting client does; return the exit code."""
         assert self.process.stdin
         await self.process.stdin.aclose()
         with anyio.fail_after(DEADLINE_S):
@@ -251,7 +251,7 @@ class AcpClient:
 
 
 def unsaved(texts: Mapping[str, str]) -> Handler:
-    """Serves these buffers by path, and the disk for all other files."""
+    """Return a file handler that serves these buffers by path, and all other files from disk."""
 
     def read_now(path: Path) -> Message:
         if not path.is_file():
@@ -267,7 +267,7 @@ def unsaved(texts: Mapping[str, str]) -> Handler:
 
 
 async def write_to_disk(params: Message) -> Message:
-    """As a client that writes what it is given and saves it."""
+    """Write a file as a client does that saves each write."""
     await anyio.Path(params["path"]).write_text(params["content"])
     return {}
 
@@ -288,9 +288,8 @@ async def acp_client(
     is_silent: bool = True,
     **variables: str,
 ) -> AsyncIterator[AcpClient]:
-    """The agent as a process, ended at the end. At the end nothing may have been wrong with what it sent.
-
-    `is_silent`: nothing may stand on stderr, because some clients show each line of it as an error.
+    """Run the agent as a process; fail at the end if a message was invalid. `is_silent`: fail if stderr has
+    any output, because some clients display each line as an error.
     """
     environ = process_environment(home or cwd.parent / "home", provider, **variables)
     process = await anyio.open_process(

@@ -1,4 +1,4 @@
-"""The order that clients rely on, checked over a whole recorded wire."""
+"""Check the order of messages that clients rely on, in a complete recorded connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RANK = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 
 
 class OrderCheck:
-    """Fed with each message, in both directions; `problems` must stay empty."""
+    """Gets each message of both directions; `problems` must stay empty."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -93,5 +93,5 @@ class OrderCheck:
             self._status[key] = status
 
     def left_open(self) -> Sequence[str]:
-        """Calls that never ended."""
+        """Return the calls that never ended."""
         return [call_id for (_, call_id), status in self._status.items() if RANK[status] < 2]

@@ -1,4 +1,4 @@
-"""Runs a codec over bytes without any transport, cut as a test wants them."""
+"""Run a codec on bytes without a transport, in chunks that a test selects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def body_of(sent: WireRequest) -> dict[str, Any]:
 
 
 def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:
-    """`data` in chunks of the given sizes, the rest as one."""
+    """Return `data` in chunks of the given sizes, and the rest as one chunk."""
     chunks, start = [], 0
     for size in sizes:
         chunks.append(data[start : start + size])
@@ -48,7 +48,8 @@ def cut(data: bytes, sizes: Iterable[int]) -> list[bytes]:
 
 
 def cuttings(data: bytes, seed: str) -> Iterator[list[bytes]]:
-    """`data` as it may arrive: with each of the three line ends whole, byte by byte, and in random chunks."""
+    """Return the ways in which `data` may arrive: with each of the three line endings, complete, byte by
+    byte, and in random chunks."""
     lines = data.replace(b"\r\n", b"\n")
     for ending in (b"\n", b"\r\n", b"\r"):
         wire = lines.replace(b"\n", ending)
@@ -68,10 +69,7 @@ def _random_chunks(wire: bytes, chance: random.Random) -> Iterator[bytes]:
 
 
 def events_of(codec: Codec, chunks: Sequence[bytes], request: Request | None = None) -> list[StreamEvent]:
-    """
-    Raises:
-        LlmError: what the decoder raises, StreamError at the end included.
-    """
+    """Return the events of a stream. Raises: LlmError: raised by the decoder, also StreamError at the end."""
     frames, decoder = SseDecoder(), codec.stream_decoder(request or ask(), HEAD)
     events: list[StreamEvent] = []
     for chunk in chunks:

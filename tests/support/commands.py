@@ -1,4 +1,4 @@
-"""Runs the real command line in a process of its own, with a home and a state folder that are the test's."""
+"""Run the real command line in its own process, with the test's own home and state folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Finished:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """Of a run with --json."""
+        """Return the events of a run with --json."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ class Finished:
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """A bare environment: nothing of the machine's but PATH."""
+    """Return a minimal environment: only PATH is taken from the machine."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
@@ -51,7 +51,7 @@ PREFIXES = {
     "AnthropicServer": "ANTHROPIC",
     "OpenAIResponsesServer": "OPENAI",
     "GeminiServer": "GEMINI",
-    "ChatServer": "DEEPSEEK",  # a service with a usual model
+    "ChatServer": "DEEPSEEK",  # a service that has a default model
 }
 
 

@@ -47,7 +47,7 @@ class CountingProvider(FakeProvider):
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Of the threads that are started inside, and of this one."""
+        """Count the calls of this thread and of threads that are started inside the block."""
         threading.setprofile(self._called)
         sys.setprofile(self._called)
         try:

@@ -1,4 +1,4 @@
-"""A rich editor on a FramedClient: documents that it shows, edits that it applies, approvals that it answers."""
+"""A rich editor on a FramedClient: it displays documents, applies edits and answers approvals."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Editor:
     # -- documents
 
     async def open(self, path: Path, text: str | None = None) -> SyncedDocument:
-        """Shows a file; `text` is what the buffer holds unsaved."""
+        """Open a file; `text` is its unsaved content."""
         found = await anyio.Path(path).read_text() if text is None else text
         document = self.documents[path.as_uri()] = SyncedDocument(path.as_uri(), found, 1, self.abilities)
         item = {"uri": path.as_uri(), "languageId": "python", "version": 1, "text": found}
@@ -52,11 +52,11 @@ class Editor:
         return document
 
     async def type(self, path: Path, line: int, text: str) -> None:
-        """Types at the start of a line."""
+        """Type at the start of a line."""
         await self.replace(path, (line, 0), (line, 0), text)
 
     async def replace(self, path: Path, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
-        """Types over what is between two places, each a line and a character."""
+        """Replace the text between two positions (line, character)."""
         document = self.documents[path.as_uri()]
         where = lsp.Range(lsp.Position(*start), lsp.Position(*end))
         document.apply_change(lsp.TextDocumentContentChangePartial(range=where, text=text))
@@ -92,7 +92,7 @@ class Editor:
         return {"applied": True}
 
     async def _operate(self, operation: dict[str, Any]) -> None:
-        """Renames or deletes a file, and what shows it follows."""
+        """Rename or delete a file, and update its open document."""
         uri = operation.get("oldUri") or operation["uri"]
         path = anyio.Path(from_lsp.maybe_path(uri) or "")
         document = self.documents.pop(uri)
@@ -107,7 +107,7 @@ class Editor:
     # -- what the server asks for
 
     async def do_as_asked(self) -> None:
-        """Answers each client_request as a rich editor does, until cancelled."""
+        """Answer each client_request as a rich editor does, until cancelled."""
 
         async def do(event: dict[str, Any]) -> None:
             asked = event["params"]["data"]
@@ -124,7 +124,7 @@ class Editor:
     # -- sessions
 
     async def new_session(self, **params: Any) -> str:
-        """A walkthrough session that is subscribed to; its id."""
+        """Create a walkthrough session and subscribe to it; return its id."""
         wanted = {"clientKey": new_key(), "provider": "walkthrough", **params}
         session_id: str = (await self.client.request("agent/newSession", wanted))["session"]["id"]
         await self.subscribe(session_id)
@@ -153,7 +153,7 @@ class Editor:
         return result
 
     async def approve_all(self, *, unless: Callable[[dict[str, Any]], bool] = lambda event: False) -> None:
-        """Answers each approval as it comes, until cancelled; those that `unless` names are left to others."""
+        """Allow each approval when it arrives, until cancelled, except those that `unless` names."""
 
         async def answer(event: dict[str, Any]) -> None:
             if not unless(event["params"]):

@@ -24,7 +24,7 @@ class Edit:
 
 
 class FakeEditorHost:
-    """`typing` holds what the user does when an edit is about to be applied, one entry for each try, by path.
+    """`typing` has, by path, the user's actions right before an edit is applied, one for each attempt.
 
     `refusals` and `blocks` are reasons by path. `on_disk`: the editor saves after each edit and reloads or closes
     what changed on disk.
@@ -52,7 +52,7 @@ class FakeEditorHost:
         del self._documents[path]
 
     def type(self, path: str, text: str) -> None:
-        """The user's doing: the document is `text` now."""
+        """Set the document's text, as the user."""
         self._documents[path] = OpenDocument(path, self._documents[path].version + 1, text)
 
     # --- EditorHost

@@ -1,4 +1,4 @@
-"""A model that says what a script says, and remembers what it was asked."""
+"""A scripted model that records its requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from agent_ls.llm.stream import (
 
 
 class Gate:
-    """The provider waits here until the test opens it; the test waits for `reached`."""
+    """A point in the stream at which the provider waits for the test. The test waits for `reached`."""
 
     def __init__(self) -> None:
         self.reached = anyio.Event()
@@ -52,7 +52,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Say:
-    """`pieces` are streamed one by one; a gate among them is waited at."""
+    """A text whose `pieces` are streamed one by one; at a gate the stream waits."""
 
     pieces: tuple[str | Gate, ...]
 
@@ -76,7 +76,7 @@ class Fail:
 
 @dataclass(frozen=True)
 class End:
-    """How the answer ends; without one it ends as a provider would."""
+    """The end of an answer; without it the answer ends as usual for a provider."""
 
     kind: FinishKind
     usage: Usage = field(default_factory=lambda: Usage(10, 5))
@@ -187,7 +187,7 @@ def _events(index: int, piece: Say | Think | CallTool) -> Iterator[StreamEvent |
 
 
 def problem_of(messages: Sequence[Message]) -> str:
-    """Why a provider would refuse these messages, "" when it would not."""
+    """Return why a provider would refuse these messages; "" if it would accept them."""
     waiting: list[str] = []
     for number, message in enumerate(messages):
         results = [part.tool_call_id for part in message.parts if isinstance(part, ToolResultPart)]
@@ -200,7 +200,7 @@ def problem_of(messages: Sequence[Message]) -> str:
 
 
 class BrokenProvider(FakeProvider):
-    """Raises what no adapter may raise."""
+    """Raises an exception that adapters must not raise."""
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         self.requests.append(request)

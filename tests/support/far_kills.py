@@ -1,4 +1,4 @@
-"""Stories of a lost connection: one edit or command, one kill in the middle, and what has to be true afterwards."""
+"""Test scenarios of a lost connection: one edit or command, one kill during it, and the required result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 @dataclass
 class Outcome:
-    """`error` is what the caller was given; None: success."""
+    """The outcome of a scenario. `error` is the exception that the caller got; None: success."""
 
     error: EnvironmentLostError | None = None
 
@@ -137,7 +137,7 @@ async def story_of_a_command(
 
 
 async def _settled(environment: FarEnvironment, folder: Path) -> None:
-    """The next call makes a new connection, which ends what is left, and nothing temporary stays."""
+    """Check that the next call connects again, ends remaining processes and leaves no temporary files."""
     await environment.file_exists("settled")
     left = [name for name in os.listdir(folder) if name.startswith(".agent-ls-")]
     assert not left, f"temporary files are left: {left}"
@@ -156,7 +156,7 @@ def _named(said: str, label: str) -> Sequence[str]:
 
 
 def _tagged(tag: str) -> list[int]:
-    """Processes with this variable."""
+    """Return the processes with this variable in their environment."""
     wanted, found = f"{TAG}={tag}".encode(), []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,7 +1,7 @@
 """A raw client of a language server: it frames messages itself, can send any message, and keeps everything it receives.
 
 It checks nothing about order or protocol: tests of errors, order, cancellation and back-pressure need a
-client that pygls cannot be. `Editor` (tests/support/editor.py) adds documents.
+client that does what pygls does not allow. `Editor` (tests/support/editor.py) adds documents.
 """
 
 from __future__ import annotations

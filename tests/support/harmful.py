@@ -1,4 +1,5 @@
-"""Commands that change something, reach somebody or read credentials, as templates over a `HarmWorld`."""
+"""Commands that change something, contact another program or read credentials, as templates for a
+`HarmWorld`."""
 
 from __future__ import annotations
 
@@ -288,7 +289,8 @@ OTHERS = (
 
 
 def harmful() -> Iterator[str]:
-    """Each write for four of the targets in turn, each call for two of the files, and all others."""
+    """Return the commands: each write with four of the targets in turn, each read with two of the files, and
+    all others once."""
     for number, write in enumerate(WRITES):
         yield from (write.replace("T", TARGETS[(number + step) % len(TARGETS)]) for step in (0, 2, 5, 7))
     for number, call in enumerate(PYTHON_WRITES):

@@ -85,7 +85,8 @@ class Wire(Protocol):
 
 @dataclass
 class Recorded:
-    """One request as it came. Header names are lower case. `status` is what it was answered with (0: nothing)."""
+    """One received request. Header names are lower case. `status` is the status of the answer (0: no
+    answer)."""
 
     path: str
     headers: Mapping[str, str]
@@ -100,7 +101,7 @@ class Recorded:
 
 
 class _Reader(asyncio.StreamReader):
-    """Tells at once when the client has left, also while nobody reads."""
+    """Detects at once that the client has disconnected, even while nobody reads."""
 
     def __init__(self) -> None:
         super().__init__(limit=2**26)
@@ -152,7 +153,7 @@ class LoopbackProvider:
 
     @property
     def base_url(self) -> str:
-        """The address as the provider's own variable takes it."""
+        """The address in the form of the provider's variable."""
         return f"http://127.0.0.1:{self._port}{self._wire.base_path}"
 
     def wait_for_requests(self, count: int) -> None:
@@ -214,7 +215,7 @@ class LoopbackProvider:
                 await writer.wait_closed()
 
     async def _exchange(self, reader: _Reader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its answer; False when the connection is over."""
+        """Handle one request; return False when the connection has ended."""
         request = await _read_request(reader)
         with self._changed:
             self.requests.append(request)
@@ -401,7 +402,7 @@ async def _send_whole(
 
 
 def answer_from_json(value: Any) -> Answer:
-    """An answer as a script file holds it."""
+    """Parse an answer from a script file."""
     if isinstance(value, dict):
         return ErrorReply(value["status"], value.get("body"), value.get("headers", {}))
     return value if isinstance(value, str) else [_item_from_json(item) for item in value]

@@ -47,7 +47,8 @@ _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class ChatWire:
-    """See LoopbackProvider for how it is used. `tools` False: as a server whose model cannot call tools."""
+    """Wire format of the loopback server; LoopbackProvider shows its use. `tools` False: the model cannot
+    call tools."""
 
     name = "chat"
     path = "/v1/chat/completions"
@@ -76,7 +77,7 @@ class ChatWire:
         if not body.get("messages"):
             raise Violation("'messages' is required")
         if body.get("tools") and not self._tools:
-            # No violation of the client's: only asking tells it.
+            # Not a violation by the client, which can only find this out by asking.
             raise Violation(f"registry/{body['model']} does not support tools", status=422)
         for tool in body.get("tools", []):
             if not _TOOL_NAME.fullmatch(tool.get("function", {}).get("name", "")):

@@ -60,7 +60,7 @@ _OUTPUT_TYPES = ("message", "function_call", "custom_tool_call")
 
 
 class OpenAIResponsesWire:
-    """See LoopbackProvider for how it is used."""
+    """Wire format of the loopback server; LoopbackProvider shows its use."""
 
     name = "openai"
     path = "/v1/responses"
@@ -331,7 +331,8 @@ def _check_follower(item: Json, before: list[Json]) -> None:
 def _items(
     reply: Reply, body: Json, known: Mapping[int, tuple[int, Json]] | None = None
 ) -> list[tuple[Text | Reasoning | ToolCall, Json]]:
-    """The output items as `output_item.done` has them; `known` gives those already made, so that ids stay."""
+    """Return the output items as in `output_item.done`. `known` are items built before, which keep their
+    ids."""
     parts = [item for item in reply.items if isinstance(item, Text | Reasoning | ToolCall)]
     if known is not None:
         return [(part, known[id(part)][1]) for part in parts]
@@ -378,7 +379,8 @@ def _raw(part: Text | Reasoning | ToolCall, *, is_last: bool, has_calls: bool) -
 
 
 def _as_custom(raw: Json) -> Json:
-    """The call with its one argument as free text; text that is no object is the free text itself."""
+    """Return the call with its one argument as free text. Arguments that are not a JSON object are the free
+    text itself."""
     arguments = raw["arguments"]
     try:
         (text,) = json.loads(arguments).values()

@@ -1,7 +1,6 @@
-"""A client program as ssh or `docker exec` is one: it starts a program elsewhere and copies bytes both ways.
-
-Killed, it leaves the program alone with the end of its input. By SIGUSR1 it cuts the connection in the middle of
-what it copies just then.
+"""A client program like ssh or `docker exec`: it starts a program and copies bytes in both directions. When
+it is killed, the input of the program ends. On SIGUSR1 it cuts the connection in the middle of the bytes that
+it is copying.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import subprocess
 import sys
 import threading
 
-CUT_BYTES = 5_000  # how much still passes
-CUT_S = 0.05  # and for how long, where nothing is copied
+CUT_BYTES = 5_000  # bytes that are still copied after the signal
+CUT_S = 0.05  # time to wait if nothing is being copied
 
 
 class _Cut:

@@ -52,7 +52,7 @@ class RealPlace:
 
 
 def missing(*programs: str) -> str:
-    """Why a place cannot be set up here; "" if it can."""
+    """Return why a place cannot be set up here; "" if it can."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "needs root on Linux"
     absent = [
@@ -68,7 +68,7 @@ def missing(*programs: str) -> str:
 
 @cache
 def shared_host(make: Callable[[], RealPlace]) -> FarHost:
-    """One connection for many tests."""
+    """Return a connection that many tests share."""
     host = make().host()
     atexit.register(lambda: anyio.run(host.close))
     return host
@@ -82,7 +82,7 @@ def folder() -> Path:
 
 
 def _script(name: str, text: str) -> Path:
-    """A program in a folder of its own, which goes before the system's in PATH."""
+    """Create a program in its own folder, which precedes the system's folders in PATH."""
     path = folder() / name / "bin" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
@@ -175,7 +175,7 @@ def ssh_place(*, key: str = "user", known: bool = True, port: int = 0, name: str
 
 
 def image() -> bytes:
-    """A root file system in which the system's programs can be mounted."""
+    """Build a root file system in which the system's programs can be mounted."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         for name in ("bin", "tmp", "etc", "root", "usr", "lib", "lib64", "proc", "sys", "dev", "run", "var"):
@@ -252,7 +252,7 @@ def docker_environ() -> Mapping[str, str]:
     while b"API listen on" not in (top / "log").read_bytes():
         if process.poll() is not None or time.monotonic() > deadline:
             pytest.skip(f"dockerd does not start here: {(top / 'log').read_text()[-300:]}")
-        time.sleep(0.05)  # as above: only its log tells
+        time.sleep(0.05)  # only its log says that it listens
     _run(["docker", "import", "-", "agent-ls-test"], environ, image())
     return environ
 
@@ -268,7 +268,8 @@ def docker_place(*, python: bool = True) -> RealPlace:
 
 @cache
 def kubectl_place() -> RealPlace:
-    """No cluster: a program named kubectl that runs the command in a Podman container, as `kubectl exec` would."""
+    """Return a place with a program named kubectl that runs the command in a Podman container, because there
+    is no cluster."""
     inner = podman_place()
     bin_folder = _script(
         "kubectl",

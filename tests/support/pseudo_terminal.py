@@ -1,4 +1,4 @@
-"""A command of ours on a pseudo-terminal: what it prints is read, keys are pressed. POSIX only."""
+"""Run a command of agent-ls on a pseudo-terminal: read its output and press keys. POSIX only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEADLINE_S = 60.0
 
 
 class PseudoTerminal:
-    """`out` gives standard output a place of its own; else it is the terminal, as the other two are."""
+    """`out` redirects standard output; without it all three streams are the terminal."""
 
     def __init__(
         self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: IO[bytes] | None = None
@@ -53,7 +53,7 @@ class PseudoTerminal:
         os.write(self._ours, keys.encode())
 
     def until(self, text: str) -> str:
-        """Reads until this has been printed since the last call; what was printed up to its end."""
+        """Read until this text was printed since the last call; return the output up to its end."""
         end = time.monotonic() + DEADLINE_S
         while text not in self.printed:
             assert self._read(end), f"not printed: {text!r}\n{self.printed}"
@@ -61,14 +61,14 @@ class PseudoTerminal:
         return head + text
 
     def exit_code(self) -> int:
-        """Reads to the end, and waits for it."""
+        """Read to the end of the output, and return the exit code."""
         end = time.monotonic() + DEADLINE_S
         while self._read(end):
             pass
         return self.process.wait(DEADLINE_S)
 
     def _read(self, end: float) -> bool:
-        """False when the other side is closed, or nothing came in time."""
+        """Read once; return False at the end of the output or after the time limit."""
         ready, _, _ = select.select([self._ours], [], [], max(end - time.monotonic(), 0))
         try:
             data = os.read(self._ours, 65536) if ready else b""

@@ -1,4 +1,5 @@
-"""pytest-lsp's client in the place of a FramedClient: typed messages, each held against what the client announced."""
+"""pytest-lsp's client in the role of a FramedClient. It checks each typed message against the announced
+capabilities."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ TOLD = (lsp.WINDOW_SHOW_MESSAGE, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
 
 
 class PytestLspClient:
-    """As far as a StockEditor needs a FramedClient."""
+    """Implements the part of FramedClient that StockEditor uses."""
 
     def __init__(self, client: LanguageClient) -> None:
         self.client = client
@@ -39,7 +40,7 @@ class PytestLspClient:
         for method in ASKED:
             client.feature(method)(self._answering(method))
         for method in TOLD:
-            client.protocol.fm.features.pop(method, None)  # what pytest-lsp does with it is not wanted
+            client.protocol.fm.features.pop(method, None)  # tests replace pytest-lsp's handler
             client.feature(method)(self._hearing(method))
 
     async def request(self, method: str, params: Any = None) -> Any:
@@ -92,7 +93,7 @@ class PytestLspClient:
 
 
 def _as_sent(action: dict[str, Any]) -> dict[str, Any]:
-    """lsprotocol takes a code action that has a command for a command, and makes a text of the latter."""
+    """Undo a conversion of lsprotocol, which takes a code action with a command for a command."""
     command = action["command"]
     is_text = isinstance(command, str) and command.startswith("{")
     return {**action, "command": ast.literal_eval(command)} if is_text else action
@@ -100,7 +101,8 @@ def _as_sent(action: dict[str, Any]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def pytest_lsp_server(env: dict[str, str]) -> AsyncIterator[PytestLspClient]:
-    """A real server process with pytest-lsp's client at it; a problem that this client finds is raised at the end."""
+    """Run a real server process with pytest-lsp's client; raise the problems that this client found at the
+    end."""
     client = make_test_lsp_client()
     await client.start_io(sys.executable, "-m", "agent_ls", "serve", "--stdio", env=env)
     try:

@@ -1,4 +1,4 @@
-"""Recorded traffic of the real services, where it lies beside the repository: never copied into it."""
+"""Recorded traffic of the real services, if it is next to the repository; it is never copied into it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDS_RECORDINGS = pytest.mark.skipif(
 
 
 def recordings(providers: Collection[str], *kinds: str) -> list[Any]:
-    """The manifest's entries of these providers and kinds, as parameters of a test."""
+    """Return the manifest's entries of these providers and kinds, as parameters of a test."""
     if not FOLDER.is_dir():
         return []
     files = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))["files"]
@@ -26,7 +26,8 @@ def recordings(providers: Collection[str], *kinds: str) -> list[Any]:
 
 
 def wire_bytes(entry: dict[str, Any]) -> bytes:
-    """The recording as a server would have sent it: some recorders dropped names and blank lines."""
+    """Return the recording as the server sent it: restore names and blank lines that some recorders
+    dropped."""
     data: bytes = (FOLDER / entry["file"]).read_bytes()
     if entry["framing"] == "sse":
         return data if data.endswith(b"\n") else data + b"\n\n"
@@ -37,7 +38,7 @@ def wire_bytes(entry: dict[str, Any]) -> bytes:
 
 
 def same(found: str, fact: Any) -> bool:
-    """Long texts stand in the manifest as their hash."""
+    """Return whether a value equals a fact of the manifest, which has hashes instead of long texts."""
     if isinstance(fact, dict) and "sha256" in fact:
         fact, found = fact["sha256"], hashlib.sha256(found.encode()).hexdigest()
     return bool(found == fact)

@@ -1,4 +1,5 @@
-"""Limits of the real system around a folder of the test's; without a program for them a test is skipped and says so."""
+"""Sandboxes of the real system around a test's folder. Without a sandbox program the test is skipped with a
+reason."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ needs_landlock = pytest.mark.skipif(
 def make_sandbox(
     root: Path, state: Path, told: list[RecordedEvent] | None = None, **settings: object
 ) -> SessionSandbox:
-    """The place for temporary files is the test's own: where tests work would be hidden by the real one."""
+    """Return a session's sandbox. Its folder for temporary files is the test's own, because the real one
+    would hide the folders of tests."""
     (root.parent / "tmp").mkdir(exist_ok=True)
     heard: list[RecordedEvent] = told if told is not None else []
     places = Places((str(root.resolve()),), str(Path.home().resolve()))

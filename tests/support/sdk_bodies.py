@@ -1,4 +1,4 @@
-"""Check request bodies against the request types of the official SDKs, by the name of the wire."""
+"""Check request bodies against the request types of the official SDKs, by the name of the wire format."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _status_of(item: dict[str, Any]) -> set[str]:
 
 
 def _google(body: dict[str, Any], _: set[str]) -> list[str]:
-    """The SDK builds its body from these parts; it has no type for the whole body."""
+    """Check the parts of a body, because the SDK has no type for the complete body."""
     members = {
         "contents": list[google_types.Content],
         "systemInstruction": google_types.Content,

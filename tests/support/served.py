@@ -30,7 +30,7 @@ class Served:
         return self.editor.client
 
     async def ask(self, method: str, session_id: str, **params: Any) -> dict[str, Any]:
-        """A request about a session; one that changes something gets a key of its own."""
+        """Send a request about a session; one that changes something gets a new client key."""
         answer: dict[str, Any] = await self.client.request(
             f"agent/{method}", {"sessionId": session_id, **params}
         )
@@ -40,7 +40,7 @@ class Served:
         return await self.ask(method, session_id, clientKey=new_key(), **params)
 
     async def refused(self, method: str, session_id: str, **params: Any) -> ResponseError:
-        """The error that this request, with a key, is answered with."""
+        """Send a request with a client key; return the error that it must get."""
         try:
             answer = await self.change(method, session_id, **params)
         except ResponseError as error:
@@ -49,7 +49,7 @@ class Served:
         raise AssertionError(f"{method} was answered: {answer}")
 
     async def task_done(self, text: str = TASK) -> str:
-        """A session in which the walkthrough did its task, with all allowed; its id."""
+        """Create a session, let the walkthrough do its task with all approvals allowed, and return its id."""
         session_id = await self.editor.new_session()
         await self.work_off(session_id, text)
         return session_id
@@ -66,7 +66,7 @@ class Served:
             tasks.cancel_scope.cancel()
 
     def folder(self, session_id: str) -> Path:
-        """Where the session is stored."""
+        """Return the folder in which the session is stored."""
         return next(self.state.glob(f"workspaces/*/sessions/{session_id}"))
 
     def recorded(self, session_id: str) -> list[dict[str, Any]]:
@@ -81,9 +81,8 @@ async def served(
     command: tuple[str, ...] = SERVE,
     **settings: Any,
 ) -> AsyncIterator[Served]:
-    """May be used again with the same folder: the next process finds what the one before stored.
-
-    `provider` is what sessions of the provider "anthropic" then ask, `command` what is run as the server.
+    """Run a server on the sample project. With the same folder the next process finds the stored sessions.
+    `provider` answers sessions of "anthropic"; `command` is run as the server.
     """
     project, state = tmp_path / "project", tmp_path / "state"
     if not project.exists():

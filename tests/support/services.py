@@ -1,4 +1,4 @@
-"""The real services, for tests that cost money: run only when they are wanted and there is a key."""
+"""The real services, for tests that cost money. They run only on request and with a key."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import pytest
 
 from agent_ls.llm.credentials import key_variable
 
-ENVIRONMENT = dict(os.environ)  # before any test: the house rules of tests take keys and proxies out of it
+ENVIRONMENT = dict(os.environ)  # read before any test, because a fixture removes keys and proxies
 IS_WANTED = ENVIRONMENT.get("AGENT_LS_SMOKE") == "1"
 
 
 def use_service(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Puts the provider's key, and the proxies of the machine, back; without a key the test is skipped.
-
-    The test is to be marked `smoke`: no other may leave this machine.
+    """Restore the provider's key and the proxies in the environment; without a key skip the test. Only tests
+    marked `smoke` may use the network.
     """
     variable = key_variable(provider)
     if not (IS_WANTED and ENVIRONMENT.get(variable)):

@@ -124,8 +124,8 @@ class StockEditor:
         await self.save(self.chat)
 
     async def holds_settings(self) -> anyio.Event:
-        """Make the server request the settings again, and answer when this event is set: until then no
-        session can be created.
+        """Make the server request the settings again, and answer only when the returned event is set. Until
+        then no session can be created.
         """
         may_answer = anyio.Event()
 

@@ -1,7 +1,8 @@
-"""An editor on the wire that lies about edits while its user types; all that it does follows from a seed.
+"""An editor over a real connection that reports false results of edits while its user types. A seed
+determines its behaviour.
 
 Each edit that the server asks for is one tick: the user types some keys before it, between its parts and after the
-answer. There is no time in it: the order of the messages is the story.
+answer. It uses no time: only the order of messages counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A web server on 127.0.0.1 with pages of the test's; what it was asked is kept."""
+"""A web server on 127.0.0.1 with the test's pages; it records the requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Answer:
 
 @dataclass
 class WebServer:
-    """`pages` by path, query included. `asked` are paths with the headers, whose names are in lower case."""
+    """`pages` are by path, including the query. `asked` are the requested paths and headers, with names in
+    lower case."""
 
     pages: dict[str, Answer]
     port: int
@@ -56,7 +57,7 @@ def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
             try:
                 self.wfile.write(b"" if self.command == "HEAD" else answer.body)
             except OSError:
-                self.close_connection = True  # who asked has had enough
+                self.close_connection = True  # the client has disconnected
 
         def log_message(self, *_: object) -> None:
             return

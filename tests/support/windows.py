@@ -1,4 +1,4 @@
-"""Runs tests in Python for Windows, by Wine."""
+"""Run tests in Python for Windows under Wine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEADLINE_S = 600
 
 
 def why_not() -> str:
-    """Why there is no Windows here; "" when there is one."""
+    """Return why Python for Windows cannot run here; "" if it can."""
     if not os.path.exists(WINE):
         return "needs wine64 (make test-editors installs it where it may)"
     return (
@@ -27,7 +27,7 @@ def why_not() -> str:
 
 
 def run_tests(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
-    """The exit code of pytest there, and what it printed. Temporary files lie below `folder`."""
+    """Run pytest there; return its exit code and output. Temporary files are below `folder`."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),

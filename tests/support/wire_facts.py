@@ -1,7 +1,6 @@
-"""Every fact that the manifest states of a recording, held against what we made of its bytes.
-
-One function for each fact, by its name; a fact that nobody looks at fails. Facts of the events (counts, keys) are held
-against our frames, all others against the answer, or what arrived of it before an error.
+"""Check every fact of a recording's manifest against the decoded recording. There is one function per fact,
+with the fact's name; a fact without a function fails. Facts about events (counts, keys) are compared with the
+frames, all others with the answer, or with its part before an error.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Decoded:
-    """`response` None: it did not end well, and `error` tells how."""
+    """A decoded recording. `response` None: it ended with `error`."""
 
     message: Message
     response: Response | None
@@ -299,7 +298,7 @@ def sequence_numbers(found: Decoded, fact: Any, facts: Facts) -> None:
 
 
 def other_blob_at_the_end(found: Decoded, fact: Any, facts: Facts) -> None:
-    """The last frame holds another blob than the item had: it is the item's that is kept (`items`)."""
+    """Check that the blob of the item is kept, not the different one in the last frame (`items`)."""
     final = [i for i in found.payloads[-1]["response"]["output"] if i.get("encrypted_content")]
     for item, told in zip(final, fact, strict=True):
         assert same(item["encrypted_content"], told)
@@ -308,7 +307,7 @@ def other_blob_at_the_end(found: Decoded, fact: Any, facts: Facts) -> None:
 
 
 def reasoning_deltas(found: Decoded, fact: Any, facts: Facts) -> None:
-    """Ours stand apart from each other by a blank line."""
+    """Compare the reasoning texts, which agent-ls separates by a blank line."""
     kinds = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
     joined = "".join(p["delta"] for p in found.payloads if p["type"] in kinds)
     assert same(joined, fact)
@@ -425,7 +424,7 @@ def grounding_chunks(found: Decoded, fact: Any, facts: Facts) -> None:
 
 
 def thought_signatures(found: Decoded, fact: Any, facts: Facts) -> None:
-    """Each on the very part that carried it, unchanged."""
+    """Check that each signature is unchanged and on the part that had it."""
     kept = [piece for part in found.message.parts for piece in raw_of(part).get("parts", ())]
     signed = [piece for piece in kept if "thoughtSignature" in piece]
     for piece, told in zip(signed, fact, strict=True):

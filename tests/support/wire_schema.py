@@ -1,4 +1,4 @@
-"""The schema of the protocol as tests hold messages against it: without references, and closed."""
+"""The protocol's schema in the form that tests use: without references, and without unknown fields."""
 
 from __future__ import annotations
 

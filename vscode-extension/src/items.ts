@@ -95,7 +95,7 @@ export interface NoticeItem extends Entry {
   readonly level: Level;
   readonly text: string;
   readonly hint?: string;
-  /** Actions for the user, until a message was sent after it. */
+  /** Actions for the user; they are removed when the next message is sent. */
   actions?: readonly Action[];
 }
 

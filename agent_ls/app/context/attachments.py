@@ -11,7 +11,7 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 class BadImageError(ValueError):
-    """A picture that no model can read. `hint` says what to do next."""
+    """An image that no model can read. `hint` says what to do next."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)

@@ -335,7 +335,8 @@ class Models:
 
 
 def server_title(reached: Reached) -> str:
-    """Return what a server that answered is displayed as: by its own words, not by its port."""
+    """Return the display name of a server that answered: the name that it reports, not the usual owner of its
+    port."""
     title = provider_title(reached.provider)
     if reached.says:
         return title if title.startswith(reached.says) else f"{reached.says}, at the address of {title}"

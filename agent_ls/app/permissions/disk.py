@@ -87,8 +87,8 @@ class FarDisk:
 
     @contextmanager
     def at_once(self, paths: Sequence[str]) -> Iterator[None]:
-        """Look at these paths, and at what they lead to, with two requests. In this thread, until the end of the
-        context, no other request is made for them.
+        """Look at these paths, and at what they lead to, with two requests. Until the end of the context,
+        this thread makes no other request about them.
         """
         wanted = [self._to_far(path) for path in paths]
         found = dict(zip(wanted, self.look(paths), strict=True))
@@ -152,7 +152,8 @@ class FarDisk:
     def stamps(
         self, paths: Sequence[str], documents: Mapping[str, int]
     ) -> Mapping[str, tuple[tuple[int, int, int, int] | None, int | None]]:
-        """As app/changes/stamps.py has them of this machine's disk, with one request for all."""
+        """Return the stamps of files there, like app/changes/stamps.py for this machine, with one request for
+        all."""
         return {
             path: (_stamp(facts), documents.get(path))
             for path, facts in zip(paths, self.look(paths), strict=True)

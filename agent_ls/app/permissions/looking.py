@@ -1,4 +1,4 @@
-"""Confinement of read-only commands: finds once, when first needed, what this machine supports."""
+"""Confinement of read-only commands: at the first use, find out which mechanism this machine supports."""
 
 from __future__ import annotations
 

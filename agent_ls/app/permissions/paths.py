@@ -304,7 +304,8 @@ _FAR_FILES = "files of the project on another machine may decide what it runs"
 
 
 def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:
-    """Resolve the paths that the command names. What only its disk would show is a doubt, and so is asked about."""
+    """Resolve the paths that the command names. If the answer depends on the place's disk, the command needs
+    approval."""
     from agent_ls.policy.commands import understood  # its grammar is loaded with the first command
     from agent_ls.policy.shell.recursive import reads_folders
 

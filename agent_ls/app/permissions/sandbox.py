@@ -242,8 +242,8 @@ def missing(why: str) -> str:
 class Leaving:
     """Asks whether a command may run again without the limits at which it failed. `folder` is its base folder.
 
-    Leaving the sandbox needs approval in every mode. Leaving the confinement to reading is judged by the policy
-    again, like a command that may change something.
+    Leaving the sandbox needs approval in every mode. To leave the confinement of read-only commands, the
+    policy judges the command again as one that may change something.
     """
 
     approver: Approver

@@ -83,12 +83,12 @@ class Findings:
         return True
 
     def of_file(self, path: str) -> Sequence[Finding]:
-        """The findings of a file, by line."""
+        """Return the findings of a file, by line."""
         file = self._files.get(path)
         return sorted(file.findings, key=lambda it: (it.start, it.end)) if file else ()
 
     def of_session(self, session_id: str) -> Sequence[Finding]:
-        """The findings that a session has reported, by path and line."""
+        """Return the findings that a session has reported, by path and line."""
         found = [it for file in self._files.values() for it in file.findings if it.session_id == session_id]
         return sorted(found, key=lambda it: (it.path, it.start, it.end))
 

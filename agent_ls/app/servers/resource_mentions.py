@@ -31,7 +31,7 @@ class ResourceMention:
 
 
 def resource_mentions(servers: ServersOfSession | None) -> Sequence[ResourceMention]:
-    """Those of all running servers of a session."""
+    """Return the resources of all running servers of a session."""
     if servers is None or not servers.made:
         return ()
     from agent_ls.mcp.visible import visible
@@ -45,7 +45,7 @@ def resource_mentions(servers: ServersOfSession | None) -> Sequence[ResourceMent
 
 
 async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -> str:
-    """The content of a resource for the model, with whose it is.
+    """Return the content of a resource for the model, with the name of its server.
 
     Raises:
         AppError: no such server is running, or it does not give the resource.

@@ -1,4 +1,4 @@
-"""One MCP server connected with outside of a session: for `agent-ls mcp test` and `agent-ls mcp login`."""
+"""Connect with one MCP server outside of a session: for `agent-ls mcp test` and `agent-ls mcp login`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def log_in(
     environ: Mapping[str, str],
     show: Callable[[str], Awaitable[None]],
 ) -> ServerFacts:
-    """Connect by a login in the user's browser; `show` displays the address. Tokens are kept.
+    """Log in to a server in the user's browser, and store the tokens; `show` displays the address to open.
 
     Raises:
         AppError: it cannot be connected with.
@@ -122,7 +122,7 @@ async def _decline(asked: Elicitation) -> ElicitationReply:
 
 
 def _hide_nothing(values: Sequence[str]) -> None:
-    """A command prints no tokens."""
+    """Ignore secrets: a command prints none, so nothing has to be hidden."""
 
 
 def _is_missing() -> bool:
@@ -132,7 +132,7 @@ def _is_missing() -> bool:
 
 
 def environ_without_keys(secrets: Sequence[str]) -> Mapping[str, str]:
-    """This process's variables without those that hold a provider's key."""
+    """Return the variables of this process without those that contain a provider's key."""
     from agent_ls.environments.local.environ import without_secrets
 
     return without_secrets(os.environ, secrets)

@@ -18,7 +18,7 @@ def user_file() -> Path:
 
 
 def read_servers(path: Path) -> Mapping[str, Any]:
-    """The entries of a file of servers, ours or another agent's.
+    """Read the servers in a configuration file, of agent-ls or of another agent.
 
     Raises:
         BadChoiceError: it cannot be read, or holds no servers.
@@ -37,7 +37,7 @@ def read_servers(path: Path) -> Mapping[str, Any]:
 
 
 def own_servers() -> Mapping[str, Any]:
-    """Those of the user's file, {} without one.
+    """Read the servers of the user's own file; empty without a file.
 
     Raises:
         BadChoiceError: it cannot be read.
@@ -59,7 +59,7 @@ def put_server(name: str, entry: Mapping[str, Any]) -> None:
 
 
 def remove_server(name: str) -> bool:
-    """Whether there was one.
+    """Remove a server from the user's file; return whether there was one.
 
     Raises:
         BadChoiceError: the file cannot be read or written.

@@ -129,7 +129,8 @@ class LiveSession:
         self.servers = servers
         self.worktree = worktree
         self.on_servers: Callable[[], object] = lambda: None
-        """Called when its MCP servers have another state or other lists; returns at once."""
+        """Called after a change of the state, tools, prompts or resources of its MCP servers; returns at
+        once."""
         self.title = title
         self.prepare = prepare
         self.gather_early = gather_early

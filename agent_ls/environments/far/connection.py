@@ -59,7 +59,7 @@ class Call:
 
 
 class Connection:
-    """A started far end. `on_lost` is called once, from any thread, when the connection ends unasked."""
+    """A started far end. `on_lost` is called once, from any thread, when the connection ends unexpectedly."""
 
     def __init__(self, place: Place, argv: Sequence[str], environ: Mapping[str, str]) -> None:
         self.place = place
@@ -82,7 +82,7 @@ class Connection:
 
     @property
     def client_pid(self) -> int:
-        """The process of the client program here."""
+        """Process id of the client program on this machine."""
         return self._process.pid
 
     @property
@@ -145,7 +145,7 @@ class Connection:
         bundle, program = make_bundle(), PROGRAM.encode("ascii")
         header = json.dumps({"sha": bundle.sha, "size": len(bundle.data)}).encode("ascii")
         stdin = self._stdin()
-        with suppress(OSError):  # it has ended already: what it printed says why
+        with suppress(OSError):  # it has ended already; its output says why
             _write_all(stdin, b"%d\n%s%s\n" % (len(program), program, header))
         while True:
             said = self._said(noise)
@@ -161,7 +161,7 @@ class Connection:
         self.pid = pid if isinstance(pid, int) else 0
 
     def _said(self, noise: _Noise) -> Mapping[str, Any]:
-        """Return the next line of the far end, and keep what else is printed."""
+        """Return the next line of the far end; other output is kept for error messages."""
         stdout = self._process.stdout
         assert stdout is not None
         while line := stdout.readline(_NOISE_BYTES):

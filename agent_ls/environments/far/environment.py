@@ -99,7 +99,8 @@ class FarEnvironment:
         return self._opened.platform if self._opened else "linux"
 
     def os_version(self) -> str:
-        """As LocalEnvironment's, with the place, so that the model knows where it works."""
+        """Return the system's version at the far end and the place, so that the model knows where it
+        works."""
         return f"{self._opened.os_version if self._opened else ''} on {self.host.place.machine}".strip()
 
     # --- files
@@ -271,11 +272,11 @@ class FarEnvironment:
             return connection, self._opened.number
 
     async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
-        """Ask something that changes nothing."""
+        """Send a query that changes nothing."""
         return await self._twice(partial(self._ask, method, expected, *arguments))
 
     async def _twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
-        """Ask; after a loss once more, over a new connection."""
+        """Send a query; after a lost connection repeat it once over a new one."""
         try:
             return await ask()
         except EnvironmentLostError:
@@ -335,10 +336,10 @@ class FarEnvironment:
 
 
 def _sent(options: CommandOptions) -> CommandOptions:
-    """Return what travels.
+    """Return the options to send.
 
     Raises:
-        ProcessStartError: the command must be confined by this machine, which cannot be done there.
+        ProcessStartError: the command requires confinement by this machine, which is impossible at the place.
     """
     if options.confinement:
         raise ProcessStartError("Commands on another machine cannot be confined by this one.")

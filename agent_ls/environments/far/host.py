@@ -52,7 +52,7 @@ class FarHost:
                 return found
             made = Connection(self.place, launch_argv(self.place), child_environ(self._environ()))
             made.start()
-            # Ends the far end that this one replaces, if the loss has not ended it, and what dead ones left.
+            # End the far end that this one replaces, if it still runs, and processes left by dead far ends.
             with suppress(EnvError, TimeoutError):
                 value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), None)
             self._previous = made.name
@@ -76,7 +76,7 @@ class FarHost:
         return dict(zip(paths, found, strict=True))
 
     def text(self, path: str) -> str:
-        """Return the text of an ignore file there; `*` if it cannot be read, so that nothing is allowed by mistake."""
+        """Return the text of an ignore file there; `*` (everything is ignored) if it cannot be read."""
         return str(self._ask("ignore_text", str, path))
 
     def linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
@@ -105,7 +105,8 @@ class FarHost:
         return frozenset(self._ask("programs", Sequence[str], sorted(wanted)))
 
     def _ask(self, method: str, expected: Any, *arguments: Any) -> Any:
-        """Ask something that changes nothing: after a loss once more, over a new connection. Blocks."""
+        """Send a query that changes nothing; after a lost connection repeat it once over a new one.
+        Blocks."""
         try:
             return self._answer(method, expected, *arguments)
         except EnvironmentLostError:

@@ -1,8 +1,8 @@
 """Find and end what a killed far end left running. Runs at the far end.
 
 All commands get a variable that names their far end: namespace of pids, pid, start time. A later far end of
-the same user finds commands whose far end no longer exists. It does not look into other namespaces, where
-the same numbers mean other processes.
+the same user finds commands whose far end no longer exists. It does not search other pid namespaces, where
+the same numbers are other processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Paths of this machine for an environment elsewhere: for editors whose folders show folders of that place.
-
-The editor, the review and the policy then name a file as the editor does. Commands run there and see the paths of
-that place.
+"""Use paths of this machine for an environment elsewhere, if the editor's folders show folders of that place.
+The editor, the review and the policy use the editor's paths. Commands run at the place and see its paths.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ class PathMap:
         return _moved(path, [(far, near) for near, far in self.pairs])
 
     def canonical(self, path: str) -> str:
-        """Return the name here of a path that may be named as it is there."""
+        """Return the local path of a file, given by its local path or by its path at the place."""
         is_near = any(_is_below(path, near) for near, _ in self.pairs)
         return path if is_near else self.to_near(path)
 
@@ -164,7 +162,8 @@ def _renamed(error: EnvError, names: dict[str, str]) -> EnvError:
 
 
 class CanonicalPaths(MappedEnvironment):
-    """Around an editor's environment: a path that is named as it is at the place is the file that the editor shows."""
+    """Wrapper around an editor's environment that accepts paths of the place and converts them to the
+    editor's paths."""
 
     def _renamed(self, path: str) -> str:
         return self._names.canonical(path)

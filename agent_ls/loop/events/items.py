@@ -125,7 +125,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class StartedAgent:
-    """A subagent from one of its starts to the following end. Its own items carry its id."""
+    """One run of a subagent, from a start to the next end. Its own items carry its id."""
 
     kind: ClassVar[str] = "subagent"
     agent: SubagentChanged

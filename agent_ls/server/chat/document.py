@@ -257,7 +257,7 @@ class ChatRoom:
         return "There is nothing to send: write below the last heading."
 
     def has_news(self, chat: ChatText) -> bool:
-        """Return whether the document ends with words of the user that were not sent yet."""
+        """Return whether the document ends with text of the user that was not sent yet."""
         is_told = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
         return bool(chat.message) and not is_told and not self.holds_back
 

@@ -32,14 +32,14 @@ class LensRefresh:
         return lenses
 
     def closed(self, path: str) -> None:
-        """The client closed the document: it has none of its lenses."""
+        """Forget the lenses of a document that the client closed."""
         for uri in [
             uri for uri in self._given if maybe_path(uri) == path
         ]:  # clients spell one URI in several ways
             del self._given[uri]
 
     def changed(self) -> None:
-        """Lenses may have changed."""
+        """Ask the client to refresh if the lenses of an open document differ."""
         if not self._is_due:
             self._is_due = True
             self._start(self._refresh)

@@ -315,7 +315,7 @@ class StockFace:
         self._begin(self._room(raw, "agentLs.bringChanges").bring_changes)
 
     async def _show(self, raw: Any) -> None:
-        """Do nothing more than every command does: let held-back answers be written."""
+        """Do nothing: any command lets the editor accept held-back answers."""
 
     async def _stop(self, raw: Any) -> None:
         self._room(raw, "agentLs.stop").stop()

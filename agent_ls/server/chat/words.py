@@ -71,7 +71,7 @@ def action(request: ApprovalRequested) -> tuple[str, str]:
 
 
 def _server_call(effect: Mapping[str, Any]) -> tuple[str, str]:
-    """A tool of an MCP server: its arguments, its description, and how it has changed since it was approved."""
+    """Describe a call of an MCP server's tool: arguments, description, and changes since its approval."""
     parts = [
         reveal_controls(str(effect.get("text"))),
         f"The server describes it so:\n{reveal_controls(str(effect.get('about', '')))}",
@@ -83,7 +83,7 @@ def _server_call(effect: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def server_start(effect: Mapping[str, Any]) -> tuple[str, str]:
-    """Which MCP server is to be started or reached, whole."""
+    """Describe completely which MCP server would be started or connected."""
     lines = [reveal_controls(str(effect.get("command") or effect.get("url")))]
     lines += [f"with {reveal_controls(str(it))}" for it in effect.get("variables", ())]
     if file := effect.get("file"):

@@ -96,9 +96,8 @@ def _opened(context: Context, folder: str) -> Sequence[str]:
 async def _all_commands(
     context: Context, folder: str, session_id: str | None
 ) -> tuple[wire.CommandInfo, ...]:
-    """The built-in commands, those in files, and the prompts of the session's MCP servers.
-
-    Without a folder those of the first folder in the editor.
+    """Return the built-in commands, commands in files, and prompts of the session's MCP servers. Without a
+    folder, the editor's first folder is used.
     """
     folder = folder or next(iter(context.folders()), "")
     own = (await context.manager.skills(folder).current()).for_user if folder else ()

@@ -1,4 +1,4 @@
-"""Parts of a message that MCP servers give the words of: prompts and resources, fetched before it is sent."""
+"""Fetch prompts and resources of MCP servers that a message names, before it is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 async def with_server_prompts(
     context: Context, live: LiveSession, parts: Sequence[wire.InputPart]
 ) -> Sequence[wire.InputPart]:
-    """Return the parts with texts of servers in place of names. Of commands those in files come first.
+    """Return the parts with texts of servers in place of names. Commands in files have priority over prompts
+    of the same name.
 
     Raises:
         AppError: the prompt or resource is unknown, or its server does not answer.

@@ -78,12 +78,12 @@ class TerminalOutputResult(Wire):
 class ClientAnswer(Params):
     """Answers a `client_request`: an event that is not recorded, sent to one client, answered once.
 
-    Its data: `{requestId, clientId, what, params, deadlineMs}`. Asked are `save {documents: [{uri, version}]}`
-    (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`),
-    `editNotebook {uri, cellCount, texts, splices}` (docs/protocol/requests.md; result `{}`),
-    `checkTime {uris}` (reload these files where they are shown; result `{}`),
-    `terminalOpen {terminalId, argv, cwd, title}` (open a terminal that runs `argv` as given, without taking the focus;
-    result `{}`) and `terminalRuns {terminalId, callId}` (the command of this call runs there now; result `{}`).
+    Its data: `{requestId, clientId, what, params, deadlineMs}`. The requests are `save {documents: [{uri,
+    version}]}` (each only while it has that version; result `{saved: [uri], failed: [{uri, reason}]}`),
+    `editNotebook {uri, cellCount, texts, splices}` (docs/protocol/requests.md; result `{}`), `checkTime
+    {uris}` (reload these files where they are shown; result `{}`), `terminalOpen {terminalId, argv, cwd,
+    title}` (open a terminal that runs `argv` as given, without taking the focus; result `{}`) and
+    `terminalRuns {terminalId, callId}` (the command of this call runs there now; result `{}`).
     """
 
     method: ClassVar[str] = "agent/clientAnswer"

@@ -70,7 +70,7 @@ class Context:
         return live if live and not live.session.is_closing else await self.manager.open_session(session_id)
 
     def told(self, parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
-        """Turn the parts of a user's message into the text and images for the model.
+        """Convert the parts of a user's message to the text and images for the model.
 
         Raises:
             BadInputError: the message is empty.
@@ -86,7 +86,7 @@ class Context:
         return text_and_images(parts, problems, clean, IgnoreFile(tuple(self.folders())))
 
     async def expanded(self, parts: Sequence[InputPart], live: LiveSession) -> Sequence[InputPart]:
-        """Replace the names of the user's own commands and skills, and names that were typed, by their texts.
+        """Replace names of the user's own commands and skills by their texts, also names that were typed.
 
         Raises:
             UnknownCommandError.
@@ -105,7 +105,7 @@ class Context:
         return found
 
     async def has_command(self, name: str, live: LiveSession) -> bool:
-        """Whether a message of this session may begin with `/name`."""
+        """Return whether a message of this session may begin with `/name`."""
         return maybe_command(name) is not None or (await live.skills.current()).find(name) is not None
 
     def session_info(self, live: LiveSession) -> SessionInfo:

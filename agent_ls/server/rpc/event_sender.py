@@ -42,7 +42,7 @@ class Sending:
 
 
 class Told(Protocol):
-    """Interface of an event source: a session of this process, or the log of a session that another process
+    """Source of events: a session of this process, or the log of a session that another process
     owns.
     """
 

@@ -25,7 +25,7 @@ class ScriptedCall:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """One answer: reasoning, text, and calls (none ends the task)."""
+    """One answer: reasoning, text and calls. An answer without calls ends the task."""
 
     thought: str
     say: str
