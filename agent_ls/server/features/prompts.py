@@ -23,7 +23,7 @@ async def _read_input(
 ) -> tuple[LiveSession, str, tuple[ImagePart, ...]]:
     """Return the session, opened if it is closed, and the text and the images of a message for it.
 
-    What is wrong with a message that has only text is said before a session is opened.
+    Errors in a message that has only text are raised before a session is opened.
     """
     if not any(map(_is_expanded, parts)):
         text, images = context.told(parts)
