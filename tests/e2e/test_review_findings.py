@@ -106,7 +106,7 @@ def tool_names(request: Any) -> list[str]:
     return [tool["name"] for tool in request.body["tools"]]
 
 
-@pytest.mark.req("H2")
+@pytest.mark.req("H21", "H2")
 async def test_findings_are_plain_diagnostics_that_move_and_are_dropped(tmp_path: Path) -> None:
     async with reviewed(tmp_path, review()) as (found, session_id, cart, _):
         await send_review(found, session_id)
@@ -126,7 +126,7 @@ async def test_findings_are_plain_diagnostics_that_move_and_are_dropped(tmp_path
         await found.client.wait_for(is_marked(cart))
 
 
-@pytest.mark.req("H2")
+@pytest.mark.req("H21", "H2")
 async def test_actions_fix_explain_and_dismiss_a_finding(tmp_path: Path) -> None:
     script: list[Answer] = [*review(), "It is subtracted.", "Fixed."]
     async with reviewed(tmp_path, script) as (found, session_id, cart, provider):
@@ -153,7 +153,7 @@ async def test_actions_fix_explain_and_dismiss_a_finding(tmp_path: Path) -> None
                 await found.client.request("workspace/executeCommand", nonsense)
 
 
-@pytest.mark.req("H2")
+@pytest.mark.req("H21", "H2")
 async def test_the_tool_is_offered_from_the_first_review_on_also_after_a_resume(tmp_path: Path) -> None:
     script: list[Answer] = ["Hello.", *review(), "Bye.", "Again."]
     async with reviewed(tmp_path, script) as (found, session_id, _, provider):
@@ -171,7 +171,7 @@ async def test_the_tool_is_offered_from_the_first_review_on_also_after_a_resume(
         assert len(beginnings) == 1, "the beginning of all later requests is the same"
 
 
-@pytest.mark.req("H2", "H11")
+@pytest.mark.req("H21", "H2", "H11")
 async def test_an_editor_without_a_plugin_has_the_same_marks_and_actions(tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "project")
     cart = project / "shop" / "cart.py"

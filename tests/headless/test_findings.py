@@ -31,7 +31,7 @@ def reviewed(tmp_path: Path, *words: str) -> Any:
         return done, [tool["name"] for tool in server.requests[0].body["tools"]]
 
 
-@pytest.mark.req("H13")
+@pytest.mark.req("H21", "H13")
 def test_findings_are_one_json_document_and_the_transcript_goes_to_standard_error(tmp_path: Path) -> None:
     done, offered = reviewed(tmp_path, "--findings", "json")
 
@@ -50,7 +50,7 @@ def test_findings_are_one_json_document_and_the_transcript_goes_to_standard_erro
     assert "One finding." in done.err and offered[-1] == "report_finding"
 
 
-@pytest.mark.req("H13")
+@pytest.mark.req("H21", "H13")
 def test_findings_are_sarif_with_places_relative_to_the_folder(tmp_path: Path) -> None:
     done, _ = reviewed(tmp_path, "--findings", "sarif")
 
