@@ -288,8 +288,7 @@ class SessionBuilder:
             from agent_ls.app.sessions.worktree import SessionWorktree  # few sessions have one
 
             own = (permissions, self.review, stored, link, self.now, str(self.state))
-            session_worktree = SessionWorktree(worktree, place.key, *own)
-            hooks = session_worktree.hooks(hooks)
+            hooks = (session_worktree := SessionWorktree(worktree, place.key, *own)).hooks(hooks)
         own_prompts = self._own_prompts(place, permissions, parts, choice, stored, skills)
         servers = create_servers(self, place, permissions, link)
         with_servers: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
@@ -383,8 +382,8 @@ class SessionBuilder:
         site = self.sites.site(key)
         folder = site.root if site else worktree.folder if worktree else key
         local = self.local(folder if worktree else key, stored.demand_ours)
-        top = worktree.root if worktree else ""
-        find_places = partial(places_of, settings=settings.paths, state=str(self.state), worktree=top)
+        own = {"state": str(self.state), "worktree": worktree.root if worktree else ""}
+        find_places = partial(places_of, settings=settings.paths, **own)
         bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
         roots = SessionRoots(
             folder if worktree else key,
@@ -435,8 +434,7 @@ class SessionBuilder:
 
     def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
         """Return the session's connections to the world. A recording also receives all events."""
-        # The editor's language servers know the user's folder, and not the worktree.
-        language = None if place.worktree else self.language
+        language = None if place.worktree else self.language  # the editor's servers do not know the worktree
         parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, language)
         if not (tape := self.tapes.of(place.session_id)):
             return parts
