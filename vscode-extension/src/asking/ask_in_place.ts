@@ -83,7 +83,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
       const target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
       await vscode.commands.executeCommand("workbench.action.addComment", { range: target, fileComment: false });
     } finally {
-      // The provider is not set again: the editor would draw all threads anew, and the input would lose the keyboard.
+      // The provider is not set again: the editor would draw all threads again, and the input would lose the keyboard.
       this.place = undefined;
       this.hold(false);
     }

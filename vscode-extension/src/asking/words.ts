@@ -2,7 +2,7 @@
 import { parseSlash } from "../chat/slash";
 import type { CommandInfo, InputPart } from "../protocol";
 
-/** A mention that was chosen from the completion: what stands in the text, and what it stands for. */
+/** A mention that was chosen from the completion: the written text, and the part that it means. */
 export interface Mention {
   readonly written: string;
   readonly part: InputPart;
