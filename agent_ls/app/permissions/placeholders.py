@@ -1,4 +1,4 @@
-"""Empty folders that stand in for absent names while a sandboxed command runs, so that the command cannot create them.
+"""Empty folders in the place of absent names while a sandboxed command runs, so that the command cannot create them.
 
 bubblewrap protects only paths that exist. Without a placeholder a command could create `.vscode/settings.json`, which
 a running editor reads at once.
