@@ -1,4 +1,4 @@
-"""What a session does now, read from the end of its log without opening it. Blocks."""
+"""Read from the end of a session's log what the session does now, without opening it. Blocks."""
 
 from __future__ import annotations
 

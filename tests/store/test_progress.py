@@ -1,4 +1,4 @@
-"""What a session does is read from the end of its log."""
+"""The progress of a session is read from the end of its log."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ class SessionWorktree:
         reasons = _listed([f"{self._name(it.path)} {it.reason}" for it in left], "; ")
         told: list[str] = []
         if came:
-            told.append(f"Came from the worktree to your folder, for you to review: {_listed(came)}.")
+            told.append(f"Brought from the worktree to your folder, for you to review: {_listed(came)}.")
         if waiting:
             told.append(f"The worktree has changes for you to bring to your folder: {_listed(waiting)}.")
         if left:

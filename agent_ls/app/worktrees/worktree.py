@@ -107,7 +107,7 @@ class Worktree:
 
     @property
     def folder(self) -> str:
-        """The folder in the worktree that stands for the user's folder."""
+        """The folder in the worktree that corresponds to the user's folder."""
         return os.path.join(self.root, self.paths.prefix) if self.paths.prefix else self.root
 
     def contains(self, path: str) -> bool:
@@ -218,7 +218,7 @@ def _parse_changes(raw: str) -> list[Change]:
 
 
 async def open_worktree(git: LocalGit, place: Path) -> Worktree:
-    """Return the worktree in a place. If the user's folder was moved, git is told the new paths.
+    """Return the worktree in a place. If the user's folder was moved, the message says what to copy.
 
     Raises:
         BadChoiceError: there is none, or it is not whole.
