@@ -4,6 +4,7 @@ import type { Along, Attachment, FromView } from "./messages";
 
 const ICONS: Readonly<Record<Attachment["part"]["type"], string>> = {
   text: "note", file: "file", folder: "folder", selection: "selection", image: "file-media", diagnostics: "warning", command: "terminal", resource: "database",
+  symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe",
 };
 
 export const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
