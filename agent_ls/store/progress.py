@@ -37,16 +37,19 @@ def read_progress(log: Path) -> Progress:
             tail = file.read(PEEK_BYTES)
     except OSError:
         return Progress("idle")
-    is_busy, cost = False, None
+    state, cost = b"IDLE", None
     asked: set[bytes] = set()
     for line in tail.split(b"\n"):
         kind = found[1] if (found := _KIND.match(line)) else b""
-        if kind == b"state" and (state := _STATE.search(line)):
-            is_busy = state[1] == b"PROCESSING"
+        if kind == b"state" and (named := _STATE.search(line)):
+            state = named[1]
         elif kind == b"processing_end":
-            is_busy = False
+            state = b"IDLE"
+            asked.clear()
         elif kind == b"usage" and (amount := _COST.search(line)):
             cost = float(amount[1])
         elif kind in (*_OPENS, *_CLOSES) and (named := _ID.search(line)):
             (asked.add if kind in _OPENS else asked.discard)(named[1])
-    return Progress("waiting" if is_busy and asked else "working" if is_busy else "idle", cost)
+    if asked or state == b"AWAITING_INPUT":
+        return Progress("waiting", cost)
+    return Progress("working" if state == b"PROCESSING" else "idle", cost)

@@ -381,7 +381,7 @@ class StandIn:
             "live": True,
             "access": "owner",
             "isWalkthrough": False,
-            "waitsForUser": False,
+            "activity": "idle",
             **session.info,
         }
 

@@ -41,7 +41,7 @@ async def test_page_reads_the_editors_turn_approves_steers_and_stops_it(tmp_path
         asked = await found.client.event("approval_requested")
         async with running.page(await running.log_in()) as page:
             (listed,) = (await page.request("panel/sessions"))["sessions"]
-            assert (listed["id"], listed["live"], listed["waitsForUser"]) == (session, True, True)
+            assert (listed["id"], listed["live"], listed["activity"]) == (session, True, "waiting")
             assert listed["owner"]["pid"] == found.server.process.pid
             opened = await page.subscribe(session)
             assert opened["session"]["access"] == "owner"

@@ -141,9 +141,9 @@ class ReadAlong:
 
     @property
     def _activity(self) -> Activity:
-        if self.state != "PROCESSING":
-            return "idle"
-        return "waiting" if self.approvals() or self.questions() else "working"
+        if self.state == "AWAITING_INPUT" or self.approvals() or self.questions():
+            return "waiting"
+        return "working" if self.state == "PROCESSING" else "idle"
 
     @property
     def queue(self) -> Sequence[QueueItem]:

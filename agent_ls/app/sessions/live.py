@@ -245,11 +245,6 @@ class LiveSession:
         """
         return await resource_text(self.servers, server, uri)
 
-    @property
-    def waits_for_user(self) -> bool:
-        """Whether an approval or a question is pending."""
-        return bool(self.approver.pending() or self.session.questions.pending())
-
     def is_asked(self, call_id: str) -> bool:
         """Return whether the call has an unanswered approval."""
         return any(request.call_id == call_id for request in self.approver.pending())
@@ -295,10 +290,10 @@ class LiveSession:
 
     @property
     def activity(self) -> Activity:
-        if not self.session.is_busy:
-            return "idle"
-        is_waiting = self.approver.pending() or self.session.questions.pending()
-        return "waiting" if is_waiting else "working"
+        is_asking = self.approver.pending() or self.session.questions.pending()  # also between turns
+        if is_asking or self.session.state == "AWAITING_INPUT":
+            return "waiting"
+        return "working" if self.session.is_busy else "idle"
 
     def warn_of_damage(self) -> None:
         """Report, once, how many lines of the log could not be read when the session was opened."""

@@ -22,9 +22,9 @@ class OwnerInfo(Wire):
 class SessionInfo(Wire):
     """A session for lists and views. Times are ISO 8601. `access` readOnly: another process owns it.
 
-    `owner` is that process, if known. `waitsForUser`: an approval or a question is pending; only for live sessions.
-    `activity` closed: no process has it open; waiting: for an approval or an answer. `worktree` is the session's own
-    git worktree, missing if it works in the folder itself. `costUsd` is in lists only.
+    `owner` is that process, if known. `activity` closed: no process has it open; waiting: for an approval or an
+    answer. `worktree` is the session's own git worktree, missing if it works in the folder itself. `costUsd` is in
+    lists only.
     """
 
     id: str
@@ -43,9 +43,8 @@ class SessionInfo(Wire):
     access: Access = "owner"
     owner: OwnerInfo | None = None
     is_walkthrough: bool = False
-    waits_for_user: bool = False
     worktree: str | None = None
-    activity: Activity | None = None
+    activity: Activity = "closed"
     cost_usd: float | None = None
     queue: tuple[dict[str, Any], ...] = ()
     steering: tuple[dict[str, Any], ...] = ()

@@ -109,7 +109,7 @@ class Context:
         return maybe_command(name) is not None or (await live.skills.current()).find(name) is not None
 
     def session_info(self, live: LiveSession) -> SessionInfo:
-        return to_wire.session_info(live.summary(), live.session, waits_for_user=live.waits_for_user)
+        return to_wire.session_info(live.summary(), live.session)
 
     def folder(self, given: str | None) -> str:
         """Return the path of a workspace folder that is given as a URI or a path.

@@ -57,9 +57,7 @@ def _with_uri(found: re.Match[bytes]) -> bytes:
     return b'"uri":%b,%b' % (uri, found[0])
 
 
-def session_info(
-    summary: SessionSummary, session: Session | None, *, waits_for_user: bool = False
-) -> wire.SessionInfo:
+def session_info(summary: SessionSummary, session: Session | None) -> wire.SessionInfo:
     """Return a session as clients see it. `session` is None for one that is only stored."""
     return wire.SessionInfo(
         id=summary.id,
@@ -78,7 +76,6 @@ def session_info(
         access="owner" if session or not summary.owner else "readOnly",
         owner=None if session else owner(summary.owner),
         is_walkthrough=summary.is_walkthrough,
-        waits_for_user=waits_for_user,
         worktree=to_lsp.uri(summary.worktree) if summary.worktree else None,
         activity=summary.activity,
         cost_usd=summary.cost_usd,

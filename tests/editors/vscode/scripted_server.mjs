@@ -56,7 +56,7 @@ const MODELS = {
 
 const session = {
   id: "s1", title: "Fix the discount", state: "IDLE", provider: "anthropic", model: "large-1", effort: "medium", mode: "ask", review: "after",
-  workspaceFolder: "", created: NOW, updated: NOW, lastSeq: 0, live: true, access: "owner", isWalkthrough: false, waitsForUser: false, queue: [], steering: [],
+  workspaceFolder: "", created: NOW, updated: NOW, lastSeq: 0, live: true, access: "owner", isWalkthrough: false, activity: "idle", queue: [], steering: [],
 };
 let seq = ITEMS;
 let turn = 100000;

@@ -11,20 +11,20 @@ export function isRunning({ live, owner }: Listed): boolean {
   return live || owner !== undefined;
 }
 
-export function asksUser({ state, live, waitsForUser }: Listed): boolean {
-  return live && (waitsForUser || state === "AWAITING_INPUT");
+export function asksUser({ activity }: Listed): boolean {
+  return activity === "waiting";
 }
 
 function iconOf(info: Listed): string {
   if (asksUser(info)) return "bell-dot";
-  if (info.live && info.state === "PROCESSING") return "loading codicon-modifier-spin";
+  if (info.activity === "working") return "loading codicon-modifier-spin";
   return isRunning(info) ? "circle-filled" : "history";
 }
 
 function row(info: Listed, isCurrent: boolean, nowMs: number, open: (info: Listed) => void): HTMLElement {
   const program = info.owner?.program ?? "";
-  const activity = asksUser(info) ? "asks you" : info.live && info.state === "PROCESSING" ? "working" : "";
-  const words = [activity, program, isRunning(info) ? "" : ago(Date.parse(info.updated), nowMs)].filter((word) => word !== "");
+  const doing = asksUser(info) ? "asks you" : info.activity === "working" ? "working" : "";
+  const words = [doing, program, isRunning(info) ? "" : ago(Date.parse(info.updated), nowMs)].filter((word) => word !== "");
   const title = info.owner ? `Open in ${ownerWords(info.owner)}` : isRunning(info) ? "Open in this panel" : "Stored; it opens in this panel";
   const button = h(
     "button",

@@ -63,12 +63,11 @@ const ACTIVITY_ICONS = { working: "sync~spin", waiting: "bell-dot", idle: "circl
 
 /** A line in the list of the sessions that run in any editor. */
 export function runningRow(info: SessionInfo, nowMs: number): { label: string; description: string; detail: string } {
-  const activity = info.activity ?? "closed";
   const cost = info.costUsd === undefined ? "" : `$${info.costUsd.toFixed(2)}`;
-  const words = [ACTIVITIES[activity], ago(Date.parse(info.updated), nowMs), cost].filter(Boolean);
+  const words = [ACTIVITIES[info.activity], ago(Date.parse(info.updated), nowMs), cost].filter(Boolean);
   const place = decodeURIComponent(info.workspaceFolder.replace(/^file:\/\//, ""));
   const where = [place, info.worktree === undefined ? "" : "worktree", info.owner ? ownerWords(info.owner) : "this window"].filter(Boolean);
-  return { label: `$(${ACTIVITY_ICONS[activity]}) ${titleOf(info)}`, description: words.join(" · "), detail: where.join(" · ") };
+  return { label: `$(${ACTIVITY_ICONS[info.activity]}) ${titleOf(info)}`, description: words.join(" · "), detail: where.join(" · ") };
 }
 
 export type ExportFormat = "markdown" | "html" | "jsonl";

@@ -840,9 +840,8 @@ export interface SessionInfo {
   readonly access: "owner" | "readOnly";
   readonly owner?: OwnerInfo;
   readonly isWalkthrough: boolean;
-  readonly waitsForUser: boolean;
   readonly worktree?: string;
-  readonly activity?: "closed" | "idle" | "working" | "waiting";
+  readonly activity: "closed" | "idle" | "working" | "waiting";
   readonly costUsd?: number;
   readonly queue: readonly ({ readonly queuedId: string; readonly text: string; readonly images: number; })[];
   readonly steering: readonly ({ readonly steerId: string; readonly text: string; })[];

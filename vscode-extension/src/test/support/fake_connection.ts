@@ -36,7 +36,7 @@ export class FakeConnection implements Connection {
 export function sessionInfo(id: string, more: Partial<SessionInfo> = {}): SessionInfo {
   return {
     id, title: "", state: "IDLE", provider: "walkthrough", model: "walkthrough", mode: "ask", review: "after", workspaceFolder: "file:///w",
-    created: "", updated: "", lastSeq: 0, live: true, access: "owner", isWalkthrough: true, waitsForUser: false, queue: [], steering: [], ...more,
+    created: "", updated: "", lastSeq: 0, live: true, access: "owner", isWalkthrough: true, activity: "idle", queue: [], steering: [], ...more,
   };
 }
 

@@ -452,9 +452,8 @@
 ---@field access "owner"|"readOnly"
 ---@field owner? agent_ls.wire.OwnerInfo
 ---@field isWalkthrough boolean
----@field waitsForUser boolean
 ---@field worktree? string
----@field activity? "closed"|"idle"|"working"|"waiting"
+---@field activity "closed"|"idle"|"working"|"waiting"
 ---@field costUsd? number
 ---@field queue agent_ls.wire.SessionInfo.queue[]
 ---@field steering agent_ls.wire.SessionInfo.steering[]
