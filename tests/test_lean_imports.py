@@ -144,7 +144,8 @@ ours = {
     if name.startswith("agent_ls.") and dataclasses.is_dataclass(value) and isinstance(value, type)
 }
 compiled = [cls for cls in ours if "__init__" in vars(cls) and vars(cls)["__init__"].__code__.co_name == "__init__"]
-print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modules)
+late = [name for name in sys.modules if name.startswith("agent_ls.server.channel.")]
+print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modules, *late)
 """
 
 
@@ -174,11 +175,12 @@ def test_deferred_dataclass_methods_are_the_same_once_called() -> None:
 
 
 def test_a_lean_server_start_finishes_few_classes_and_reads_no_metadata() -> None:
-    types_of_lsp, compiled, dataclasses, reads_metadata = printed(LEAN + COUNT).split()
+    types_of_lsp, compiled, dataclasses, reads_metadata, *channel = printed(LEAN + COUNT).split()
     assert int(types_of_lsp) < 30
     assert int(dataclasses) > 300
     assert int(compiled) < 60
     assert reads_metadata == "False"
+    assert channel == ["agent_ls.server.channel.switch"]
 
 
 # Possible changes in other releases: dataclasses without a function that creates their methods, attrs classes

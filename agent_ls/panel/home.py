@@ -91,6 +91,8 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
         "rootUri": uri,
         "workspaceFolders": [{"uri": uri, "name": folder.name}],
         "capabilities": {"experimental": {"agentLs": ABILITIES}},
+        # The setting is about the sessions of editors.
+        "initializationOptions": {"agentLs": {"panel": True}},
     }
     assert process.stdin
     for message in (

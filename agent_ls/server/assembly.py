@@ -13,7 +13,7 @@ from agent_ls.app.settings.layers import layered, user_layer
 from agent_ls.app.settings.untrusted import of_client
 from agent_ls.loop.calls.redaction import without
 from agent_ls.loop.ids import new_id
-from agent_ls.server.channel.listener import LocalChannel
+from agent_ls.server.channel.switch import ChannelSwitch
 from agent_ls.server.editor.client_requests import ClientRequests
 from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.server.editor.virtual_documents import VirtualDocuments
@@ -48,6 +48,7 @@ from agent_ls.server.transport.jsonrpc import AgentProtocol
 if TYPE_CHECKING:
     from agent_ls.app.sessions.manager import SessionManager
     from agent_ls.app.settings.model import Settings
+    from agent_ls.server.channel.listener import LocalChannel
     from agent_ls.server.chat.ui import StockFace
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ ROUTES: tuple[Route, ...] = (
 
 def assemble(
     server: AgentServer, start: Start, create_manager: CreateManager
-) -> tuple[SessionManager, Router, LocalChannel]:
+) -> tuple[SessionManager, Router, ChannelSwitch]:
     protocol, host = server.protocol, server.host
     of_user, wrong = user_layer()
     section, ignored = of_client(section_of(protocol.options) or {})
@@ -139,6 +140,7 @@ def assemble(
     def settings_changed(settings: Settings) -> None:
         apply_settings(settings)
         suggestions.settings_changed()
+        channel.turn(on=settings.panel)
 
     manager.on_settings = settings_changed
 
@@ -172,7 +174,13 @@ def assemble(
 
     manager.review.watch_positions(moved)
     answers = Answers(start)
-    channel = LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
+
+    def create_channel() -> LocalChannel:
+        from agent_ls.server.channel.listener import LocalChannel  # no editor waits for it
+
+        return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
+
+    channel = ChannelSwitch(create_channel, is_on=manager.settings.panel)
     return manager, Router(ROUTES, context, answers, standard), channel
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WARM_UP_AFTER_S = 0.3
-"""Delay of the preloading. Requests that an editor sends at once load what they need by themselves."""
+"""Delay of the preloading and of the local channel, after the requests that an editor sends at once."""
 
 
 class AgentBackend:
@@ -54,10 +54,10 @@ class AgentBackend:
             start = _starter(tasks)
             manager, router, channel = assemble(server, start, self._create_manager or _real())
             await tasks.start(manager.run)
-            start(channel.run)
             self._router = router
             self._is_ready.set()
             await anyio.sleep(WARM_UP_AFTER_S)
+            start(channel.run)
             await manager.warm_up()
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()

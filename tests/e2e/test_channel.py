@@ -191,6 +191,31 @@ async def test_messages_that_are_no_decision_in_a_session_are_unknown_to_the_cha
         assert (await found.editor.subscribe(session_id))["session"]["access"] == "owner"
 
 
+CHANGED = "workspace/didChangeConfiguration"
+
+
+@pytest.mark.req("H2")
+async def test_without_the_setting_panel_there_is_no_socket_until_it_is_set(tmp_path: Path) -> None:
+    def has_socket(pid: int) -> bool:
+        return any((tmp_path / "state" / "channels").glob(f"*-{pid}-*.sock"))
+
+    async with served(tmp_path, panel=False) as found:
+        pid = found.server.process.pid
+        session_id = await found.editor.new_session()
+        async with served(tmp_path) as later:
+            await socket_of(later.state, later.server.process.pid)
+            assert not has_socket(pid)
+        await found.client.request("agent/trust", {"sessionId": session_id, "clientKey": new_key()})
+        await found.client.notify(CHANGED, {"settings": {"agentLs": {"panel": True}}})
+        async with channel_client(found.state, pid) as panel:
+            await panel.request("agent/subscribe", {"sessionId": session_id})
+            await found.client.notify(CHANGED, {"settings": {"agentLs": {"panel": False}}})
+            with anyio.fail_after(DEADLINE_S):
+                await panel.ended.wait()
+        assert not has_socket(pid)
+        assert (await found.editor.subscribe(session_id))["session"]["access"] == "owner"
+
+
 async def take_over(client: FramedClient, session_id: str) -> None:
     with anyio.fail_after(DEADLINE_S):
         while True:

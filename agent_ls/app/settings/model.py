@@ -340,6 +340,7 @@ class Settings(_Section):
     web_fetch: bool = False
     web_search: bool = False
     suggestions: bool = False
+    panel: bool = True
     tool_packs: ToolPackSettings = ToolPackSettings()
     approval_timeout_ms: int = Field(default=0, ge=0)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)

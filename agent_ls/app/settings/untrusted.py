@@ -90,6 +90,8 @@ LOOSER: Mapping[str, Looser] = {
     "web_fetch": _on,
     "web_search": _on,
     "tool_packs": _other,
+    # Decisions of other programs of the user.
+    "panel": _on,
     # Costs.
     "suggestions": _on,
     "max_turns": _higher,
