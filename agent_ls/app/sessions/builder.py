@@ -49,6 +49,7 @@ from agent_ls.app.sessions.session_parts import (
     nested_documents,
     record_parts,
 )
+from agent_ls.app.sessions.session_place import create_place
 from agent_ls.app.sessions.session_servers import create_servers
 from agent_ls.app.sessions.session_tools import web_profiles, with_session_tools
 from agent_ls.app.settings.model import Settings
@@ -259,7 +260,7 @@ class SessionBuilder:
         link = SessionLink()
         stored = SessionFiles(opened, header)
         config = opened.stored.fold.config if opened.stored else {}
-        place = self._place(header, settings, stored, link, worktree)
+        place = create_place(self, header, settings, stored, link, worktree)
         notices = Notices(opened.recorder.notice, opened.stored.fold.notices if opened.stored else ())
         if place.site:
             self.sites.notify(place.local, notices.post)
@@ -287,8 +288,10 @@ class SessionBuilder:
         if worktree:
             from agent_ls.app.sessions.worktree import SessionWorktree  # few sessions have one
 
-            own = (permissions, self.review, stored, link, self.now, str(self.state))
-            hooks = (session_worktree := SessionWorktree(worktree, place.key, *own)).hooks(hooks)
+            session_worktree = SessionWorktree(
+                worktree, place.key, permissions, self.review, stored, link, self.now, str(self.state)
+            )
+            hooks = session_worktree.hooks(hooks)
         own_prompts = self._own_prompts(place, permissions, parts, choice, stored, skills)
         servers = create_servers(self, place, permissions, link)
         with_servers: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
@@ -369,37 +372,6 @@ class SessionBuilder:
         self._begin(live, place, opened, stored)
         return live
 
-    def _place(
-        self,
-        header: Header,
-        settings: Settings,
-        stored: SessionFiles,
-        link: SessionLink,
-        worktree: Worktree | None,
-    ) -> SessionPlace:
-        """Find out where the session works, and which folders belong to it."""
-        key = header.workspace_folder
-        site = self.sites.site(key)
-        folder = site.root if site else worktree.folder if worktree else key
-        local = self.local(folder if worktree else key, stored.demand_ours)
-        own = {"state": str(self.state), "worktree": worktree.root if worktree else ""}
-        find_places = partial(places_of, settings=settings.paths, **own)
-        bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
-        roots = SessionRoots(
-            folder if worktree else key,
-            # The other folders are the user's own, which a session in a worktree must not change.
-            lambda: () if site or worktree else (*self.folders(), *self.session_folders(header.session_id)),
-            self.trust,
-            bounds,
-            link.emit,
-            find_places,
-        )
-        files = self.files(local, header.session_id)
-        is_here = not (self.environment or site)
-        return SessionPlace(
-            header.session_id, key, folder, site, is_here, local, files, bounds, roots, worktree
-        )
-
     def _permissions(
         self, place: SessionPlace, choice: SessionChoice, settings: Settings, link: SessionLink
     ) -> SessionPermissions:
@@ -434,7 +406,8 @@ class SessionBuilder:
 
     def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
         """Return the session's connections to the world. A recording also receives all events."""
-        language = None if place.worktree else self.language  # the editor's servers do not know the worktree
+        # The editor's language servers know the user's folder, and not the worktree.
+        language = None if place.worktree else self.language
         parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, language)
         if not (tape := self.tapes.of(place.session_id)):
             return parts
@@ -475,9 +448,8 @@ class SessionBuilder:
             # Commands see only the disk; a client can be asked only for single files.
             seen = local if self.client_files else parts.files
             listing = place.roots.listing(local.list_files)
-            host = (
-                None if place.worktree else self.host
-            )  # a command elsewhere saves no document of the user's
+            # A command in a worktree saves no document of the user's.
+            host = None if place.worktree else self.host
             commands = command_files(listing, seen, host, lambda: place.roots.others)
         if place.worktree:  # changes are reviewed when they come to the user's folder
             return ReviewedEnvironment(bounded, self.review, stored, commands=commands)

@@ -1,0 +1,60 @@
+"""Find out where a session works: in a folder of this machine, of another one, or in a git worktree of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent_ls.app.permissions.paths import PathBounds, places_of
+from agent_ls.app.permissions.workspace_roots import SessionRoots
+from agent_ls.app.sessions.session_parts import SessionPlace
+
+if TYPE_CHECKING:
+    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.session_link import SessionLink
+    from agent_ls.app.sessions.session_log import SessionFiles
+    from agent_ls.app.settings.model import Settings
+    from agent_ls.app.worktrees.worktree import Worktree
+    from agent_ls.store.log import Header
+
+
+def create_place(
+    services: SessionBuilder,
+    header: Header,
+    settings: Settings,
+    stored: SessionFiles,
+    link: SessionLink,
+    worktree: Worktree | None,
+) -> SessionPlace:
+    """Return where the session works, and which folders belong to it.
+
+    On another machine `folder` is the name there, and `local_folder` the name by which this machine knows it.
+    """
+    key = header.workspace_folder
+    site = services.sites.site(key)
+    if worktree:
+        folder, local_folder, root = worktree.folder, worktree.folder, worktree.root
+    else:
+        folder, local_folder, root = site.root if site else key, key, ""
+    local = services.local(local_folder, stored.demand_ours)
+    find_places = partial(places_of, settings=settings.paths, state=str(services.state), worktree=root)
+    bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
+
+    def other_folders() -> Sequence[str]:
+        if site or worktree:  # a session in a worktree must not change the user's other folders
+            return ()
+        return (*services.folders(), *services.session_folders(header.session_id))
+
+    return SessionPlace(
+        session_id=header.session_id,
+        key=key,
+        folder=folder,
+        site=site,
+        is_here=not (services.environment or site),
+        local=local,
+        files=services.files(local, header.session_id),
+        bounds=bounds,
+        roots=SessionRoots(local_folder, other_folders, services.trust, bounds, link.emit, find_places),
+        worktree=worktree,
+    )
