@@ -57,7 +57,7 @@ def test_ask_in_place_makes_a_change_or_answers_there(store: Path, tmp_path: Pat
     assert "lines 1 to 1" in explained and "/explain" in explained
 
 
-@pytest.mark.req("H20", "H9")
+@pytest.mark.req("H20", "H24", "H9")
 def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, tmp_path: Path) -> None:
     for words in (["init", "-q"], ["add", "stock.py"]):
         subprocess.run(["git", *words], cwd=store, check=True)
@@ -68,6 +68,7 @@ def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, 
         [gate, Text("never read")],
         "Order three parts.",
         "The output says what is missing.",
+        "Three, says the terminal.",
         "It should be two.",
     ]
     with AnthropicServer(script, key=vscode.KEY) as server:
@@ -86,7 +87,12 @@ def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, 
     assert "sum(list(stock.values()))" in texts(bodies[0]) and "tools" not in bodies[0]
     assert "3 parts are missing" in texts(bodies[2]) and "exit code 3" in texts(bodies[2])
     assert "From a terminal of the user" in texts(bodies[3])
-    failed = texts(bodies[4])
+    mentioned = str(bodies[4]["messages"][-1])
+    assert "Terminal " in mentioned and "3 parts are missing" in mentioned, mentioned
+    assert "How many?" in mentioned and "sum(list(stock.values()))" not in mentioned, (
+        "the removed chip is not sent"
+    )
+    failed = texts(bodies[5])
     assert "Failed test: counts parts" in failed and "stock.py" in failed
     log = subprocess.run(["git", "log"], cwd=store, capture_output=True, text=True, check=False)
     assert log.returncode != 0, "nothing was committed"

@@ -121,7 +121,8 @@ export function activate(extension: vscode.ExtensionContext): void {
   const review = new ReviewFace(ctx, store);
   const terminals = new Terminals(sessions, hosts, extension.workspaceState, commandsOf(client));
   const catalog = new Catalog(sessions);
-  const offers = new Offers(sessions, catalog, folder);
+  const texts = new TerminalTexts();
+  const offers = new Offers(sessions, catalog, texts, folder);
   const home = new HomePage(ctx, catalog, () => keys.hasAny);
   const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.share(isShared); } })), () => state.along);
   state.onChange = () => { panel.showAlong(); };
@@ -129,9 +130,8 @@ export function activate(extension: vscode.ExtensionContext): void {
   const plans = new Plans(ctx.sessions);
   const library = new SessionsFace(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
-  const texts = new TerminalTexts();
   const outside = new OutsideActions(sessions, texts, panel);
-  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, folder), (isHeld) => { review.comments.isHeld = isHeld; });
+  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, texts, folder), (isHeld) => { review.comments.isHeld = isHeld; });
   const native = new NativeChat(sessions, vscode.Uri.joinPath(extension.extensionUri, "media", "icon.svg"));
   const more = [outside.commands, asking.commands, native.commands, new CommitMessages(client).commands];
   running = { client, panel };

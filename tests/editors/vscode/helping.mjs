@@ -1,6 +1,6 @@
 // Help from where the user is: a commit message in source control, the last command and the selection of a terminal, a failed
-// test.
-// req: H20
+// test, and mentions.
+// req: H20, H24
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
 
@@ -8,7 +8,7 @@ const box = (actor) => actor.workbench.eval((vscode) => vscode.extensions.getExt
 
 await play(async (actor) => {
   await actor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  for (const part of [message, cancelled, lastCommand, selection, failedTest]) await part(actor);
+  for (const part of [message, cancelled, lastCommand, selection, mentions, failedTest]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** The button of the view fills its input, and nothing is committed. */
@@ -67,6 +67,30 @@ async function selection(actor) {
   await actor.isIdle();
   assert.equal(await workbench.eval((vscode) => vscode.env.clipboard.readText()), "mine", "the clipboard is the user's");
   await actor.step("the selection of the terminal");
+}
+
+/** The text of the active terminal and the staged changes are chips; a chip that is removed is not sent. */
+async function mentions(actor) {
+  const { page, workbench } = actor;
+  const chat = await actor.chat();
+  const chips = chat.locator("#composer .chips li");
+  await chat.locator("#composer textarea").click();
+  for (const [typed, label] of [["@term", "terminal:"], ["@stag", "staged"]]) {
+    await page.keyboard.type(typed);
+    await chat.locator(".menu li", { hasText: label }).first().waitFor();
+    await actor.step(`${typed.slice(1)} completes`);
+    await page.keyboard.press("Enter");
+    await chips.filter({ hasText: label }).waitFor();
+  }
+  await actor.step("two chips");
+  await chat.getByRole("button", { name: "Remove staged" }).click();
+  assert.equal(await chips.count(), 1);
+  await chat.locator("#composer textarea").click();
+  await page.keyboard.type("How many?");
+  await page.keyboard.press("Enter");
+  await chat.getByText("Three, says the terminal.").first().waitFor();
+  await actor.isIdle();
+  assert.equal(await workbench.eval((vscode) => vscode.env.clipboard.readText()), "mine", "the clipboard is the user's");
 }
 
 /** The menu of a failed test of another extension. */

@@ -40,6 +40,8 @@ export function labelOf(part: InputPart): string | undefined {
       return `terminal ${part.name}`;
     case "page":
       return part.url;
+    default: // a part of a later version
+      return (part as InputPart).type;
   }
 }
 

@@ -1,18 +1,16 @@
 // Completions for `@` and `/` in the prompt, from this editor and from the server.
 import * as vscode from "vscode";
-import { type CommandInfo, type Completion, type InputPart, MODES } from "../protocol";
+import { type CommandInfo, type InputPart, MODES } from "../protocol";
+import type { TerminalTexts } from "../context/terminal_text";
 import type { Sessions } from "../session";
 import type { Attachment, Offer } from "../webview/messages";
 import type { Catalog } from "./catalog";
+import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "./mention_offers";
 import { CLIENT_COMMANDS, isClientCommand } from "./slash";
 
 const LIMIT = 30;
 const MAX_SYMBOLS = 8;
 const MAX_OPEN = 8;
-const ICONS: Readonly<Record<Completion["kind"], string>> = {
-  file: "file", folder: "folder", command: "terminal", problems: "warning", selection: "selection", resource: "database",
-  symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe",
-};
 
 type Bring = () => Promise<Attachment | undefined>;
 
@@ -91,6 +89,7 @@ export class Offers {
   constructor(
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
+    private readonly terminals: Pick<TerminalTexts, "all">,
     private readonly folder: () => string | undefined,
   ) {}
 
@@ -107,9 +106,11 @@ export class Offers {
   private async mentions(query: string): Promise<Offer[]> {
     const wanted = query.toLowerCase();
     const fits = ({ offer }: Found) => offer.label.toLowerCase().includes(wanted);
-    const [fromServer, named] = await Promise.all([this.files(query), symbols(query).catch(() => [])]);
+    const [fromServer, named] = await Promise.all([this.fromServer(query), symbols(query.replace(/^symbol:/, "")).catch(() => [])]);
+    // The server asks the same language servers, once a session is open.
+    const others = fromServer.some(({ offer }) => offer.label.startsWith("symbol:")) ? [] : named;
     const seen = new Set<string>();
-    const chosen = [...ofEditor().filter(fits), ...openFiles().filter(fits).slice(0, MAX_OPEN), ...fromServer, ...named];
+    const chosen = [...ofEditor().filter(fits), ...openFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
     const unique = chosen.filter(({ offer }) => !seen.has(offer.label) && seen.add(offer.label));
     return unique.slice(0, LIMIT + MAX_SYMBOLS).map(({ offer, bring }, i) => {
       this.brings.set(String(i), bring);
@@ -117,7 +118,16 @@ export class Offers {
     });
   }
 
-  private async files(query: string): Promise<Found[]> {
+  /** The active terminal. Its text is read when it is chosen. */
+  private terminal(): Found[] {
+    const name = vscode.window.activeTerminal?.name;
+    if (name === undefined) return [];
+    const label = terminalLabel(name);
+    const bring = async () => ({ label, part: terminalPart(name, await this.terminals.all()) });
+    return [{ offer: { icon: mentionIcon("terminal"), label, detail: "the text of the active terminal" }, bring }];
+  }
+
+  private async fromServer(query: string): Promise<Found[]> {
     const { currentId: sessionId } = this.sessions;
     const workspaceFolder = this.folder();
     const answer = await this.sessions.offered("agent/complete", {
@@ -125,8 +135,7 @@ export class Offers {
       ...(sessionId !== undefined && { sessionId }), ...(workspaceFolder !== undefined && { workspaceFolder }),
     });
     if (!answer) return filesByName(query);
-    const paths = answer.items.filter(({ kind }) => kind === "file" || kind === "folder" || kind === "resource" || kind === "diff" || kind === "commit" || kind === "terminal" || kind === "page");
-    return paths.map(({ kind, label, detail, part }) => fixed({ icon: ICONS[kind], label, detail: detail ?? "" }, part));
+    return mentionsOf(answer.items).map(({ kind, label, detail, part }) => fixed({ icon: mentionIcon(kind), label, detail: detail ?? "" }, part));
   }
 
   private async commands(query: string): Promise<Offer[]> {

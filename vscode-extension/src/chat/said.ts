@@ -2,6 +2,7 @@
 import type { InputPart } from "../protocol";
 import { pathOf } from "../uris";
 import { labelOf } from "./labels";
+import { mentionIcon } from "./mention_offers";
 
 export interface Chip {
   readonly icon: string;
@@ -24,17 +25,16 @@ export interface SaidContext {
   readonly relative: (path: string) => string;
 }
 
-const ICONS: Readonly<Record<string, string>> = { file: "file", folder: "folder", selection: "code", diagnostics: "warning", image: "file-media", command: "terminal", resource: "database", symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe" };
 const FOLDED_LINES = 12; // lines of a text that may not be the user's own
 
 function chipOf(part: InputPart, { relative }: SaidContext): Chip | undefined {
   const label = labelOf(part);
   if (label === undefined || part.type === "text" || part.type === "command" || part.type === "image") return undefined;
-  const icon = ICONS[part.type] ?? "file";
+  const icon = mentionIcon(part.type);
   if (part.type === "diagnostics") return { icon, label, target: part.uri ?? "" };
   if (part.type === "page") return { icon, label, target: part.url };
   if (part.type === "symbol") return { icon, label, target: `${part.uri}#L${(part.startLine ?? 0) + 1}` };
-  if (part.type === "resource" || part.type === "diff" || part.type === "commit" || part.type === "terminal") return { icon, label, target: "" };
+  if (part.type !== "file" && part.type !== "folder" && part.type !== "selection") return { icon, label, target: "" };
   const path = relative(pathOf(part.uri));
   if (part.type === "folder") return { icon, label: `${path}/`, target: "" };
   if (part.type === "file") return { icon, label: path, target: part.uri };
@@ -65,7 +65,7 @@ export function saidText(modelText: string, { relative }: SaidContext): Said {
     const block = leading(rest);
     const file = FILE.exec(block), selected = SELECTED.exec(block);
     if (file) chips.push({ icon: file[1] === "File" ? "file" : "folder", label: relative(file[2] ?? ""), target: file[1] === "File" ? (file[2] ?? "") : "" });
-    else if (selected) chips.push({ icon: "code", label: `${relative(selected[1] ?? "")}:${selected[2] ?? ""}-${selected[3] ?? ""}`, target: `${selected[1] ?? ""}#L${selected[2] ?? ""}-L${selected[3] ?? ""}` });
+    else if (selected) chips.push({ icon: mentionIcon("selection"), label: `${relative(selected[1] ?? "")}:${selected[2] ?? ""}-${selected[3] ?? ""}`, target: `${selected[1] ?? ""}#L${selected[2] ?? ""}-L${selected[3] ?? ""}` });
     else break;
     rest = rest.slice(block.length).replace(/^\n+/, "");
   }

@@ -34,6 +34,16 @@ export class TerminalTexts implements vscode.Disposable {
     return this.copied("workbench.action.terminal.copySelection");
   }
 
+  /** The whole text of the active terminal, "" for none. */
+  async all(): Promise<string> {
+    await vscode.commands.executeCommand("workbench.action.terminal.selectAll");
+    try {
+      return await this.selection();
+    } finally {
+      await vscode.commands.executeCommand("workbench.action.terminal.clearSelection");
+    }
+  }
+
   /** The text that a command of the editor copies, "" for none. The clipboard is as before afterwards. */
   private async copied(command: string): Promise<string> {
     const { clipboard } = vscode.env;

@@ -1,11 +1,7 @@
 // Attachments of the prompt: lines, files, problems and images, each removable by click or key.
+import { mentionIcon } from "../chat/mention_offers";
 import { h, icon, iconButton } from "./dom";
 import type { Along, Attachment, FromView } from "./messages";
-
-const ICONS: Readonly<Record<Attachment["part"]["type"], string>> = {
-  text: "note", file: "file", folder: "folder", selection: "selection", image: "file-media", diagnostics: "warning", command: "terminal", resource: "database",
-  symbol: "symbol-method", diff: "diff", commit: "git-commit", terminal: "terminal", page: "globe",
-};
 
 export const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const MAX_IMAGE_BYTES = 5_000_000; // limit of the providers
@@ -54,7 +50,7 @@ export class Chips {
       this.draw();
       this.changed();
     };
-    const picture = part.type === "image" && IMAGE_TYPES.includes(part.mediaType) ? h("img", { src: `data:${part.mediaType};base64,${part.data}`, alt: "" }) : icon(ICONS[part.type]);
+    const picture = part.type === "image" && IMAGE_TYPES.includes(part.mediaType) ? h("img", { src: `data:${part.mediaType};base64,${part.data}`, alt: "" }) : icon(mentionIcon(part.type));
     return h("li", { title: label }, picture, h("span", { class: "label" }, label), iconButton("close", `Remove ${label}`, remove));
   }
 }
