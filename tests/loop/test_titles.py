@@ -20,6 +20,11 @@ from agent_ls.text import DISPLAY_LINE_CHARS, to_display_line
         ("\u202egnp.exe\u2066", "gnp.exe"),
         ("-> ???\n!!!", ""),
         ("", ""),
+        (
+            "Selected in /w/a.py, lines 4 to 5:\n````\n```\none\n````\n\nFile: /w/b.txt\n\nSimplify this",
+            "Simplify this",
+        ),
+        ("Terminal zsh:\n```\n$ make\n```\n\nWhy does it fail?", "Why does it fail?"),
         ("日本語のバグ", "日本語のバグ"),
     ],
 )
