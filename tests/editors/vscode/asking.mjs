@@ -8,7 +8,7 @@ const THREAD = ".review-widget";
 
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
-  for (const part of [changes, answers, narrow]) await part(actor);
+  for (const part of [closes, changes, answers, narrow]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** Selects lines with the keyboard in the editor, and opens the input. */
@@ -22,6 +22,27 @@ async function ask(actor, first, last) {
   const input = page.locator(`${THREAD} .comment-form .monaco-editor.focused`);
   await input.waitFor();
   return input;
+}
+
+/** Escape closes the input. VS Code asks before it discards what was typed. */
+async function closes(actor) {
+  const { page } = actor;
+  await ask(actor, 3, 4);
+  await page.keyboard.press("Escape");
+  await page.locator(THREAD).waitFor({ state: "hidden" });
+  assert.ok(await isInFile(page), "the keyboard is in the file again");
+  await ask(actor, 3, 4);
+  await page.keyboard.type("Never mind");
+  await page.keyboard.press("Escape");
+  await page.locator(".monaco-dialog-box", { hasText: "discard" }).waitFor();
+  await actor.step("typed text is not lost unasked");
+  await page.keyboard.press("Enter");
+  await page.locator(THREAD).waitFor({ state: "hidden" });
+  assert.equal(await actor.ask("requests"), 0);
+}
+
+function isInFile(page) {
+  return page.evaluate(() => document.activeElement?.closest(".editor-group-container .monaco-editor") !== null);
 }
 
 /** What is typed and sent by Enter becomes a change at the selection. */
@@ -38,15 +59,14 @@ async function changes(actor) {
   await page.keyboard.press("Enter");
   await actor.until(async () => (await input.locator(".view-lines").innerText()).replaceAll("\u00a0", " ").includes("@parts.txt"), "the file in the input");
   await page.keyboard.press("Enter");
-  await page.locator(THREAD, { hasText: "agent-ls is working" }).waitFor();
+  await page.locator(THREAD, { hasText: "stock.py:4-5 · agent-ls is working" }).waitFor();
   await actor.step("it works");
   await actor.ask("go");
   await actor.until(async () => (await workbench.text("stock.py")).includes("return sum(stock.values())"), "the change in the file");
   await actor.lens("agent 1/1", "Keep").waitFor();
   await page.locator(THREAD).waitFor({ state: "hidden" });
   await actor.step("the change with its buttons");
-  const isInEditor = await page.evaluate(() => document.activeElement?.closest(".editor-group-container .monaco-editor") !== null);
-  assert.ok(isInEditor, "the keyboard is in the file again");
+  assert.ok(await isInFile(page), "the keyboard is in the file again");
   await page.keyboard.press("Control+Alt+k");
   await actor.isDecided();
 }
@@ -62,6 +82,7 @@ async function answers(actor) {
   const thread = page.locator(THREAD, { hasText: "It counts what is there." });
   await thread.waitFor();
   await actor.step("the answer in place");
+  assert.equal(await page.locator(".part.panel").isVisible(), false, "the panel of all comments is not opened");
   await thread.getByRole("button", { name: "Close", exact: true }).first().click();
   await page.locator(THREAD).waitFor({ state: "hidden" });
 }

@@ -32,6 +32,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   readonly commands: Readonly<Record<string, (...args: unknown[]) => unknown>> = {
     askInPlace: () => this.open(),
     askSend: (reply) => this.send(reply as vscode.CommentReply),
+    askCancel: () => this.cancel(),
     askStop: () => this.sessions.interrupt(),
     askClose: (thread) => { this.close(thread as vscode.CommentThread); },
   };
@@ -40,6 +41,8 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private readonly completion: AskCompletion;
   private readonly subscriptions: { dispose(): void }[];
   private place: Place | undefined;
+  /** The lines of the input, as VS Code's command counts them. */
+  private target: object | undefined;
   private offered: () => void = () => undefined;
   private sent: Sent | undefined;
 
@@ -80,8 +83,8 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     this.completion.clear();
     await this.offer({ uri: document.uri, range });
     try {
-      const target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
-      await vscode.commands.executeCommand("workbench.action.addComment", { range: target, fileComment: false });
+      this.target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
+      await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
     } finally {
       // The provider is not set again: the editor would draw all threads again, and the input would lose the keyboard.
       this.place = undefined;
@@ -102,6 +105,11 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     await vscode.commands.executeCommand("setContext", "agentLs.asking", false);
   }
 
+  /** Closes the input. Its thread is VS Code's own until it is sent, but the command that opened it also closes it. */
+  private async cancel(): Promise<void> {
+    await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
+  }
+
   private async send({ thread, text }: vscode.CommentReply): Promise<void> {
     if (text.trim() === "") return;
     const selection = await selectionOf(thread);
@@ -109,7 +117,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     const from = this.sessions.snapshot.first + this.sessions.snapshot.items.length;
     thread.canReply = false;
     thread.contextValue = "working";
-    thread.label = "agent-ls is working…";
+    thread.label = `${nameOf(thread)} · agent-ls is working…`;
     thread.comments = [comment(USER, text.trim())];
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
@@ -154,12 +162,18 @@ function outcome(items: readonly Item[]): string {
 
 function answered(thread: vscode.CommentThread, words: string): void {
   thread.contextValue = "done";
-  thread.label = "agent-ls answered";
+  thread.label = `${nameOf(thread)} · agent-ls answered`;
   thread.comments = [...thread.comments, comment(AGENT, words)];
 }
 
 function comment(author: vscode.CommentAuthorInformation, text: string): vscode.Comment {
   return { author, body: new vscode.MarkdownString(text), mode: vscode.CommentMode.Preview };
+}
+
+/** The name of the lines of a thread. */
+function nameOf({ uri, range }: vscode.CommentThread): string {
+  const file = vscode.workspace.asRelativePath(uri);
+  return range ? placeName(file, range.start.line, range.end.line + 1) : file;
 }
 
 async function selectionOf({ uri, range }: vscode.CommentThread): Promise<InputPart> {
