@@ -18,6 +18,18 @@ export function linesOf({ start, end }: { readonly start: Position; readonly end
   return { startLine: start.line, endLine: endsAtLineStart ? end.line : end.line + 1 };
 }
 
+/** A symbol as its language reports it. */
+export interface SymbolRange {
+  readonly range: { readonly start: Position; readonly end: Position };
+  readonly children?: readonly SymbolRange[];
+}
+
+/** The innermost symbol of several lines around a line, such as a function; undefined if there is none. */
+export function symbolAt<T extends SymbolRange>(symbols: readonly T[], line: number): T | undefined {
+  const around = symbols.find(({ range: { start, end } }) => start.line <= line && line <= end.line && start.line < end.line);
+  return around && (symbolAt((around.children ?? []) as readonly T[], line) ?? around);
+}
+
 export interface Problem {
   readonly message: string;
   readonly source?: string | undefined;

@@ -1,9 +1,10 @@
-// Code actions that ask the agent to fix or explain a problem, or to explain or change the selection.
+// Code actions that ask the agent to fix or explain a problem, or the selection, or the symbol at the cursor.
 import * as vscode from "vscode";
 import type { InputPart } from "../protocol";
 import type { Sessions } from "../session";
-import { commandInput, linesOf, problemWords } from "./asking";
+import { commandInput, linesOf, problemWords, symbolAt } from "./asking";
 
+const FIX = vscode.CodeActionKind.Refactor.append("agentLs.fix");
 const EXPLAIN = vscode.CodeActionKind.Empty.append("agentLs.explain");
 
 function action(title: string, kind: vscode.CodeActionKind, command: string, args: readonly unknown[]): vscode.CodeAction {
@@ -38,6 +39,13 @@ function problemsAt({ uri, range }: Place): vscode.Diagnostic[] {
   return vscode.languages.getDiagnostics(uri).filter((each) => each.range.intersection(range) !== undefined);
 }
 
+/** The whole symbol around a cursor; the place itself for a selection, or if no language extension knows a symbol. */
+async function withSymbol(place: Place): Promise<Place> {
+  if (!place.range.isEmpty) return place;
+  const found = await vscode.commands.executeCommand<vscode.DocumentSymbol[] | undefined>("vscode.executeDocumentSymbolProvider", place.uri);
+  return { uri: place.uri, range: symbolAt(found ?? [], place.range.start.line)?.range ?? place.range };
+}
+
 export class AgentActions implements vscode.CodeActionProvider, vscode.Disposable {
   private readonly subscription: vscode.Disposable;
   readonly commands: Readonly<Record<string, (...args: unknown[]) => unknown>>;
@@ -46,7 +54,7 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
     private readonly sessions: Sessions,
     private readonly showChat: () => Promise<void>,
   ) {
-    const providedCodeActionKinds = [vscode.CodeActionKind.QuickFix, EXPLAIN];
+    const providedCodeActionKinds = [vscode.CodeActionKind.QuickFix, FIX, EXPLAIN];
     this.subscription = vscode.languages.registerCodeActionsProvider({ scheme: "file" }, this, { providedCodeActionKinds });
     this.commands = {
       fixHere: (uri, range) => this.ask("fix", placeOf(uri, range)),
@@ -65,9 +73,12 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
       fix.diagnostics = [...context.diagnostics];
       actions.push(fix, action("Explain with agent", vscode.CodeActionKind.QuickFix, "agentLs.explainHere", at));
     }
-    // Offered only when the user asks for actions: a light bulb on every selection would be noise.
-    const isAsked = context.triggerKind === vscode.CodeActionTriggerKind.Invoke;
-    if (isAsked && !range.isEmpty && context.diagnostics.length === 0) actions.push(action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
+    // Offered only when the user asks for actions: a light bulb on every selection and word would be noise.
+    const isAsked = context.triggerKind === vscode.CodeActionTriggerKind.Invoke && context.diagnostics.length === 0;
+    if (isAsked && !range.isEmpty) actions.push(action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
+    else if (isAsked && document.getWordRangeAtPosition(range.start)) {
+      actions.push(action("Fix with agent", FIX, "agentLs.fixHere", at), action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
+    }
     return actions;
   }
 
@@ -78,7 +89,8 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
   private async ask(command: string, place: Place | undefined): Promise<void> {
     if (!place) return;
     const problems = command === "fix" || command === "explain" ? problemsAt(place) : [];
-    await this.send([await selectionOf(place), ...commandInput(command, problems.map(problemWords))]);
+    const lines = problems.length === 0 ? await withSymbol(place) : place;
+    await this.send([await selectionOf(lines), ...commandInput(command, problems.map(problemWords))]);
   }
 
   private async fixFile(): Promise<void> {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askInput, placeName, triggerAt } from "../../asking/words";
-import { plainOutput, tailOf, terminalCommandWords, terminalWords, testWords } from "../../context/asking";
+import { type SymbolRange, plainOutput, symbolAt, tailOf, terminalCommandWords, terminalWords, testWords } from "../../context/asking";
 
 const HERE = { type: "selection", uri: "file:///w/a.py", startLine: 2, endLine: 4, text: "x\n" } as const;
 const FILE = { type: "file", uri: "file:///w/b.py" } as const;
@@ -25,6 +25,13 @@ test("a slash command of the server is a command; an unknown one is text", () =>
   assert.deepEqual(askInput("/explain why", HERE, [], commands), [HERE, { type: "command", name: "explain", arguments: "why" }]);
   assert.deepEqual(askInput("/explain", HERE, [], commands), [HERE, { type: "command", name: "explain" }]);
   assert.deepEqual(askInput("/nothing", HERE, [], commands), [HERE, { type: "text", text: "/nothing" }]);
+});
+
+test("the symbol at a line is the innermost one of several lines", () => {
+  const at = (line: number) => ({ line, character: 0 });
+  const symbol = (name: string, from: number, to: number, ...children: readonly SymbolRange[]) => ({ name, range: { start: at(from), end: at(to) }, children });
+  const all = [symbol("LIMIT", 0, 0), symbol("Cart", 2, 9, symbol("total", 4, 6, symbol("sum", 5, 5)))];
+  assert.deepEqual([0, 2, 5, 8, 11].map((line) => symbolAt(all, line)?.name), [undefined, "Cart", "total", "Cart", undefined]);
 });
 
 test("lines are named from 1", () => {
