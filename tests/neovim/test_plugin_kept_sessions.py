@@ -100,9 +100,11 @@ def test_message_is_shown_while_the_server_starts(start_nvim: StartNvim) -> None
 def test_the_memory_of_the_project_is_opened_from_the_prompt(
     panel: Panel, server: StandIn, nvim: Nvim, project: Path
 ) -> None:
+    uris = {name: (project / ".agent-ls" / f"{name}.md").as_uri() for name in ("memory", "user")}
+    server.replies["agent/memory"] = {"project": uris["memory"], "user": uris["user"]}
     nvim.keys("<Esc>")
     nvim.cmd("AgentLs memory")
-    nvim.wait_screen("has no memory yet")
+    nvim.wait_screen("There is no memory yet")
     (project / ".agent-ls").mkdir()
     (project / ".agent-ls" / "memory.md").write_text("- Prices are in cents.\n")
     nvim.lua("require('agent_ls.chat.input').set_text('/memory'); require('agent_ls.chat.input').send()")

@@ -34,6 +34,7 @@ INTERNAL_ONLY = {
     "YamlError": "app/tools/yaml_tools.py makes a problem of it, with file and line",
     "ListenError": "of agent-ls serve --tcp and --ws, which say it and exit",
     "NoAnswerError": "the language tools of agent_ls/tools make a result of it",
+    "ChannelUnavailableError": "server/channel/listener.py logs it and serves without a channel; panel says it",
     "NoSuggestionError": "server/features/suggestions.py shows its sentence and answers without a suggestion",
     "NotDoneError": "server/editor/client_requests.py and server/editor/language.py go on without the client",
     "RequestError": "the base of those with a kind",

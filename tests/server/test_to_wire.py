@@ -77,6 +77,7 @@ def test_every_message_that_changes_something_can_carry_a_client_key() -> None:
         "agent/sessions", "agent/subscribe", "agent/unsubscribe", "agent/hunks", "agent/terminals",
         "agent/editorState", "agent/diagnostics", "agent/clientAnswer", "agent/models", "agent/commands",
         "agent/complete", "agent/history", "agent/draft", "agent/terminalOutput", "agent/export",
-        "agent/output", "agent/rules", "agent/mcpServers", "agent/commitMessage", "workspace/textDocumentContent",
+        "agent/output", "agent/rules", "agent/mcpServers", "agent/commitMessage", "agent/memory",
+        "workspace/textDocumentContent",
     }  # fmt: skip
     assert {route.params.method for route in ROUTES if not route.has_key} == only_look

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -121,6 +121,18 @@ for _ in range(20_000):
 """
 
 
+@pytest.fixture
+def no_zombies_left() -> Iterator[None]:
+    """Collect the zombies of a failed test. Thousands slow down every later test that reads the process table."""
+    before = set(process_table())
+    yield
+    for row in set(process_table()) - before:
+        if row.is_zombie and row.parent == os.getpid():
+            with suppress(ChildProcessError):
+                os.waitpid(row.pid, os.WNOHANG)
+
+
+@pytest.mark.usefixtures("no_zombies_left")
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
 async def test_process_that_starts_copies_of_itself_without_end_is_ended(
