@@ -113,7 +113,7 @@ CHAIN = """
 import os, select, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.write(1, b"ready")
-for _ in range(20_000):
+for _ in range(2_000):  # ends by itself if the test fails
     if os.fork():
         os._exit(0)
     os.setsid()
