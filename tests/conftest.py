@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,13 +30,6 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 forked_programs.install()
-
-# Stored sessions are written through to the disk, for which tests would wait more than for anything else.
-MEMORY, NEEDED_BYTES = Path("/dev/shm"), 2 << 30
-if sys.platform == "linux" and not {"PYTEST_DEBUG_TEMPROOT", "TMPDIR"} & {*os.environ} and MEMORY.is_dir():
-    room = os.statvfs(MEMORY)
-    if room.f_bavail * room.f_frsize > NEEDED_BYTES and not room.f_flag & os.ST_NOEXEC:
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 
 KEY_VARIABLES = tuple(name for row in VARIABLES.values() for name in row.keys)
 BASE_VARIABLES = (*(row.base_url for row in VARIABLES.values()), "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -70,16 +61,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"  # pygls runs asyncio; nothing of ours promises trio
-
-
-@pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """In memory where the system offers that, except for tests marked `on_disk`: sandboxes open /dev to commands."""
-    if not request.node.get_closest_marker("on_disk") or not tmp_path.is_relative_to(MEMORY):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(prefix="agent-ls-test-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder).resolve()
 
 
 @pytest.fixture

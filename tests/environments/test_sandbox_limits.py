@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.environments.sandbox import Sandbox, SandboxLimits, confined, confined_argv, seatbelt_profile
 
-pytestmark = [pytest.mark.req("X4"), pytest.mark.on_disk]
+pytestmark = [pytest.mark.req("X4")]
 
 LIMITS = SandboxLimits(
     writable=("/home/ada/shop", '/home/ada/a "b"'),

@@ -17,7 +17,7 @@ from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.sandboxes import needs_bubblewrap
 from tests.support.session_rig import deny
 
-pytestmark = [pytest.mark.req("T11", "H17"), pytest.mark.on_disk]
+pytestmark = [pytest.mark.req("T11", "H17")]
 
 
 async def test_project_server_is_asked_about_once_with_all_of_its_command(tmp_path: Path) -> None:

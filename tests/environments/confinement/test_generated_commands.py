@@ -17,7 +17,7 @@ from tests.support.harm_world import SECRET, HarmWorld, harm_world
 from tests.support.harmful import harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
-pytestmark = [pytest.mark.req("X4", "X7", "X11"), pytest.mark.on_disk]
+pytestmark = [pytest.mark.req("X4", "X7", "X11")]
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 SEED = 15

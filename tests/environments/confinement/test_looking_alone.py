@@ -29,7 +29,7 @@ from tests.support.harm_world import SECRET, HarmWorld, harm_world
 from tests.support.harmful import OTHERS, harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
-pytestmark = [pytest.mark.req("X4", "X6", "X7", "X11"), pytest.mark.on_disk]
+pytestmark = [pytest.mark.req("X4", "X6", "X7", "X11")]
 
 KINDS = [
     pytest.param("landlock", marks=needs_landlock),

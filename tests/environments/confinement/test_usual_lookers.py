@@ -11,7 +11,7 @@ from agent_ls.environments.base import CommandOptions
 from tests.environments.confinement.test_looking_alone import KINDS, looking
 from tests.support.harm_world import harm_world
 
-pytestmark = [pytest.mark.req("X4", "X11", "T5"), pytest.mark.on_disk]
+pytestmark = [pytest.mark.req("X4", "X11", "T5")]
 
 QUICK = CommandOptions(timeout_ms=60_000)
 

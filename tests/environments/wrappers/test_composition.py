@@ -19,7 +19,7 @@ from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 
-pytestmark = [pytest.mark.req("X4"), pytest.mark.on_disk]
+pytestmark = [pytest.mark.req("X4")]
 
 WHO = Attribution()
 Wrap = Callable[[ExecutionEnvironment], ExecutionEnvironment]
