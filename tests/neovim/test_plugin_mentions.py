@@ -31,6 +31,7 @@ def clipboard(nvim: Nvim, folder: Path, data: bytes) -> None:
 def test_words_that_name_git_and_pages_are_chips_and_are_sent_as_parts(panel: Panel) -> None:
     panel.nvim.keys("check @diff and @commit:HEAD~2, see @https://example.org/a. not me@diff<Esc>")
     panel.nvim.wait_screen("@diff and @commit:HEAD~2, see")
+    panel.nvim.wait_screen("not me@diff")
     group = panel.nvim.highlight_at
     panel.nvim.wait_until(
         lambda: group("@commit:HEAD~2") == group("@diff and") != group("not me@diff"), "words drawn as chips"
