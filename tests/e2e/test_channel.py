@@ -212,7 +212,7 @@ async def test_without_the_setting_panel_there_is_no_socket_until_it_is_set(tmp_
             await found.client.notify(CHANGED, {"settings": {"agentLs": {"panel": False}}})
             with anyio.fail_after(DEADLINE_S):
                 await panel.ended.wait()
-        assert not has_socket(pid)
+        await eventually(lambda: not has_socket(pid))
         assert (await found.editor.subscribe(session_id))["session"]["access"] == "owner"
 
 
