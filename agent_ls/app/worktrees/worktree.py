@@ -33,7 +33,7 @@ from agent_ls.store.worktrees import (
 )
 
 Start: TypeAlias = Literal["current", "head"]
-"""What a worktree begins with: the user's folder with its uncommitted changes, or its last commit."""
+"""The first content of a worktree: the user's folder with its uncommitted changes, or its last commit."""
 
 Read: TypeAlias = Callable[[str], Awaitable[bytes | None]]
 """Returns the content of a file of the user's, unsaved text included; None if it does not exist or is too large."""

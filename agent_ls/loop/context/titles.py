@@ -9,7 +9,7 @@ from agent_ls.text import strip_escapes, to_display_line
 TITLE_CHARS = 60  # maximum length of a generated title
 
 _ATTACHED = re.compile(r"(?:(?:File|Folder): [^\n]*|[^\n]+:\n(`{3,})\n.*?\n\1)(?:\n\s*|\Z)", re.DOTALL)
-"""What a client attaches in front of the user's words: a path, or a heading with a block of text."""
+"""An attachment that a client puts before the user's message: a path, or a heading with a block of text."""
 
 # Marks of headings, quotes and lists at the start of a line.
 _MARKS = re.compile(r"[#>*+\-\s`]*")
