@@ -81,9 +81,17 @@ class RelayedCommand:
 
 
 def start_command(
-    argv: list[str], folder: str, environ: dict[str, str], size: tuple[int, int], confinement: str = ""
+    argv: list[str],
+    folder: str,
+    environ: dict[str, str],
+    size: tuple[int, int],
+    confinement: str = "",
+    group: str = "",
 ) -> RelayedCommand:
-    """Start a command. `confinement` describes its sandbox as JSON, "" for none.
+    """Start a command.
+
+    `confinement` describes its sandbox as JSON, "" for none. `group` is the `cgroup.procs` file of its control group,
+    "" for none: the command joins it before it can start other processes.
 
     Raises:
         OSError: it cannot be started.
@@ -92,9 +100,15 @@ def start_command(
     try:
         set_size(ours, *size)
         device = os.fstat(theirs).st_rdev
-        pid = _fork_command(
-            theirs, argv, folder, environ, _build_confiner(confinement) if confinement else None
-        )
+        confine = _build_confiner(confinement) if confinement else None
+
+        def prepare() -> None:
+            if group:
+                _join(group)
+            if confine:
+                confine(os.ttyname(0))
+
+        pid = _fork_command(theirs, argv, folder, environ, prepare)
     except OSError:
         os.close(ours)
         raise
@@ -112,18 +126,25 @@ def _build_confiner(confinement: str) -> Callable[[str], None]:
     return lambda terminal: confine(wanted, terminal=terminal)
 
 
+def _join(group: str) -> None:
+    with suppress(OSError):  # then its processes are found by their environment and parents
+        descriptor = os.open(group, os.O_WRONLY | os.O_CLOEXEC)
+        os.write(descriptor, b"0")
+        os.close(descriptor)
+
+
 def _fork_command(
     terminal: int,
     argv: list[str],
     folder: str,
     environ: dict[str, str],
-    confine: Callable[[str], None] | None,
+    prepare: Callable[[], None],
 ) -> int:
     reading, writing = os.pipe()
     try:
         pid = os.fork()
         if pid == 0:
-            _exec_command(terminal, writing, argv, folder, environ, confine)
+            _exec_command(terminal, writing, argv, folder, environ, prepare)
         os.close(writing)
         writing = -1
         failed = os.read(reading, 32)
@@ -143,9 +164,9 @@ def _exec_command(
     argv: list[str],
     folder: str,
     environ: dict[str, str],
-    confine: Callable[[str], None] | None,
+    prepare: Callable[[], None],
 ) -> None:
-    """Run the command in the child process; never returns."""
+    """Run `prepare` and then the command in the child process, which has its terminal by then; never returns."""
     try:
         os.login_tty(terminal)
         for number in RESET:
@@ -155,8 +176,7 @@ def _exec_command(
         # mark.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.chdir(folder)
-        if confine:
-            confine(os.ttyname(0))
+        prepare()
         os.execvpe(argv[0], argv, environ)
     except OSError as error:
         os.write(failure, str(error.errno or 1).encode())

@@ -1,7 +1,7 @@
 """The protocol between relay and server: frames of a letter, a length and bytes. Both sides import this.
 
-server to relay   RUN (words: cwd, title, confinement as JSON or empty, number of arguments, the arguments,
-                  NAME=value ...)
+server to relay   RUN (words: cwd, title, confinement as JSON or empty, file that adds a process to the control
+                  group or empty, number of arguments, the arguments, NAME=value ...)
                   INPUT (bytes as typed), SIZE (words: rows, columns)
 relay to server   HELLO (words: token, pid), STARTED (words: pid), FAILED (words: errno, reason), OUTPUT
 (bytes),

@@ -208,12 +208,12 @@ class Relay:
     # --- the command
 
     def _start(self, said: list[str]) -> None:
-        folder, title, confinement, count, *rest = said
+        folder, title, confinement, group, count, *rest = said
         argv, variables = rest[: int(count)], rest[int(count) :]
         environ = dict(variable.split("=", 1) for variable in variables if "=" in variable)
         self._screen.show(format_title(title))
         try:
-            self._command = commands.start_command(argv, folder, environ, self._size(), confinement)
+            self._command = commands.start_command(argv, folder, environ, self._size(), confinement, group)
         except OSError as error:
             self._screen.show(f"{error.strerror}\r\n".encode())
             return self.tell(encode_words(FAILED, error.errno or 0, error.strerror or str(error)))

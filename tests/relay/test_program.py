@@ -46,7 +46,7 @@ class Stage:
 
     def start(self, command: str) -> None:
         self.server.sendall(
-            encode_words(RUN, "/", "title", "", 3, "/bin/sh", "-c", command, "PATH=/usr/bin:/bin")
+            encode_words(RUN, "/", "title", "", "", 3, "/bin/sh", "-c", command, "PATH=/usr/bin:/bin")
         )
         self.run()
 

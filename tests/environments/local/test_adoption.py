@@ -155,6 +155,18 @@ async def test_process_that_starts_copies_of_itself_without_end_is_ended(
 
 
 @pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
+@pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
+async def test_command_is_in_its_group_before_it_can_start_another_process(
+    tmp_path: Path, in_terminal: bool
+) -> None:
+    async with opened(tmp_path, in_terminal=in_terminal) as environment:
+        options = CommandOptions(attribution=Attribution(call_id="c1"))
+        for _ in range(5):
+            done = await environment.exec_command('echo "$(</proc/self/cgroup)"', options)
+            assert f"agent-ls-{environment.mark}" in done.output
+
+
+@pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
 @pytest.mark.parametrize("command", ["true", "sleep 0.01 & true", "kill -TERM $$"])
 async def test_group_of_a_command_is_gone_when_it_has_ended(tmp_path: Path, command: str) -> None:
     async with opened(tmp_path, in_terminal=False) as environment:

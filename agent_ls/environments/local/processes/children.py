@@ -122,8 +122,8 @@ class Children:
     ) -> tuple[Child, RelayedProcess]:
         environ = in_terminal_environ(launch.environ, options.env_vars)
         since = adoption.now_ticks() if link.adopts_orphans else 0
-        process = await link.start(replace(launch, environ=environ), take, on_waiting(options.terminal))
-        cgroups.place(launch.mark, process.pid)
+        launch = replace(launch, environ=environ, group=cgroups.create(launch.mark))
+        process = await link.start(launch, take, on_waiting(options.terminal))
         if link.adopts_orphans:
             adoption.begin(launch.mark, link.relay_pid, since, lambda: not process.is_over)
         if options.terminal:

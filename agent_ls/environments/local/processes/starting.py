@@ -95,7 +95,7 @@ class _Starting:
         group: int | None = None
         try:
             # Opened before the thread confines itself, because then it cannot write there any more.
-            group = cgroups.create(self._start.mark) if self._start.mark else None
+            group = cgroups.open_created(self._start.mark) if self._start.mark else None
             if self._start.confinement:
                 from agent_ls.confinement.confine import confine  # Linux only
 

@@ -50,7 +50,8 @@ CHUNK_BYTES = 256 * 1024
 class Launch:
     """How to start a command. `mark` is put into the environment of all its descendants.
 
-    `confinement` is enforced before the command starts; if that fails, it is not started.
+    `confinement` is enforced before the command starts; if that fails, it is not started. The relay's child
+    writes "0" to the file `group` before that, to join the control group of the command ("" if it has none).
     """
 
     command: str
@@ -59,6 +60,7 @@ class Launch:
     environ: Mapping[str, str]
     mark: str
     confinement: Confinement | None = None
+    group: str = ""
 
 
 class TerminalDecoder:
@@ -290,7 +292,8 @@ def _run_frame(launch: Launch) -> bytes:
     try:
         confinement = json.dumps(launch.confinement) if launch.confinement else ""
         count = len(launch.argv)
-        return encode_words(RUN, launch.folder, launch.command, confinement, count, *launch.argv, *variables)
+        said = launch.folder, launch.command, confinement, launch.group
+        return encode_words(RUN, *said, count, *launch.argv, *variables)
     except UnicodeEncodeError as error:
         raise ProcessStartError(f"The command could not be started: {error}.") from error
 

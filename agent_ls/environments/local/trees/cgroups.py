@@ -33,16 +33,23 @@ def own_group() -> str:
     return group if os.access(group, os.W_OK) and os.access(f"{group}/cgroup.procs", os.W_OK) else ""
 
 
-def create(mark: str) -> int | None:
+def create(mark: str) -> str:
+    """Create the group of a command. Return the file to which a process writes "0" to join it, "" without a group."""
+    if base := own_group():
+        group = os.path.join(base, _PREFIX + mark)
+        with suppress(OSError):
+            os.mkdir(group, 0o700)
+            if os.path.exists(f"{group}/cgroup.kill"):
+                return f"{group}/cgroup.procs"
+            os.rmdir(group)
+    return ""
+
+
+def open_created(mark: str) -> int | None:
     """Create the group of a command. Returns a descriptor for joining(), None without a group. The caller closes it."""
-    if not (base := own_group()) or not os.path.exists(_BASH):
-        return None
-    group = os.path.join(base, _PREFIX + mark)
-    with suppress(OSError):
-        os.mkdir(group, 0o700)
-        if os.path.exists(f"{group}/cgroup.kill"):
-            return os.open(f"{group}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
-        os.rmdir(group)
+    if os.path.exists(_BASH) and (entry := create(mark)):
+        with suppress(OSError):
+            return os.open(entry, os.O_WRONLY | os.O_CLOEXEC)
     return None
 
 
@@ -50,14 +57,6 @@ def joining(descriptor: int, argv: Sequence[str]) -> Sequence[str]:
     """Return the arguments that start `argv` in a group. It joins before it runs, so that nothing starts outside."""
     script = f'{{ echo 0 >&{descriptor}; }} 2>/dev/null; exec {descriptor}>&-; exec "$@"'
     return (_BASH, "-p", "-c", script, "bash", *argv)
-
-
-def place(mark: str, pid: int) -> None:
-    """Create the group of a command that runs already, and move it there."""
-    if (descriptor := create(mark)) is not None:
-        with suppress(OSError):  # it has ended
-            os.write(descriptor, str(pid).encode())
-        os.close(descriptor)
 
 
 def pids(mark: str) -> set[int]:
