@@ -190,5 +190,5 @@ def test_the_setting_for_reads_without_confinement_is_validated() -> None:
 
 @needs_landlock
 async def test_doctor_names_the_confinement_in_one_line() -> None:
-    (found,) = [it for it in await examine(asks_providers=False) if it.subject == "looking"]
+    (found,) = [it for it in await examine(asks_providers=False) if it.subject == "read-only"]
     assert found.grade == "good" and "landlock" in found.text and "\n" not in found.text

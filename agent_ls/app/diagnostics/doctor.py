@@ -117,7 +117,7 @@ def _system() -> Iterator[Finding]:
 def windows() -> Iterator[Finding]:
     """Report the features that are missing on Windows (H19). The sandbox finding reports its own state."""
     for subject, text in _WINDOWS:
-        yield Finding(subject, "note", f"Windows: {text}", "docs/security.md, Systems")
+        yield Finding(subject, "note", f"Windows: {text}", "docs/security-details.md, Systems")
 
 
 async def _sandbox() -> Finding:
@@ -147,11 +147,11 @@ async def _looking(settings: Settings) -> Finding:
     looking = LookingSandbox(state_folder())
     if sandbox := await looking.find():
         text = f"read-only commands run confined ({sandbox.kind}): no file is written, no network"
-        return Finding("looking", "good", text)
+        return Finding("read-only", "good", text)
     asked = settings.unconfined_commands == "ask"
     then = "most of them need your approval" if asked else "they run unasked, as you have set"
     text = f"read-only commands cannot be confined ({looking.why}): {then}"
-    return Finding("looking", "note", text, "see docs/security.md, How silent commands are confined")
+    return Finding("read-only", "note", text, "see docs/security-details.md, How silent commands are confined")
 
 
 def _state() -> Finding:
