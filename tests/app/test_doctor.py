@@ -310,7 +310,9 @@ def test_on_windows_missing_and_untested_features_are_reported() -> None:
 
 @pytest.mark.req("H19")
 def test_the_page_of_limits_names_untested_features_per_system() -> None:
-    rows = {row[0]: row[2] for row in table(section(read("docs/security-details.md"), "## Systems"), "system")}
+    rows = {
+        row[0]: row[2] for row in table(section(read("docs/security-details.md"), "## Systems"), "system")
+    }
 
     assert set(rows) == {"Linux", "macOS", "Windows"}
     assert "our tests do not run there" in rows["macOS"]

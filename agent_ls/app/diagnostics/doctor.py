@@ -151,7 +151,9 @@ async def _looking(settings: Settings) -> Finding:
     asked = settings.unconfined_commands == "ask"
     then = "most of them need your approval" if asked else "they run unasked, as you have set"
     text = f"read-only commands cannot be confined ({looking.why}): {then}"
-    return Finding("read-only", "note", text, "see docs/security-details.md, How silent commands are confined")
+    return Finding(
+        "read-only", "note", text, "see docs/security-details.md, How silent commands are confined"
+    )
 
 
 def _state() -> Finding:
