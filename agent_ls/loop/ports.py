@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.budget import Budget
@@ -12,25 +12,33 @@ from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.log_guard import LogGuard
 from agent_ls.loop.calls.redaction import Known, none_known
 from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.ids import SessionId
 from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.model.other_models import NO_OTHER_MODELS, OtherModels
 from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
 from agent_ls.loop.seams import (
+    BasePrompt,
     Clock,
     EditorContext,
     ModelClient,
+    NoEditorContext,
+    NoReviews,
     NoticeBoard,
     PromptSource,
     Recorder,
     Reviews,
 )
 from agent_ls.loop.spending import Spending
-from agent_ls.tools.base import QuestionAsker
+from agent_ls.tools.base import NoQuestions, QuestionAsker
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The interfaces that a session uses to reach the world around it."""
+    """The interfaces that a session uses to reach the world around it.
+
+    `questions` is replaced by the session's own. `secrets` returns the keys to redact. `pinned` returns texts that a
+    compaction must keep.
+    """
 
     client: ModelClient
     environment: ExecutionEnvironment
@@ -38,10 +46,10 @@ class Ports:
     recorder: Recorder
     clock: Clock
     notices: NoticeBoard
-    prompts: PromptSource
-    editor_context: EditorContext
-    reviews: Reviews
-    questions: QuestionAsker
+    prompts: PromptSource = field(default_factory=BasePrompt)
+    editor_context: EditorContext = field(default_factory=NoEditorContext)
+    reviews: Reviews = field(default_factory=NoReviews)
+    questions: QuestionAsker = field(default_factory=NoQuestions)
     secrets: Known = none_known
     pinned: Callable[[], Sequence[str]] = tuple
     hooks: Hooks = NO_HOOKS
@@ -53,6 +61,7 @@ class Ports:
 class Shared:
     """Objects that all agents of one session share."""
 
+    session_id: SessionId
     call_ids: CallIds
     spending: Spending
     budget: Budget

@@ -9,19 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
 
-from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.calls.approval import Approver
-from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
-from agent_ls.loop.calls.redaction import Known, none_known, redacted
+from agent_ls.loop.calls.redaction import redacted
 from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.history import History
@@ -50,23 +47,9 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
 from agent_ls.loop.inbox import Input, QueueChange, StartNow, Steer
 from agent_ls.loop.model.failures import failure_of, internal_error
-from agent_ls.loop.model.other_models import NO_OTHER_MODELS, OtherModels
-from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
 from agent_ls.loop.restored import Restored, Submitted, Suspended
-from agent_ls.loop.seams import (
-    BasePrompt,
-    Clock,
-    EditorContext,
-    ModelClient,
-    NoEditorContext,
-    NoReviews,
-    NoticeBoard,
-    PromptSource,
-    Recorder,
-    Reviews,
-)
 from agent_ls.loop.session_parts import Answers, assemble, last_look, suspended_profile
 from agent_ls.loop.settling import settle
 from agent_ls.loop.subagents import ProfileFor
@@ -81,6 +64,18 @@ AppliesFrom: TypeAlias = Literal["now", "nextCall", "nextTurn"]
 WALKTHROUGH = "walkthrough"
 
 
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Functions that a session calls. `on_input` gets the text of each input. `before_end` is called before a turn or
+    the session ends, so that the last events can be emitted."""
+
+    on_input: Callable[[str], object] = lambda text: None
+    before_end: Callable[[], object] = lambda: None
+
+
+NO_LISTENERS = Listeners()
+
+
 class Session:
     """One conversation with one model at a time. Public attributes are read-only for callers. `profile` is the profile
     of the next input; `last_seq` is the number of the last recorded event."""
@@ -90,53 +85,21 @@ class Session:
         *,
         session_id: SessionId,
         profile: ProviderProfile,
-        environment: ExecutionEnvironment,
-        client: ModelClient,
-        approver: Approver,
-        recorder: Recorder,
-        clock: Clock,
-        notices: NoticeBoard,
         config: SessionConfig,
+        ports: Ports,
         restored: Restored | None = None,
-        prompts: PromptSource | None = None,
-        editor_context: EditorContext | None = None,
-        reviews: Reviews | None = None,
-        secrets: Known = none_known,
-        before_end: Callable[[], object] = lambda: None,
-        on_input: Callable[[str], object] = lambda text: None,
+        listeners: Listeners = NO_LISTENERS,
         profile_for: ProfileFor | None = None,
-        pinned: Callable[[], Sequence[str]] = tuple,
-        hooks: Hooks = NO_HOOKS,
-        documents: NestedDocuments = NO_NESTED_DOCUMENTS,
-        models: OtherModels = NO_OTHER_MODELS,
     ) -> None:
         """Create a session that starts when `run` is called. `profile_for` returns the profile for a subagent that
-        uses another model; by default only the model name changes. `before_end` is called before a turn or the session
-        ends, so that the caller can emit last events. `on_input` is called with the text of each input. `secrets`
-        returns the keys to redact. `pinned` returns texts that a compaction must keep."""
+        uses another model; by default only the model name changes."""
         self.id = session_id
         self.profile = profile
         self.config = config
         self._restored = restored
         known = restored or Restored((), 0)
         self.questions = PendingQuestions(lambda event: self.emit(event))
-        self._ports = Ports(
-            client,
-            environment,
-            approver,
-            recorder,
-            clock,
-            notices,
-            prompts or BasePrompt(),
-            editor_context or NoEditorContext(),
-            reviews or NoReviews(),
-            self.questions,
-            secrets,
-            pinned,
-            hooks,
-            documents,
-            models,
-        )
+        self._ports = replace(ports, questions=self.questions)
         profile_for = profile_for or (lambda provider, model: replace(self.profile, model=model))
         parts = assemble(session_id, self._ports, known, profile, lambda: self.config, profile_for)
         self._emitter = parts.emitter
@@ -145,8 +108,7 @@ class Session:
         self._tasks = parts.tasks
         self._agents = parts.agents
         self._loop = parts.loop
-        self._before_end = before_end
-        self._on_input = on_input
+        self._listeners = listeners
         self._suspended = known.suspended
         for question in known.suspended.questions if known.suspended else ():
             self.questions.restore(question)
@@ -520,7 +482,7 @@ class Session:
         context = redacted(self._ports.editor_context.news(), self._ports.secrets())
         self._loop.record(UserTurn(item.text, self._ports.clock.now(), item.images, context))
         self._emitter.emit(UserInput(item.text, item.client_key, item.queued_id))
-        self._on_input(item.text)
+        self._listeners.on_input(item.text)
         return turn_id
 
     def _maybe_begin_next(self) -> bool:
@@ -542,7 +504,7 @@ class Session:
 
     def _settle(self, reason: EndReason) -> None:
         """End the turn. No event of the turn follows its processing_end."""
-        self._before_end()
+        self._listeners.before_end()
         self._has_input = self._is_compacting = False
         if self._stop:
             self._loop.context.compactor.forget()
@@ -562,7 +524,7 @@ class Session:
         if self._has_input and not is_suspended:
             self._settle(self._stop or "interrupted")
         elif self._state != "CLOSED":
-            self._before_end()
+            self._listeners.before_end()
             self._end_reason = "completed"
             self._set_state("CLOSED")
         self._emitter.emit(SessionEnd(self._state, "suspended" if is_suspended else self._end_reason))

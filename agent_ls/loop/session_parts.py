@@ -57,6 +57,7 @@ def assemble(
     inbox = Inbox(known.steers, known.queue, ports.recorder.images)
     spending = Spending(known.usage, known.cost_usd)
     shared = Shared(
+        session_id,
         CallIds(known.call_ids),
         spending,
         Budget(spending, ports.clock),
@@ -64,9 +65,11 @@ def assemble(
         LogGuard(ports.recorder, ports.questions),
     )
     tasks = AgentTasks(it.changed.agent_id for it in known.agents)
-    kit = AgentKit(session_id, ports, emitter, config, shared, profile_for, tasks, known.agents)
+    kit = AgentKit(ports, emitter, config, shared, profile_for, tasks, known.agents)
     agents = Subagents(kit, inbox)
-    loop = agents.parent = TurnLoop(session_id, ports, emitter, inbox, config, known, shared, agents, profile)
+    loop = agents.parent = TurnLoop(
+        ports, emitter, shared, agents, config=config, restored=known, profile=profile
+    )
     return Parts(emitter, inbox, shared, tasks, agents, loop)
 
 

@@ -25,7 +25,7 @@ from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import Emitter, EventEmitter
 from agent_ls.loop.events.types import SteeringQueued, SubagentChanged
-from agent_ls.loop.ids import SessionId, SteerId, new_id
+from agent_ls.loop.ids import SteerId, new_id
 from agent_ls.loop.inbox import Inbox, Steer
 from agent_ls.loop.model.other_models import OtherModels, Purpose, UnusableModel, model_for
 from agent_ls.loop.ports import Ports, Shared
@@ -83,7 +83,6 @@ class AgentTasks:
 class AgentKit:
     """The shared parts that a subagent is built from."""
 
-    session_id: SessionId
     ports: Ports
     emitter: EventEmitter
     config: Callable[[], SessionConfig]
@@ -133,13 +132,13 @@ class _AgentModels:
 class Subagents:
     """The subagents of one parent.
 
-    `agent_id` is the parent's id, "" for the main agent. Implements SubagentSpawner.
+    `agent_id` is the parent's id, "" for the main agent; `inbox` has the parent's messages. Implements SubagentSpawner.
     """
 
     def __init__(self, kit: AgentKit, inbox: Inbox, agent_id: str = "", depth: int = 0) -> None:
         self.parent: TurnLoop
         self._kit = kit
-        self._inbox = inbox
+        self.inbox = inbox
         self._agent_id = agent_id
         self._emitter: Emitter = AgentEmitter(kit.emitter, agent_id) if agent_id else kit.emitter
         self._depth = depth
@@ -200,7 +199,7 @@ class Subagents:
 
     async def wait(self, agent_id: str) -> AgentState:
         agent = self._known(agent_id)
-        while agent.is_running and not self._inbox.steers:
+        while agent.is_running and not self.inbox.steers:
             await self._news.wait()
         agent.is_known = not agent.is_running
         return _state(agent)
@@ -218,7 +217,7 @@ class Subagents:
     # --- actions of the parent's loop
 
     async def reports(self) -> Sequence[str]:
-        while self._running() and not self._inbox.steers:
+        while self._running() and not self.inbox.steers:
             await self._news.wait()
         if self._running():
             return ()
@@ -347,18 +346,16 @@ class Subagents:
             models=_AgentModels(kit.ports.models, fitted),
         )
         loop = agents.parent = TurnLoop(
-            kit.session_id,
             ports,
             AgentEmitter(kit.emitter, agent_id),
-            inbox,
-            lambda: replace(kit.config(), max_turns=max_turns),
-            # Use the parent's prompt unchanged, although some of its tools are left out.
-            Restored(
-                tuple(turns), 0, prefix=self.parent.context.prefix_for(profile) if is_parents else Prefix()
-            ),
             kit.shared,
             agents,
-            profile,
+            config=lambda: replace(kit.config(), max_turns=max_turns),
+            # Use the parent's prompt unchanged, although some of its tools are left out.
+            restored=Restored(
+                tuple(turns), 0, prefix=self.parent.context.prefix_for(profile) if is_parents else Prefix()
+            ),
+            profile=profile,
         )
         agent = _Agent(changed, loop, inbox, agents, profile, calls_before)
         self._agents[agent_id] = agent
@@ -393,7 +390,7 @@ class Subagents:
         except LlmError as error:
             return replace(changed, status="failed", reason="error", output=str(error))
         except Exception as error:  # boundary of a task: a failing subagent must not end its session
-            logger.exception("%s of session %s failed", changed.agent_id, self._kit.session_id)
+            logger.exception("%s of session %s failed", changed.agent_id, self._kit.shared.session_id)
             return replace(
                 changed, status="failed", reason="error", output=f"{type(error).__name__}: {error}"
             )

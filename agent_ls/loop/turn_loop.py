@@ -38,7 +38,7 @@ from agent_ls.loop.events.types import (
     UsageReport,
     Warning,
 )
-from agent_ls.loop.ids import SessionId, ToolCallId
+from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call import ModelCalls, ModelReply
 from agent_ls.loop.model.failures import ended_badly, failed_tools, visible
@@ -54,7 +54,13 @@ T = TypeVar("T")
 
 
 class Agents(SubagentSpawner, Protocol):
-    """Interface to the subagents that this loop's model has started; see `subagents.py`."""
+    """Interface to the subagents that this loop's model has started; see `subagents.py`.
+
+    `inbox` has the messages for this loop's model.
+    """
+
+    @property
+    def inbox(self) -> Inbox: ...
 
     async def reports(self) -> Sequence[str]:
         """Wait for running agents, or until a steer is queued. Return reports that the model has not received."""
@@ -94,24 +100,22 @@ class TurnLoop:
 
     def __init__(
         self,
-        session_id: SessionId,
         ports: Ports,
         emitter: Emitter,
-        inbox: Inbox,
-        config: Callable[[], SessionConfig],
-        restored: Restored,
         shared: Shared,
         agents: Agents,
+        *,
+        config: Callable[[], SessionConfig],
+        restored: Restored,
         profile: ProviderProfile,
     ) -> None:
         self.history = History(restored.turns)
         self.profile = profile
         self._shared = shared
         self._agents = agents
-        self._session_id = session_id
         self._ports = ports
         self._emitter = emitter
-        self._inbox = inbox
+        self._inbox = agents.inbox
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
         self._suspended = restored.suspended
@@ -119,18 +123,9 @@ class TurnLoop:
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
-            session_id, ports, shared, emitter, agents, plan=restored.plan, shown=restored.shown
+            ports, shared, emitter, agents, plan=restored.plan, shown=restored.shown
         )
-        self.context = ContextKeeper(
-            session_id,
-            ports,
-            emitter,
-            history=lambda: self.history,
-            record=self.record,
-            plan=lambda: self.plan,
-            restored=restored,
-            models=ports.models,
-        )
+        self.context = ContextKeeper(shared.session_id, ports, emitter, self, restored)
 
     @property
     def usage(self) -> Usage:
@@ -397,7 +392,7 @@ class TurnLoop:
             tools=prefix.tools,
             reasoning_effort=config.reasoning_effort if profile.supports_reasoning else None,
             provider_options=profile.provider_options,
-            cache_key=self._session_id,
+            cache_key=self._shared.session_id,
         )
         sent = self.context.sending(profile, config)
         early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)

@@ -19,8 +19,9 @@ from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.events.types import Envelope, RecordedEvent, ToolCallEnd, ToolCallStart
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import Restored
-from agent_ls.loop.seams import Clock, ModelClient, PromptSource, Recorder
+from agent_ls.loop.seams import BasePrompt, Clock, ModelClient, PromptSource, Recorder
 from agent_ls.loop.session import Session
 from agent_ls.loop.turns import Turn
 from agent_ls.profiles.base import ProviderProfile
@@ -205,15 +206,17 @@ def make_session(
     return Session(
         session_id=SessionId("s-1"),
         profile=profile(*tools, **profile_changes),
-        environment=environment or MemoryEnvironment(),
-        client=client,
-        approver=approver or FakeApprover(),
-        recorder=recorder or MemoryRecorder(),
-        clock=clock or FakeClock(),
-        notices=notices or Notices(),
         config=config or SessionConfig(),
+        ports=Ports(
+            client=client,
+            environment=environment or MemoryEnvironment(),
+            approver=approver or FakeApprover(),
+            recorder=recorder or MemoryRecorder(),
+            clock=clock or FakeClock(),
+            notices=notices or Notices(),
+            prompts=prompts or BasePrompt(),
+        ),
         restored=restored,
-        prompts=prompts,
     )
 
 

@@ -73,9 +73,10 @@ from agent_ls.loop.calls.approval import PendingApprovals
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.loop.ids import SessionId
+from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import Restored
 from agent_ls.loop.seams import PromptSource
-from agent_ls.loop.session import Session
+from agent_ls.loop.session import Listeners, Session
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.log import Header
 from agent_ls.store.rules import RuleStore
@@ -314,36 +315,45 @@ class SessionBuilder:
             remember=lambda: stored.remember({REVIEW_MARK: True}),
         )
         other_models = ConfiguredModels(lambda: self.now().models, self.models, profiles)
-        session = Session(
-            session_id=SessionId(header.session_id),
-            profile=profiles(choice.provider, choice.model),
-            environment=parts.record_commands(environment),
+        ports = Ports(
             client=parts.client,
+            environment=parts.record_commands(environment),
             approver=permissions.approver,
             recorder=opened.recorder,
             clock=self.clock,
             notices=notices,
-            config=session_config(settings, choice.effort),
-            restored=restored,
-            secrets=self.secrets,
             prompts=prompts,
-            before_end=self.review.flush,
-            on_input=partial(
-                _call_each,
-                (memory.on_input, prompts.on_input, partial(self._name_session, link, other_models, parts)),
+            editor_context=editor_context(parts, place),
+            reviews=ResumedReviews(
+                self.review.proposals, permissions.approver, lambda: self.audience(header.session_id)
             ),
-            profile_for=profiles,
+            secrets=self.secrets,
             pinned=lambda: [
                 *pinned_hunks(self.review.open_hunks(session_id=header.session_id), place.folder),
                 *skills.pinned(),
             ],
-            editor_context=editor_context(parts, place),
             hooks=hooks,
-            models=other_models,
             documents=nested_documents(own_prompts, permissions.gate, config, stored),
-            reviews=ResumedReviews(
-                self.review.proposals, permissions.approver, lambda: self.audience(header.session_id)
+            models=other_models,
+        )
+        session = Session(
+            session_id=SessionId(header.session_id),
+            profile=profiles(choice.provider, choice.model),
+            config=session_config(settings, choice.effort),
+            ports=ports,
+            restored=restored,
+            listeners=Listeners(
+                partial(
+                    _call_each,
+                    (
+                        memory.on_input,
+                        prompts.on_input,
+                        partial(self._name_session, link, other_models, parts),
+                    ),
+                ),
+                self.review.flush,
             ),
+            profile_for=profiles,
         )
         live = LiveSession(
             session=session,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_ls.app.context.editor import SessionEditorContext
 from agent_ls.app.context.nested_documents import SessionDocuments
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.loop.seams import NoEditorContext
 
 if TYPE_CHECKING:
     from agent_ls.app.context.editor import EditorStatus
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from agent_ls.environments.base import ExecutionEnvironment
     from agent_ls.environments.language_host import LanguageHost
     from agent_ls.loop.calls.approval import PendingApprovals
-    from agent_ls.loop.seams import ModelClient
+    from agent_ls.loop.seams import EditorContext, ModelClient
     from agent_ls.tools.web_fetch import WebFetcher
 
 NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log of the instruction files that results had
@@ -134,10 +135,10 @@ def nested_documents(
     )
 
 
-def editor_context(parts: RecordedParts, place: SessionPlace) -> SessionEditorContext | None:
-    """Return the editor's status for the model; None if there is no editor.
+def editor_context(parts: RecordedParts, place: SessionPlace) -> EditorContext:
+    """Return the editor's status for the model.
 
     The editor has files of the user's folder open, also if the session works in a worktree.
     """
     folder = place.key if place.worktree else place.folder
-    return SessionEditorContext(parts.editor_status, folder) if parts.editor_status else None
+    return SessionEditorContext(parts.editor_status, folder) if parts.editor_status else NoEditorContext()

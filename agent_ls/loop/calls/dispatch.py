@@ -54,7 +54,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     ToolCallStart,
 )
-from agent_ls.loop.ids import SessionId, ToolCallId
+from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import EndedCall, SuspendedCall
 from agent_ls.profiles.base import ProviderProfile
@@ -132,7 +132,6 @@ class Dispatcher:
 
     def __init__(
         self,
-        session_id: SessionId,
         ports: Ports,
         shared: Shared,
         emitter: Emitter,
@@ -141,7 +140,7 @@ class Dispatcher:
         shown: Mapping[str, str],
         plan: PlanChanged | None = None,
     ) -> None:
-        self._session_id = session_id
+        self._session_id = shared.session_id
         self._ports = ports
         self._emitter = emitter
         self._reads = ShownFiles(shown, ports.recorder.shown)

@@ -6,9 +6,9 @@ earlier turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.requests import Usage
@@ -19,17 +19,16 @@ from agent_ls.loop.context.summary_call import summary_request, summed_up
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.errors import CompactionOffError, NothingToCompactError
 from agent_ls.loop.events.types import CacheLost, Compaction, PlanChanged, Warning
-from agent_ls.loop.ids import new_id
+from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.loop.model.other_models import (
     CODE,
     Fallbacks,
     ModelUsage,
-    OtherModels,
     model_for,
     reason,
     title,
 )
-from agent_ls.loop.seams import Clock, ModelClient
+from agent_ls.loop.ports import Ports
 from agent_ls.loop.turns import CompactionTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
 
@@ -64,34 +63,32 @@ class Wish:
     client_key: str = ""
 
 
-class Compactor:
-    """Performs compactions.
+class Conversation(Protocol):
+    """Interface to the conversation of one agent. `history` changes when the session goes back to an earlier turn."""
 
-    `record` adds a turn to history and log; `pinned` returns texts that a compaction must keep.
-    """
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def plan(self) -> PlanChanged | None:
+        """The latest plan of the model; None if there is none."""
+        ...
+
+    def record(self, turn: Turn) -> None:
+        """Add a turn to history and log."""
+        ...
+
+
+class Compactor:
+    """Performs compactions of one agent's conversation."""
 
     def __init__(
-        self,
-        *,
-        client: ModelClient,
-        clock: Clock,
-        emitter: Emitter,
-        history: Callable[[], History],
-        record: Callable[[Turn], None],
-        plan: Callable[[], PlanChanged | None],
-        pinned: Callable[[], Sequence[str]],
-        cache_key: str,
-        models: OtherModels,
+        self, session_id: SessionId, ports: Ports, emitter: Emitter, conversation: Conversation
     ) -> None:
-        self._client = client
-        self._clock = clock
+        self._session_id = session_id
+        self._ports = ports
         self._emitter = emitter
-        self._history = history
-        self._record = record
-        self._plan = plan
-        self._pinned = pinned
-        self._cache_key = cache_key
-        self._models = models
+        self._conversation = conversation
         self._wish: Wish | None = None
         self._last_tokens = 0
 
@@ -108,8 +105,8 @@ class Compactor:
         """
         if not config.context.may_compact:
             raise CompactionOffError
-        if cut(self._history(), config.context, DROP_TO_SHARE) is None:
-            raise NothingToCompactError(len(self._history().visible))
+        if cut(self._conversation.history, config.context, DROP_TO_SHARE) is None:
+            raise NothingToCompactError(len(self._conversation.history.visible))
         if self._wish is None:
             self._wish = Wish(new_id("k"), instructions.strip(), client_key)
         return self._wish.compaction_id
@@ -144,7 +141,7 @@ class Compactor:
         wish, self._wish = self._wish or Wish(new_id("k")), None
         before, strategy = measure(), config.context.strategy
         self._last_tokens = before.tokens
-        found = cut(self._history(), config.context, _to_go(before))
+        found = cut(self._conversation.history, config.context, _to_go(before))
         if found is None or strategy == "full":
             return None
         told = Compaction(
@@ -169,7 +166,7 @@ class Compactor:
         except BaseException:  # interrupted: the conversation is unchanged
             self._emitter.emit(replace(told, status="interrupted", message="Compaction was stopped."))
             raise
-        self._record(turn)
+        self._conversation.record(turn)
         after = self._last_tokens = measure().tokens
         words = f"{len(found.removed)} earlier messages {_BECAME[strategy]}."
         self._emitter.emit(
@@ -183,14 +180,18 @@ class Compactor:
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
     ) -> tuple[CompactionTurn, ProviderProfile]:
         """Return the turn, and the model that wrote its summary."""
-        before = self._history().compaction
+        before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
             summary, usage, profile = await self._summarized(profile, config, fill, found, wish)
         words = content(
-            self._history(), found.removed, summary=summary, plan=self._plan(), pinned=self._pinned()
+            self._conversation.history,
+            found.removed,
+            summary=summary,
+            plan=self._conversation.plan,
+            pinned=self._ports.pinned(),
         )
-        turn = CompactionTurn(words, found.kept, self._clock.now(), summary, usage, wish.compaction_id)
+        turn = CompactionTurn(words, found.kept, self._ports.clock.now(), summary, usage, wish.compaction_id)
         return turn, profile
 
     async def _summarized(
@@ -200,8 +201,8 @@ class Compactor:
 
         Returns the summary, its usage, and the model that wrote it.
         """
-        fallbacks = Fallbacks(self._models, self._emitter)
-        by = model_for(self._models, "compaction", profile, self._emitter)
+        fallbacks = Fallbacks(self._ports.models, self._emitter)
+        by = model_for(self._ports.models, "compaction", profile, self._emitter)
         is_chosen = title(by) != title(profile)
         while True:
             try:
@@ -233,12 +234,14 @@ class Compactor:
         share: float,
     ) -> tuple[str, Usage]:
         room = int((fill.window_tokens or fill.tokens) * share * fill.chars_per_token)
-        told = transcript(found.removed, self._history().compaction, max(room, TRANSCRIPT_MIN_CHARS))
+        told = transcript(
+            found.removed, self._conversation.history.compaction, max(room, TRANSCRIPT_MIN_CHARS)
+        )
         return await summed_up(
-            self._client,
-            self._clock,
+            self._ports.client,
+            self._ports.clock,
             self._emitter,
-            summary_request(profile, told, wish.instructions, self._cache_key),
+            summary_request(profile, told, wish.instructions, self._session_id),
             config.retry,
             streaming=profile.supports_streaming,
         )

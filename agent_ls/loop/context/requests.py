@@ -5,24 +5,21 @@ Emits events when the provider's cache of the prefix is lost, and when the conte
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.compactor import Compactor, Fill, Trigger
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.compactor import Compactor, Conversation, Fill, Trigger
 from agent_ls.loop.context.history_search import SEARCH_HISTORY, search_history_tool
 from agent_ls.loop.context.prefix import LostBy, Prefix, tools_chars
 from agent_ls.loop.context.prompting import prefix_now
 from agent_ls.loop.context.size import ContextMeter
 from agent_ls.loop.emission import Emitter
-from agent_ls.loop.events.types import CacheLost, ContextParts, PlanChanged, Warning
+from agent_ls.loop.events.types import CacheLost, ContextParts, Warning
 from agent_ls.loop.ids import SessionId
-from agent_ls.loop.model.other_models import ModelUsage, OtherModels
+from agent_ls.loop.model.other_models import ModelUsage
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import Restored
-from agent_ls.loop.turns import Turn
 from agent_ls.profiles.base import ProviderProfile
 
 CACHED_TOKENS = 4_096  # the smallest prompt that every provider caches, plus a few rounds
@@ -35,39 +32,22 @@ _LOST: dict[LostBy, str] = {
 
 
 class ContextKeeper:
-    """Keeps the request prefix stable, measures the context and compacts it in time.
-
-    `history` is called each time, because a session may go back to an earlier history.
-    """
+    """Keeps the request prefix stable, measures the context and compacts it in time."""
 
     def __init__(
         self,
         session_id: SessionId,
         ports: Ports,
         emitter: Emitter,
-        *,
-        history: Callable[[], History],
-        record: Callable[[Turn], None],
-        plan: Callable[[], PlanChanged | None],
+        conversation: Conversation,
         restored: Restored,
-        models: OtherModels,
     ) -> None:
-        self.compactor = Compactor(
-            client=ports.client,
-            clock=ports.clock,
-            emitter=emitter,
-            history=history,
-            record=record,
-            plan=plan,
-            pinned=ports.pinned,
-            cache_key=session_id,
-            models=models,
-        )
+        self.compactor = Compactor(session_id, ports, emitter, conversation)
         self._emitter = emitter
         self._recorder = ports.recorder
         self._prompts = ports.prompts
         self._environment = ports.environment
-        self._history = history
+        self._conversation = conversation
         self._prefix = replace(restored.prefix, tools_chars=tools_chars(restored.prefix.tools))
         self._meter = ContextMeter(restored.calibration)
         self._cached_tokens = 0
@@ -81,7 +61,7 @@ class ContextKeeper:
         return self._meter.calibration
 
     def measure(self, config: SessionConfig) -> ContextParts:
-        return self._meter.measure(self._prefix, self._history(), config.context.chars_per_token)
+        return self._meter.measure(self._prefix, self._conversation.history, config.context.chars_per_token)
 
     async def begin(self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool = True) -> Prefix:
         """Return the prefix of all requests of an input.
@@ -106,15 +86,15 @@ class ContextKeeper:
         # If it is registered already, it may be the copy from the parent agent's registry, with another
         # history.
         is_there = profile.registry.lookup(SEARCH_HISTORY) is not None
-        if is_there or was_offered or self._history().compaction:
-            profile.registry.register(search_history_tool(self._history))
+        if is_there or was_offered or self._conversation.history.compaction:
+            profile.registry.register(search_history_tool(lambda: self._conversation.history))
 
     def _renew(self, now: Prefix, config: SessionConfig) -> None:
         before, self._prefix = self._prefix, now
         if now.text != before.text:
             self._recorder.prompt(now.text)
         self._recorder.prefix(now)
-        if before.text and self._history().model_calls and (reason := before.lost_by(now)):
+        if before.text and self._conversation.history.model_calls and (reason := before.lost_by(now)):
             self._cached_tokens = 0
             self._emitter.emit(CacheLost(reason, _LOST[reason], self.measure(config).total))
 
