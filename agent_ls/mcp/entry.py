@@ -15,8 +15,8 @@ class _Part(BaseModel):
 class ToolFilter(_Part):
     """Patterns of tool names: `allow` empty offers all tools; `deny` leaves tools out and wins over `allow`."""
 
-    allow: list[str] = Field(default_factory=list)
-    deny: list[str] = Field(default_factory=list)
+    allow: list[str] = []
+    deny: list[str] = []
 
 
 class ServerSandbox(_Part):
@@ -26,7 +26,7 @@ class ServerSandbox(_Part):
 
     enabled: bool = False
     network: bool = False
-    writable: list[str] = Field(default_factory=list)
+    writable: list[str] = []
 
 
 class ServerEntry(_Part):
@@ -39,11 +39,11 @@ class ServerEntry(_Part):
 
     type: Literal["", "stdio", "http", "streamable-http", "streamableHttp"] = ""
     command: str = ""
-    args: list[str] = Field(default_factory=list)
-    env: dict[str, str] = Field(default_factory=dict)
+    args: list[str] = []
+    env: dict[str, str] = {}
     cwd: str = ""
     url: str = ""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = {}
     enabled: bool = True
     tools: ToolFilter = ToolFilter()
     timeout_ms: int = Field(default=0, ge=0)

@@ -35,11 +35,11 @@ class ProviderSettings(_Section):
     """
 
     base_url: str = ""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = {}
     ca_file: str = ""
     context_tokens: int = Field(default=0, ge=0)
     tool_calls: Literal["native", "text"] = "native"
-    options: dict[str, JsonValue] = Field(default_factory=dict)
+    options: dict[str, JsonValue] = {}
     connect_timeout_ms: int = Field(default=10_000, ge=1)
     silence_timeout_ms: int = Field(default=300_000, ge=1)
     total_timeout_ms: int = Field(default=0, ge=0)
@@ -110,8 +110,8 @@ class CommandEnvironmentSettings(_Section):
     """
 
     inherit: Literal["filtered", "all", "none", "core", "minimal"] = "filtered"
-    deny: list[str] = Field(default_factory=list)
-    keep: list[str] = Field(default_factory=list)
+    deny: list[str] = []
+    keep: list[str] = []
 
     def rules(self) -> EnvRules:
         return EnvRules(self.inherit, tuple(self.deny), tuple(self.keep))
@@ -126,7 +126,7 @@ class SandboxSettings(_Section):
     enabled: bool = False
     use: Literal["auto", "bubblewrap", "landlock", "seatbelt"] = "auto"
     network: bool = False
-    writable: list[str] = Field(default_factory=list)
+    writable: list[str] = []
 
 
 class PathSettings(_Section):
@@ -137,8 +137,8 @@ class PathSettings(_Section):
     the user, "off": none, or a path.
     """
 
-    roots: list[str] = Field(default_factory=list)
-    denied: list[str] = Field(default_factory=list)
+    roots: list[str] = []
+    denied: list[str] = []
     temporary: str = "auto"
 
 
@@ -177,7 +177,7 @@ class ModelSettings(_Section):
     titles: ModelName = ""
     subagents: ModelName = ""
     suggestions: ModelName = ""
-    fallbacks: list[ModelName] = Field(default_factory=list)
+    fallbacks: list[ModelName] = []
 
 
 class SkillSettings(_Section):
@@ -186,7 +186,7 @@ class SkillSettings(_Section):
     """
 
     enabled: bool = True
-    folders: list[str] = Field(default_factory=list)
+    folders: list[str] = []
     foreign: bool = True
 
 
@@ -214,7 +214,7 @@ class ToolPackSettings(_Section):
     """
 
     preset: PresetName = "none"
-    packs: list[PackName] = Field(default_factory=list)
+    packs: list[PackName] = []
     detect: bool = False
 
 
@@ -240,7 +240,7 @@ class McpSettings(_Section):
     waits for servers that were never connected with before.
     """
 
-    servers: dict[str, ServerEntry] = Field(default_factory=dict)
+    servers: dict[str, ServerEntry] = {}
     project_files: bool = True
     defer_at_percent: int = Field(default=3, ge=0, le=100)
     first_wait_ms: int = Field(default=3_000, ge=0)
@@ -259,13 +259,13 @@ class PlaceSettings(_Section):
     kind: Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
     target: str = ""
     path: str = ""
-    command: list[str] = Field(default_factory=list)
+    command: list[str] = []
     user: str = ""
     image: str = ""
-    mounts: list[str] = Field(default_factory=list)
+    mounts: list[str] = []
     network: bool = False
     python: str = "python3"
-    map: dict[str, str] = Field(default_factory=dict)
+    map: dict[str, str] = {}
 
     def place(self) -> Place:
         """Return the place.
@@ -310,8 +310,8 @@ class Settings(_Section):
     max_command_timeout_ms: int = Field(default=600_000, ge=1)
     max_background_processes: int = Field(default=20, ge=0, le=1_000)
     max_read_mebibytes: int = Field(default=50, ge=1, le=1_024)
-    tool_output_limits: dict[str, Limit] = Field(default_factory=dict)
-    tool_line_limits: dict[str, Limit] = Field(default_factory=dict)
+    tool_output_limits: dict[str, Limit] = {}
+    tool_line_limits: dict[str, Limit] = {}
     loop_detection: LoopDetectionSettings = LoopDetectionSettings()
     subagents: SubagentSettings = SubagentSettings()
     retry: RetrySettings = RetrySettings()
@@ -330,7 +330,7 @@ class Settings(_Section):
     paths: PathSettings = PathSettings()
     unconfined_commands: Literal["ask", "trust"] = "ask"
     place: PlaceSettings | None = None
-    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    providers: dict[str, ProviderSettings] = {}
     mcp: McpSettings = McpSettings()
     record: bool = False
     log_level: Literal["error", "warning", "info", "debug"] = "info"

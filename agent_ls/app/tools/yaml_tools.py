@@ -96,7 +96,7 @@ class _Part(BaseModel):
 class _Parameter(_Part):
     type: ParameterType = "string"
     description: str = ""
-    enum: list[Scalar] = Field(default_factory=list)
+    enum: list[Scalar] = []
     pattern: str = ""
     minLength: int | None = Field(None, ge=0)
     maxLength: int | None = Field(None, ge=0)
@@ -110,10 +110,10 @@ class _Definition(_Part):
     description: str = Field(min_length=1)
     category: Category
     cmd: str = Field(min_length=1)
-    args: list[str] = Field(default_factory=list)
-    optional_args: dict[str, list[str]] = Field(default_factory=dict)
-    parameters: dict[str, _Parameter] = Field(default_factory=dict)
-    env: dict[str, str] = Field(default_factory=dict)
+    args: list[str] = []
+    optional_args: dict[str, list[str]] = {}
+    parameters: dict[str, _Parameter] = {}
+    env: dict[str, str] = {}
     timeout_seconds: int = Field(TIMEOUT_MS // 1000, ge=1, le=MAX_TIMEOUT_S)
     max_output_bytes: int = Field(MAX_OUTPUT_BYTES, ge=1024)
 
