@@ -21,7 +21,9 @@ from pathlib import Path
 
 import anyio
 
+from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import TextPart, ToolCallPart
@@ -96,12 +98,14 @@ async def played(rounds: int, base: Path) -> Model:
         settings=Settings(),
         credentials=Credentials(),
         state_dir=base / "state",
-        adapters={"anthropic": model},
+        program=ProgramParts(adapters={"anthropic": model}),
         trusting="trusted",
     )
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)
-        live = await workbench.new_session(workspace_folder=str(folder), provider="anthropic", mode="full")
+        live = await workbench.new_session(
+            NewSession(workspace_folder=str(folder), provider="anthropic", mode="full")
+        )
         with live.session.subscribe() as events:
             live.session.submit("go")
             async for item in events:

@@ -136,6 +136,29 @@ def test_no_file_names_a_place_of_the_machine_that_it_was_written_on() -> None:
     assert not found, "\n".join(found)
 
 
+# --- signatures -----------------------------------------------------------------------------------------------
+
+MAX_PARAMETERS = 7
+PUBLIC = {"open_session"}  # the keyword arguments that docs/library.md documents
+
+
+def test_functions_take_few_parameters() -> None:
+    long = [
+        f"{name}:{node.lineno} {node.name} takes {count}"
+        for name in MODULES
+        for node in ast.walk(parse(name))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in PUBLIC
+        if (count := _parameters(node.args)) > MAX_PARAMETERS
+    ]
+
+    assert not long, "group the parameters that belong together in a frozen dataclass:\n" + "\n".join(long)
+
+
+def _parameters(arguments: ast.arguments) -> int:
+    names = [it.arg for it in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
 # --- words ----------------------------------------------------------------------------------------------------
 
 

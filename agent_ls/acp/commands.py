@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from agent_ls.acp.conversation import Conversation
 from agent_ls.acp.updates import Update
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.servers.prompt_commands import PromptCommand
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.skills.values import UserCommand
@@ -76,7 +77,7 @@ class Commands:
         ids = [hunk.id for hunks in found.values() for hunk in hunks]
         if not ids:
             return "There are no changes to undo."
-        changed, refused = await self.manager.review.review(verdict="undo", hunk_ids=ids)
+        changed, refused = await self.manager.review.review("undo", Selection(hunk_ids=ids))
         undone = sum(hunk.state == "undone" for hunk in changed)
         words = f"Undone: {undone} of {len(ids)} changes."
         left = "".join(f"\n- {reason}" for reason in dict.fromkeys(reason for _, reason in refused))

@@ -129,7 +129,7 @@ class Conversation:
             text_of=self._texts.get,
             folder=live.summary().workspace_folder,
         )
-        self._requests = UserRequests(live, wire, client, client_id, tasks, review, self.mapper, self)
+        self._requests = UserRequests(live, wire, client, client_id, tasks, review, self)
         self._events = live.session.subscribe()
         self._after = 0
 

@@ -31,6 +31,7 @@ from agent_ls.acp.extension_types import (
     Wire,
 )
 from agent_ls.acp.sessions import Params as RawParams, Sessions
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.events.types import Hunk
 from agent_ls.loop.inbox import QueueChange, Remove, StartNow
 
@@ -83,7 +84,7 @@ class Extensions:
         own = [it.id for hunks in found.values() for it in hunks]
         chosen = own if params.hunk_ids is None else [it for it in params.hunk_ids if it in own]
         changed, refused = await manager.review.review(
-            verdict=params.verdict, hunk_ids=chosen, comment=params.comment, confirm=params.confirm
+            params.verdict, Selection(hunk_ids=chosen), comment=params.comment, confirm=params.confirm
         )
         gone = [(it, "it waits for no decision") for it in params.hunk_ids or () if it not in own]
         return AcpReviewResult(

@@ -23,6 +23,7 @@ from agent_ls.acp.errors import RpcError
 from agent_ls.acp.forms import ask_reason, question_form, read_answers
 from agent_ls.acp.updates import Update, UpdateMapper
 from agent_ls.acp.wire import Dropped, Wire
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.loop.calls.approval import UnknownApprovalError
@@ -43,6 +44,9 @@ class Sender(Protocol):
     """Interface that sends updates of one session. `is_sending`: updates are sent at once, not held back."""
 
     @property
+    def mapper(self) -> UpdateMapper: ...
+
+    @property
     def is_sending(self) -> bool: ...
 
     def send(self, *updates: Update) -> None: ...
@@ -59,7 +63,6 @@ class UserRequests:
         client_id: str,
         tasks: TaskGroup,
         review: ReviewService,
-        mapper: UpdateMapper,
         sender: Sender,
     ) -> None:
         self._live = live
@@ -68,7 +71,7 @@ class UserRequests:
         self._client_id = client_id
         self._tasks = tasks
         self._review = review
-        self._mapper = mapper
+        self._mapper = sender.mapper
         self._sender = sender
         self._inputs: dict[str, ToolCallStart] = {}
         self._requests: dict[str, str] = {}
@@ -197,7 +200,7 @@ class UserRequests:
                 answer = answer_of(result, options, self._client_id)
                 ids = [hunk.id for hunk in self._proposed(call_id)]
                 verdict: Literal["keep", "undo"] = "keep" if answer.decision == "allow" else "undo"
-                await self._review.review(verdict=verdict, hunk_ids=ids, comment=answer.reason)
+                await self._review.review(verdict, Selection(hunk_ids=ids), comment=answer.reason)
         except Dropped:
             return
         except Exception:

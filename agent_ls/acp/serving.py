@@ -20,6 +20,7 @@ from agent_ls.acp.texts import WireTexts
 from agent_ls.acp.wire import LineWriter, Wire, read_lines
 from agent_ls.app.diagnostics.logs import start_log
 from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.sessions.host import EditorServices
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.settings.layers import layered, user_layer
 from agent_ls.app.settings.model import parse_settings
@@ -74,7 +75,7 @@ async def _serve(connection: Connection) -> None:
                 manager = SessionManager(
                     settings=settings,
                     credentials=credentials,
-                    client_files=files if client.reads_files else None,
+                    editor=EditorServices(client_files=files if client.reads_files else None),
                 )
                 manager.owners.known_as(client.title)
                 wire = Wire(writer, tasks, clean=lambda line: without(line, manager.secrets()))

@@ -26,6 +26,7 @@ from agent_ls.app.errors import SessionBusyError
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.loop.calls.redaction import redacted
 
 log = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ class Sessions:
     async def _new(self, params: Params) -> Any:
         folder, others = _folder(params), _other_folders(params)
         problems = await self._apply_settings(folder)
-        live = await self.manager.new_session(workspace_folder=folder)
+        live = await self.manager.new_session(NewSession(workspace_folder=folder))
         self._folders[live.id] = others
         conversation = self._follow(live)
         self._take_servers(conversation, params)

@@ -14,6 +14,7 @@ import anyio
 
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import Settings
 from agent_ls.headless.exec import Outcome
 from agent_ls.headless.style import COLOURED, PLAIN
@@ -63,7 +64,7 @@ async def play(
     outcome = Outcome()
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
-        live = await manager.new_session(workspace_folder=str(folder), provider="walkthrough")
+        live = await manager.new_session(NewSession(workspace_folder=str(folder), provider="walkthrough"))
         person = user(live)
         transcript = Transcript(COLOURED if out.isatty() else PLAIN)
         with live.session.subscribe() as events:

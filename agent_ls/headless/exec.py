@@ -17,9 +17,11 @@ from agent_ls.app.diagnostics.logs import start_log
 from agent_ls.app.errors import AppError
 from agent_ls.app.models.key_store import load_credentials, protect_keys
 from agent_ls.app.permissions.trust import Trusting
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.tool_limits import check_limits
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.worktrees.worktree import Start
@@ -198,13 +200,15 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
         live.approver.review = "after"  # hunks cannot be reviewed in the terminal
         return live
     return await manager.new_session(
-        workspace_folder=options.on or str(options.folder),
-        provider=options.provider or None,
-        model=options.model or None,
-        effort=options.effort or None,
-        mode=MODES[options.approve],
-        review="after",
-        worktree=options.worktree,
+        NewSession(
+            workspace_folder=options.on or str(options.folder),
+            provider=options.provider or None,
+            model=options.model or None,
+            effort=options.effort or None,
+            mode=MODES[options.approve],
+            review="after",
+            worktree=options.worktree,
+        )
     )
 
 
@@ -376,8 +380,8 @@ class _Play:
             line = await self._lines.ask("    make these changes? [y]es, [n]o: ")
             keeps = line.strip().lower() in ("y", "yes")
         await self._review.review(
-            verdict="keep" if keeps else "undo",
-            hunk_ids=[hunk.id for hunk in awaited],
+            "keep" if keeps else "undo",
+            Selection(hunk_ids=[hunk.id for hunk in awaited]),
             comment=""
             if self._options.approve == "ask"
             else f"(decided by --approve {self._options.approve})",

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.loop.budget import GO_ON
@@ -153,8 +154,8 @@ class Replies:
         self._reviewed.update(hunk.id for hunk in hunks)
         keeps = await self._asked(callback, tuple(hunks), default=False)
         await self._review.review(
-            verdict="keep" if keeps is True else "undo",
-            hunk_ids=[hunk.id for hunk in hunks],
+            "keep" if keeps is True else "undo",
+            Selection(hunk_ids=[hunk.id for hunk in hunks]),
             comment="" if callback else NO_REVIEWER,
         )
 

@@ -15,8 +15,11 @@ import anyio.to_thread
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.models.service import OwnProfile
+from agent_ls.app.review.decision_request import Selection
+from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.rollback import RolledBack, Wanted
 from agent_ls.app.sessions.tool_limits import check_limits
 from agent_ls.app.sessions.worktree import BroughtFile
@@ -306,7 +309,7 @@ class AgentSession:
         """Keep or undo changes (None: all). Returns the reasons of those that were not decided."""
         session_id = self.id if hunk_ids is None else None
         _, refused = await self._manager.review.review(
-            verdict=verdict, hunk_ids=hunk_ids, session_id=session_id
+            verdict, Selection(hunk_ids=hunk_ids, session_id=session_id)
         )
         return [reason for _, reason in refused]
 
@@ -406,21 +409,32 @@ async def open_session(
         settings=parse_settings(given)[0],
         credentials=load_credentials(),
         state_dir=state_dir,
-        adapters=adapters,
-        profiles=profiles,
-        tools=tools,
-        environment=environment,
+        program=ProgramParts(
+            adapters=adapters or {},
+            profiles=profiles or {},
+            tools=tools,
+            profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
+            environment=environment,
+        ),
         trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
-        profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
     )
     others = [str(await anyio.Path(place).expanduser()) for place in beside]
     manager.folders = lambda: [os.path.abspath(place) for place in others]
     where = environment.working_directory() if environment else str(await anyio.Path(folder).expanduser())
+    new = NewSession(
+        workspace_folder=where,
+        provider=provider or None,
+        model=model or None,
+        effort=effort,
+        mode=mode,
+        review=review,
+        worktree=worktree,
+    )
     refused: Exception | None = None
     async with anyio.create_task_group() as tasks:
         await tasks.start(manager.run)
         try:
-            live = await _opened(manager, resume, where, provider, model, effort, mode, review, worktree)
+            live = await _opened(manager, resume, new)
             check_limits(manager.settings, live.session.profile.registry)
         except Exception as error:  # raised below, because a task group would wrap it in an ExceptionGroup
             refused = error
@@ -436,30 +450,13 @@ async def open_session(
         raise refused
 
 
-async def _opened(
-    manager: SessionManager,
-    resume: str,
-    folder: str,
-    provider: str,
-    model: str,
-    effort: str | None,
-    mode: Mode,
-    review: ReviewSetting,
-    worktree: Literal["current", "head"] | None,
-) -> LiveSession:
+async def _opened(manager: SessionManager, resume: str, new: NewSession) -> LiveSession:
+    """Create the session, or open a stored one and give it the same options."""
     if not resume:
-        return await manager.new_session(
-            workspace_folder=folder,
-            provider=provider or None,
-            model=model or None,
-            effort=effort,
-            mode=mode,
-            review=review,
-            worktree=worktree,
-        )
+        return await manager.new_session(new)
     live = await manager.open_session(resume)
     await live.configure(
-        provider=provider or None, model=model or None, effort=effort, mode=mode, review=review
+        provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review
     )
     return live
 

@@ -82,13 +82,11 @@ class ProviderError(LlmError):
         hint: str = "",
         retry_after_s: float | None = None,
         status: int | None = None,
-        code: str = "",
-        request_id: str = "",
     ) -> None:
         super().__init__(message, provider=provider, model=model, hint=hint, retry_after_s=retry_after_s)
         self.status = status
-        self.code = code
-        self.request_id = request_id
+        self.code = ""
+        self.request_id = ""
         self.raw: JsonObject = {}
 
 

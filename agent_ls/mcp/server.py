@@ -204,8 +204,7 @@ class ManagedServer:
         if isinstance(ready.target, HttpTarget):
             auth = self._context.authenticate(ready)
             opened = session.by_http(
-                ready.target.url,
-                dict(ready.target.headers),
+                ready.target,
                 callbacks,
                 auth=auth,
                 judge=self._context.judge,

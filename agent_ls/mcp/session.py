@@ -24,6 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from agent_ls._version import __version__
+from agent_ls.mcp.config import HttpTarget
 from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.facts import (
     Block,
@@ -223,8 +224,7 @@ async def by_process(
 
 @asynccontextmanager
 async def by_http(
-    url: str,
-    headers: Mapping[str, str],
+    target: HttpTarget,
     callbacks: Callbacks,
     *,
     auth: httpx2.Auth | None,
@@ -240,13 +240,13 @@ async def by_http(
     """
     mended = _Mended()
     timeout = httpx2.Timeout(timeout_s, read=None)
-    hooks: Any = Limits(url, MAX_LINE_BYTES, judge).hooks()
+    hooks: Any = Limits(target.url, MAX_LINE_BYTES, judge).hooks()
     if asks_nobody:
         hooks["response"].append(refuse_login)
     async with httpx2.AsyncClient(
-        headers=dict(headers), timeout=timeout, auth=auth, event_hooks=hooks
+        headers=dict(target.headers), timeout=timeout, auth=auth, event_hooks=hooks
     ) as http:
-        transport = streamable_http_client(url, http_client=http, max_sse_event_size=MAX_LINE_BYTES)
+        transport = streamable_http_client(target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES)
         async with _connected(
             _mending(transport, mended), mended, callbacks, is_legacy, timeout_s
         ) as connection:

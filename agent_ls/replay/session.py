@@ -1,6 +1,10 @@
 """Replay a recording: run the session in a scratch store, with the recorded answers of model and environment.
 
 No network is used and no project file is changed. Differences are reported by step; a commit that differs
+from agent_ls.app.sessions.host import EditorServices
+from agent_ls.app.sessions.host import ProgramParts
+from agent_ls.app.sessions.host import EditorServices
+from agent_ls.app.sessions.host import ProgramParts
 from the recorded one is refused.
 """
 
@@ -22,7 +26,9 @@ from agent_ls.app.errors import AppError
 from agent_ls.app.permissions.trust import Trusting
 from agent_ls.app.recording.codec import plain, value_of
 from agent_ls.app.recording.tape import FORMAT, told_messages
+from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
@@ -159,23 +165,24 @@ async def replay(recording: Recording) -> ReplayResult:
             settings=settings,
             credentials=Credentials(),
             state_dir=Path(scratch),
-            adapters={provider: _Model(provider, recording, told, player)},
-            environment=place,
+            editor=EditorServices(status=place, language=place),
+            program=ProgramParts(
+                adapters={provider: _Model(provider, recording, told, player)}, environment=place, pages=place
+            ),
             trusting=_TRUSTING.get(header.get("trust"), "trusted"),
-            pages=place,
-            editor_status=place,
-            language=place,
         )
         manager.folders = lambda: _string_list(header.get("folders"))
         manager.notebooks = header.get("notebooks") is True
         async with anyio.create_task_group() as tasks:
             await tasks.start(manager.run)
             live = await manager.new_session(
-                workspace_folder=place.working_directory(),
-                provider=provider,
-                model=str(header["model"]),
-                mode=header.get("mode"),
-                review=header.get("review"),
+                NewSession(
+                    workspace_folder=place.working_directory(),
+                    provider=provider,
+                    model=str(header["model"]),
+                    mode=header.get("mode"),
+                    review=header.get("review"),
+                )
             )
             await player.play(live)
             events = [json.loads(encoded) for encoded in live.events_since(0)]

@@ -32,7 +32,7 @@ from agent_ls.server.features import (
     sessions,
     terminals,
 )
-from agent_ls.server.features.configuration import Configuration, section_of
+from agent_ls.server.features.configuration import Configuration, SettingsClient, section_of
 from agent_ls.server.features.moved_hunks import MovedHunks
 from agent_ls.server.features.rich_findings import RichFindings
 from agent_ls.server.features.suggestions import SuggestionRequests
@@ -113,12 +113,10 @@ def assemble(
     tell((*problems, *_mismatch(server)))
     configuration = Configuration(
         manager,
-        protocol.client,
+        SettingsClient(protocol.client, protocol.send_request_async, tell),
         first=settings,
         told=problems,
-        tell=tell,
         folders=partial(_folders, server),
-        ask=protocol.send_request_async,
         start=start,
     )
     context = Context(

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_ls.app.diagnostics.logs import start_log
 from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.sessions.host import EditorServices
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.settings.model import Settings, parse_settings
 from agent_ls.server.editor.host import LspEditorHost
@@ -24,11 +25,13 @@ def create_session_manager(
     manager = SessionManager(
         settings=settings,
         credentials=credentials,
-        editor_host=host,
-        editor_status=host,
-        watch=host,
-        terminals=host,
-        language=host.language if host.language.answers() else None,
+        editor=EditorServices(
+            host=host,
+            status=host,
+            watch=host,
+            terminals=host,
+            language=host.language if host.language.answers() else None,
+        ),
     )
     manager.on_settings = partial(_tell, host)
     return manager, problems

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.events.types import FileChange, TerminalExit, ToolCallStart, Warning
 from agent_ls.notebook.cell_alignment import EditorCell
 from tests.support.fake_editor_host import FakeEditorHost
@@ -82,7 +83,7 @@ async def test_changes_of_a_process_that_ends_between_turns_belong_to_its_call_a
         await talk.say("And?")
         words = "Changed while the background process p1 ran, for the user to review: a.txt, b.txt (new)."
         assert [words in it for it in rig.user_texts()].count(True) == 1
-        _, refused = await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        _, refused = await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert not refused
         assert (rig.folder / "a.txt").read_text() == OLD and not (rig.folder / "b.txt").exists()
 
@@ -106,7 +107,7 @@ async def test_changes_of_a_running_process_are_reported_at_each_safe_boundary(
         assert not talk.of(TerminalExit)
         ids = [hunk.id for it in talk.of(FileChange) for hunk in it.hunks]
         assert len(set(ids)) == 2
-        _, refused = await rig.manager.review.review(verdict="undo", hunk_ids=ids)
+        _, refused = await rig.manager.review.review("undo", Selection(hunk_ids=ids))
         assert not refused and (rig.folder / "a.txt").read_text() == OLD
         await talk.say("Go on.")
         assert len(changed(talk)) == 2, "the undo was taken for a change of the process's"
@@ -146,7 +147,7 @@ async def test_changes_that_the_user_saved_during_the_process_are_not_recorded_a
 
         (hunk,) = [hunk for it in talk.of(FileChange) for hunk in it.hunks]
         assert (hunk.call_id, hunk.base_lines) == (call_of(talk), ("two\n",))
-        _, refused = await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        _, refused = await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert not refused and (rig.folder / "a.txt").read_text() == saved
 
 

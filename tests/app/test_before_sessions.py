@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.settings.model import Settings
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -55,8 +56,8 @@ async def proposed(rig: SessionRig, talk: Talk) -> list[Hunk]:
     return [hunk for hunks in rig.manager.review.open_hunks().values() for hunk in hunks]
 
 
-async def decide(rig: SessionRig, verdict: Any, **how: Any) -> list[str]:
-    changed, refused = await rig.manager.review.review(verdict=verdict, **how)
+async def decide(rig: SessionRig, verdict: Any, comment: str = "", **select: Any) -> list[str]:
+    changed, refused = await rig.manager.review.review(verdict, Selection(**select), comment=comment)
     assert not refused
     return [hunk.state for hunk in changed]
 

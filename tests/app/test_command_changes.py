@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.app.changes.snapshot import Changes, CommandChanges
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events.types import FileChange, ToolCallEnd, Warning
@@ -46,7 +47,7 @@ async def test_files_changed_by_a_command_are_hunks_of_its_call_and_can_be_undon
         (end,) = talk.of(ToolCallEnd)
         assert "for the user to review: a.txt, b.txt (new), gone.txt (deleted)." in end.output
         assert "for the user to review" in str(rig.results()[0].content)
-        _, refused = await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        _, refused = await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert not refused
         assert (rig.folder / "a.txt").read_text() == OLD
         assert not (rig.folder / "b.txt").exists()
@@ -72,7 +73,7 @@ async def test_an_unsaved_document_gets_the_change_merged(tmp_path: Path) -> Non
         assert changed(talk) == [("a.txt", "modify", 1)]
         assert "a.txt (merged into the user's unsaved changes)" in talk.of(ToolCallEnd)[0].output
         assert [warning.code for warning in talk.of(Warning)] == ["merged_change"]
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert host.text(path) == typed
 
 
@@ -112,7 +113,7 @@ async def test_a_document_reloaded_before_the_end_of_the_command_has_its_hunk(
     async with running(tmp_path, shell("sed -i s/two/TWO/ a.txt"), host=host) as rig:
         talk = await ran(rig)
         assert changed(talk) == [("a.txt", "modify", 1)]
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert host.text(path) == both.replace("TWO", "two")
 
 
@@ -137,7 +138,7 @@ async def test_a_file_saved_by_the_user_during_a_command_is_a_user_change(tmp_pa
                 talks.append(await ran(rig))
         (talk,) = talks
         assert changed(talk) == [("a.txt", "modify", 1), ("mine.txt", "modify", 1)]
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert (rig.folder / "mine.txt").read_text() == "one\nsaved\n"
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.context.prompts import EARLY_FACTS_MS, SessionPrompts
+from agent_ls.app.context.prompts import EARLY_FACTS_MS, PromptWorkspace, SessionPrompts
 from agent_ls.app.permissions.trust import TRUST_VARIABLE, Trusting
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.profiles.create import create_profile
@@ -43,7 +44,7 @@ class Source:
         self.now_ms = 0
         self._environment = repository.environment
         self.prompts = SessionPrompts(
-            self._environment, self._environment, trusted=_yes, now_ms=lambda: self.now_ms
+            PromptWorkspace(self._environment, self._environment, trusted=_yes), now_ms=lambda: self.now_ms
         )
 
     async def build(self) -> str:
@@ -105,7 +106,9 @@ async def test_a_new_session_runs_git_before_the_first_message_only_if_trusted(
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv(TRUST_VARIABLE)
     async with running(tmp_path, trusting=trusting) as sessions:
-        live = await sessions.manager.new_session(workspace_folder=str(sessions.folder), provider=PROVIDER)
+        live = await sessions.manager.new_session(
+            NewSession(workspace_folder=str(sessions.folder), provider=PROVIDER)
+        )
         assert live.gather_early is not None
         await live.gather_early()  # returns after the one that was started with the session
         runs = len(list(ran.iterdir()))

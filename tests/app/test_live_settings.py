@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.models.service import Models
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.session_config import session_config
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
@@ -104,7 +105,7 @@ async def test_options_chosen_for_a_session_stay_and_new_sessions_use_the_settin
         summary, config = talk.live.summary(), talk.live.session.config
         assert (summary.mode, summary.review, summary.effort) == ("edits", "after", "high")
         assert (config.limits.tokens_per_input, config.limits.cost_usd_per_input) == (9, 2)
-        new = await rig.manager.new_session(workspace_folder=str(tmp_path), provider=PROVIDER)
+        new = await rig.manager.new_session(NewSession(workspace_folder=str(tmp_path), provider=PROVIDER))
         assert (new.summary().mode, new.summary().review, new.summary().effort) == ("plan", "before", "low")
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import anyio
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.proposal_decisions import CLOSED_SESSION, DOES_NOT_FIT
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import StaleFileError
@@ -106,7 +107,7 @@ async def test_lines_of_a_hunk_are_kept_and_the_rest_stays_pending(is_open: bool
     review = fresh(is_open=is_open)
     async with review.proposed(("a.py", LINES.replace("two\n", "TWO\nTWO-b\nTWO-c\n"))) as call:
         (hunk,) = review.hunks()
-        changed, _ = await review.service.review(verdict="keep", hunk_ids=[hunk.id], lines=(0, 2))
+        changed, _ = await review.service.review("keep", Selection(hunk_ids=[hunk.id]), lines=(0, 2))
         assert sorted(it.state for it in changed) == ["kept", "proposed"]
         assert text(review) == LINES.replace("two\n", "TWO\nTWO-b\n") and not call.over.is_set()
         (rest,) = review.hunks()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.decisions import STALE, TYPED_IN_LINES
 from tests.support.review import Review
 
@@ -27,7 +28,7 @@ def text(review: Review) -> str:
 async def test_undo_of_a_line_reverts_only_that_line(is_open: bool) -> None:
     review = await edited(is_open=is_open)
     (hunk,) = review.hunks()
-    changed, refused = await review.service.review(verdict="undo", hunk_ids=[hunk.id], lines=(1, 2))
+    changed, refused = await review.service.review("undo", Selection(hunk_ids=[hunk.id]), lines=(1, 2))
     assert refused == [] and {(h.id == hunk.id, h.state) for h in changed} == {
         (True, "pending"),
         (False, "undone"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.decisions import LINKED, OTHER_END, TYPED_INSIDE
 from agent_ls.environments.base import Attribution, FileWrite
 from tests.support.review import Review
@@ -46,7 +47,7 @@ async def test_both_ends_of_a_move_have_one_link_and_other_hunks_have_none() -> 
 @pytest.mark.parametrize("end", ["a.py", "b.py"])
 async def test_undoing_one_end_of_a_move_restores_the_file(end: str) -> None:
     review = await moved()
-    changed, refused = await review.service.review(verdict="undo", path=review.path(end))
+    changed, refused = await review.service.review("undo", Selection(path=review.path(end)))
     assert refused == [] and [hunk.state for hunk in changed] == ["undone", "undone"]
     assert tree(review) == {"a.py": OLD.encode(), "c.py": b"D\n"}
 
@@ -55,7 +56,7 @@ async def test_undoing_one_end_of_a_move_restores_the_file(end: str) -> None:
 async def test_keeping_one_end_of_a_move_decides_both() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
-    changed, _ = await review.service.review(verdict="keep", hunk_ids=[made.id])
+    changed, _ = await review.service.review("keep", Selection(hunk_ids=[made.id]))
     assert [hunk.state for hunk in changed] == ["kept", "kept"]
     assert [hunk.path.rpartition("/")[2] for hunk in review.hunks()] == ["c.py"]
 
@@ -66,11 +67,11 @@ async def test_a_move_with_user_text_is_not_undone_without_confirmation() -> Non
     typed = f"{NEW}mine\n"
     review.memory.put("b.py", typed)
     review.service.user_edit(review.path("b.py"), typed)
-    changed, refused = await review.service.review(verdict="undo", path=review.path("a.py"))
+    changed, refused = await review.service.review("undo", Selection(path=review.path("a.py")))
     assert changed == []
     assert sorted(reason for _, reason in refused) == sorted([OTHER_END, TYPED_INSIDE])
     assert tree(review)["b.py"] == typed.encode() and "a.py" not in tree(review)
-    _, refused = await review.service.review(verdict="undo", path=review.path("a.py"), confirm=True)
+    _, refused = await review.service.review("undo", Selection(path=review.path("a.py")), confirm=True)
     assert refused == [] and tree(review) == {"a.py": OLD.encode(), "c.py": b"D\n"}
 
 
@@ -79,7 +80,7 @@ async def test_a_moved_file_stays_if_its_old_path_is_taken() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
     review.memory.put("a.py", "somebody else's\n")
-    _, refused = await review.service.review(verdict="undo", hunk_ids=[made.id])
+    _, refused = await review.service.review("undo", Selection(hunk_ids=[made.id]))
     assert (made.id, OTHER_END) in refused
     assert tree(review)["a.py"] == b"somebody else's\n"
     assert "b.py" in tree(review)
@@ -89,7 +90,7 @@ async def test_a_moved_file_stays_if_its_old_path_is_taken() -> None:
 async def test_undoing_lines_of_a_move_is_refused_because_it_is_a_whole() -> None:
     review = await moved()
     (made,) = [hunk for hunk in review.hunks() if hunk.path.endswith("b.py")]
-    changed, refused = await review.service.review(verdict="undo", hunk_ids=[made.id], lines=(0, 1))
+    changed, refused = await review.service.review("undo", Selection(hunk_ids=[made.id]), lines=(0, 1))
     assert changed == [] and {reason for _, reason in refused} == {LINKED}
     assert "b.py" in tree(review) and "a.py" not in tree(review)
 

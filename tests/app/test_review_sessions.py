@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.llm.requests import Request
 from agent_ls.loop.events.types import FileChange, HunkStateChanged, SessionEnd
 from agent_ls.loop.turns import SteeringTurn
@@ -47,7 +48,7 @@ def reviews(request: Request) -> list[str]:
 
 
 async def decide(rig: SessionRig, talk: Talk, verdict: Any, ids: Sequence[str], **how: Any) -> list[str]:
-    changed, refused = await rig.manager.review.review(verdict=verdict, hunk_ids=ids, **how)
+    changed, refused = await rig.manager.review.review(verdict, Selection(hunk_ids=ids), **how)
     assert not refused
     return [hunk.state for hunk in changed]
 
@@ -145,7 +146,7 @@ async def test_two_sessions_on_one_file_get_notices_of_their_own_hunks(work: Pat
         await first.say("go")
         second = await rig.talk("edits")
         await second.say("go")
-        changed, refused = await rig.manager.review.review(verdict="undo", path=str(work / "a.txt"))
+        changed, refused = await rig.manager.review.review("undo", Selection(path=str(work / "a.txt")))
         assert [hunk.state for hunk in changed] == ["undone", "undone"] and refused == []
         await first.say("more")
         await second.say("more")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.rollback import RolledBack, Wanted
 from agent_ls.llm.messages import Role
 from agent_ls.loop.errors import SessionBusyError
@@ -242,7 +243,7 @@ async def test_roll_back_resolves_hunks_of_its_turns_and_restores_earlier_ones(t
         ]
         # The later turn's change was merged with this one into a single hunk, so the lines there are not only
         # its own.
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id, confirm=True)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id), confirm=True)
         assert texts(rig.folder) == {"a.txt": OLD}
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     Hunk,
@@ -59,9 +60,13 @@ def hunks_of(rig: SessionRig) -> list[Hunk]:
     return [hunk for hunks in rig.manager.review.open_hunks().values() for hunk in hunks]
 
 
-async def decide(rig: SessionRig, verdict: Any, **how: Any) -> None:
+async def decide(
+    rig: SessionRig, verdict: Any, comment: str = "", replacement: str | None = None, **select: Any
+) -> None:
     with anyio.fail_after(DEADLINE_S):
-        _, refused = await rig.manager.review.review(verdict=verdict, **how)
+        _, refused = await rig.manager.review.review(
+            verdict, Selection(**select), comment=comment, replacement=replacement
+        )
     assert not refused
 
 
@@ -212,7 +217,7 @@ async def test_a_proposal_without_a_position_is_stale_stays_pending_and_is_never
         assert [(hunk.id, hunk.state) for hunk in hunks_of(rig)] == [(last.id, "stale")]
         states = {hunk.id: hunk.state for event in talk.of(HunkStateChanged) for hunk in event.hunks}
         assert states == {first.id: "kept", last.id: "stale"}
-        _, refused = await rig.manager.review.review(verdict="keep", hunk_ids=[last.id])
+        _, refused = await rig.manager.review.review("keep", Selection(hunk_ids=[last.id]))
         assert "were changed since" in refused[0][1]
         assert (work / "a.txt").read_text() == "ONE\nkeep\nrewritten\n"
         await decide(rig, "undo", hunk_ids=[last.id])
@@ -275,7 +280,7 @@ async def test_binary_content_changed_between_processes_is_left_unchanged(work: 
     (work / "p.bin").write_bytes(b"\x00\x01new")
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await waiting.reopened(rig)
-        _, refused = await rig.manager.review.review(verdict="keep", session_id=waiting.session_id)
+        _, refused = await rig.manager.review.review("keep", Selection(session_id=waiting.session_id))
         assert "were changed since" in refused[0][1] and "undo" in refused[0][1]
         assert (work / "p.bin").read_bytes() == b"\x00\x01new"
         await decide(rig, "undo", session_id=waiting.session_id)
@@ -339,7 +344,7 @@ async def test_a_path_that_resolves_elsewhere_needs_approval_first(work: Path) -
         await talk.until("approval_requested")
         (request,) = talk.of(ApprovalRequested)
         assert "outside the workspace" in request.reason
-        _, refused = await rig.manager.review.review(verdict="keep", session_id=waiting.session_id)
+        _, refused = await rig.manager.review.review("keep", Selection(session_id=waiting.session_id))
         assert refused and all("answer that" in reason for _, reason in refused)
         talk.live.approver.answer(request.request_id, deny(request))
         await talk.until("processing_end")

@@ -11,7 +11,8 @@ import anyio
 import pytest
 
 from agent_ls.app.changes.stamps import STEP_NS
-from agent_ls.app.changes.watched_files import MAX_FILES, NoWatch, TouchedFiles
+from agent_ls.app.changes.watched_files import MAX_FILES, FileSource, NoWatch, TouchedFiles
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.environments.base import sha256
 from agent_ls.environments.local import LocalEnvironment
@@ -97,7 +98,7 @@ async def test_the_models_own_changes_and_reported_ones_need_no_notice(tmp_path:
     async with running(tmp_path, model) as rig:
         talk = await talking(rig)
         await talk.say("Go on.")
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert (rig.folder / "a.txt").read_text() == (rig.folder / "b.txt").read_text() == OLD
         await talk.say("Go on.")
         assert stale(rig) == []
@@ -167,9 +168,8 @@ class CountedReads(LocalEnvironment):
 
 def watching(files: LocalEnvironment, told: list[str]) -> TouchedFiles:
     return TouchedFiles(
-        files,
+        FileSource(files, dict),
         ReviewService(lambda session_id: None, clock=FakeClock(), start=lambda work: None),
-        documents=dict,
         tell=told.append,
         watch=NoWatch(),
         known={},

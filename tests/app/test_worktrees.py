@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.errors import BadChoiceError, UnbroughtChangesError
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.worktree import CODE
 from agent_ls.loop.events.types import ApprovalRequested, FileChange, Warning
 from tests.support.fake_editor_host import FakeEditorHost
@@ -88,7 +89,7 @@ async def test_changes_arrive_as_hunks_when_the_agent_has_finished(tmp_path: Pat
         # changes in the worktree itself have no hunks
         own = [it for it in talk.of(FileChange) if str(tmp_path / "state") in it.path]
         assert own and not any(it.hunks for it in own)
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert (folder / "a.txt").read_text() == OLD
         assert not (folder / "new.txt").exists()
         assert git(folder, "status", "--porcelain") == ""
@@ -158,7 +159,7 @@ async def test_an_undone_hunk_does_not_come_again(tmp_path: Path) -> None:
     async with running(tmp_path, script) as rig:
         talk = await rig.talk("edits", worktree="current")
         await talk.say("first")
-        await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         await talk.say("second")
         assert (folder / "a.txt").read_text() == OLD.replace("six", "SIX")
 
@@ -197,10 +198,10 @@ async def test_review_before_proposes_the_changes_and_writes_what_is_kept(tmp_pa
         assert pending(rig, talk) == {"a.txt": ["proposed", "proposed"], "new.txt": ["proposed"]}
         hunks = rig.manager.review.open_hunks(session_id=talk.session_id)
         first = hunks[str(folder / "a.txt")][0].id
-        _, refused = await rig.manager.review.review(verdict="keep", hunk_ids=[first])
+        _, refused = await rig.manager.review.review("keep", Selection(hunk_ids=[first]))
         assert not refused
         assert (folder / "a.txt").read_text() == OLD.replace("two", "TWO")
-        _, refused = await rig.manager.review.review(verdict="keep", path=str(folder / "new.txt"))
+        _, refused = await rig.manager.review.review("keep", Selection(path=str(folder / "new.txt")))
         assert not refused
         assert (folder / "new.txt").read_text() == "new\n"
 
@@ -316,7 +317,7 @@ async def test_a_resumed_session_goes_on_in_its_worktree_and_deletion_removes_it
         assert (folder / "a.txt").read_text() == OLD.replace("six", "SIX")
         with pytest.raises(BadChoiceError, match="cannot be forked"):
             await rig.manager.fork(talk.session_id)
-        await rig.manager.review.review(verdict="keep", session_id=talk.session_id)
+        await rig.manager.review.review("keep", Selection(session_id=talk.session_id))
         await rig.manager.delete_session(talk.session_id, force=False)
         assert not place.exists()
         assert git(folder, "worktree", "list").count("\n") == 1

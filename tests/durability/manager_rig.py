@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 
+from agent_ls.app.sessions.host import EditorServices
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.settings.model import ProviderSettings, Settings
@@ -35,7 +36,7 @@ async def running_manager(
         ),
         credentials=Credentials({name: "key"}),
         state_dir=state,
-        editor_host=host,
+        editor=EditorServices(host=host),
     )
     async with anyio.create_task_group() as tasks:
         await tasks.start(manager.run)

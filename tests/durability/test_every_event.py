@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, ToolResultsTurn, Turn
 from agent_ls.store.reader import read_session
 from tests.durability.killed_run import TURNS, run
@@ -59,7 +60,7 @@ async def check(root: Path, kill_at: int, whole: list[str]) -> None:
         assert problem_of(rig.model.requests[-1].messages) == ""
         at = int(file.read_text())
         assert 0 <= at <= TURNS
-        _, refused = await rig.manager.review.review(verdict="undo", session_id=talk.session_id)
+        _, refused = await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         assert not refused
         assert file.read_text() == "0\n", f"{at} changes were made"
 

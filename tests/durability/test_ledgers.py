@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.app.review.decision_request import Selection
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.loop.events.types import HunkStateChanged
 from tests.durability.manager_rig import all_events, content, pending, put, running_manager, turn, words
 from tests.support.fake_editor_host import FakeEditorHost
@@ -39,7 +41,7 @@ async def edited(state: Path, file: Path, *calls: ToolCall, host: FakeEditorHost
     """Change a file in a session of a server that shuts down in an orderly way; return the session id."""
     with AnthropicServer(edits(*calls)) as provider:
         async with running_manager(state, provider, host) as manager:
-            live = await manager.new_session(workspace_folder=str(file.parent))
+            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             return live.session.id
 
@@ -65,7 +67,7 @@ async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeate
     state = tmp_path / "state"
     with AnthropicServer(edits(edit("to go\n", ""), edit("last\n", "same\nlast\n"))) as provider:
         async with running_manager(state, provider) as manager:
-            live = await manager.new_session(workspace_folder=str(file.parent))
+            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             if how == "killed":
                 state = shutil.copytree(state, tmp_path / "killed")
@@ -74,9 +76,9 @@ async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeate
             hunks = pending(manager, file)
             assert words(hunks) == ["pending: to go| > ", "pending:  > same|"]
             assert states(all_events(live)) == []
-            (kept,), _ = await manager.review.review(verdict="keep", hunk_ids=[hunks[0].id])
+            (kept,), _ = await manager.review.review("keep", Selection(hunk_ids=[hunks[0].id]))
             assert kept.state == "kept"
-            (undone,), _ = await manager.review.review(verdict="undo", hunk_ids=[hunks[1].id])
+            (undone,), _ = await manager.review.review("undo", Selection(hunk_ids=[hunks[1].id]))
             assert undone.state == "undone"
     assert content(file) == "same\nsame\nbetween\nlast\n"
 
@@ -84,14 +86,14 @@ async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeate
 async def test_hunks_moved_by_typing_keep_their_positions(file: Path, tmp_path: Path) -> None:
     with AnthropicServer(edits(edit("to go\n", ""))) as provider:
         async with running_manager(tmp_path / "state", provider) as manager:
-            live = await manager.new_session(workspace_folder=str(file.parent))
+            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             put(file, f"mine\n{content(file)}mine too\n")
             manager.review.user_edit(str(file), content(file))
         async with running_manager(tmp_path / "state", provider) as manager:
             await manager.open_session(live.session.id)
             assert words(pending(manager, file)) == ["pending: to go| > "]
-            await manager.review.review(verdict="undo", session_id=live.session.id)
+            await manager.review.review("undo", Selection(session_id=live.session.id))
     assert content(file) == f"mine\n{TEXT}mine too\n"
 
 
@@ -119,7 +121,7 @@ async def test_in_a_file_changed_between_servers_hunks_are_searched_and_never_gu
                 assert words(pending(manager, file)) == hunks
         async with running_manager(tmp_path / "state", provider) as manager:
             await manager.open_session(session_id)
-            await manager.review.review(verdict="undo", session_id=session_id)
+            await manager.review.review("undo", Selection(session_id=session_id))
     assert content(file) == (text if text is None or not hunks else text.replace("LAST", "last"))
 
 
@@ -151,7 +153,7 @@ async def test_a_hunk_in_a_restored_buffer_is_pending_again(file: Path, tmp_path
         async with running_manager(state, provider, host) as manager:
             await manager.open_session(session_id)
             assert words(pending(manager, file)) == ["pending: last| > LAST|"]
-            await manager.review.review(verdict="undo", session_id=session_id)
+            await manager.review.review("undo", Selection(session_id=session_id))
     assert host.text(str(file)) == TEXT
 
 
@@ -159,9 +161,11 @@ async def test_a_decision_not_sent_before_the_end_is_sent_afterwards(file: Path,
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("last\n", "LAST\n")), "I see.", "Yes."]) as provider:
         async with running_manager(state, provider) as manager:
-            live = await manager.new_session(workspace_folder=str(file.parent))
+            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
-            await manager.review.review(verdict="undo", session_id=live.session.id, comment="not like that")
+            await manager.review.review(
+                "undo", Selection(session_id=live.session.id), comment="not like that"
+            )
         for _ in range(2):
             async with running_manager(state, provider) as manager:
                 await turn(await manager.open_session(live.session.id), "Next.")
@@ -172,7 +176,9 @@ async def test_two_sessions_in_one_file_each_restore_their_hunks(file: Path, tmp
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("to go\n", "")), *edits(edit("last\n", "LAST\n"))]) as provider:
         async with running_manager(state, provider) as manager:
-            lives = [await manager.new_session(workspace_folder=str(file.parent)) for _ in range(2)]
+            lives = [
+                await manager.new_session(NewSession(workspace_folder=str(file.parent))) for _ in range(2)
+            ]
             for live in lives:
                 await turn(live, "Go.")
             first, second = (live.session.id for live in lives)
@@ -182,9 +188,9 @@ async def test_two_sessions_in_one_file_each_restore_their_hunks(file: Path, tmp
             live = await manager.open_session(first)
             assert [hunk.session_id for hunk in pending(manager, file)] == [first, second]
             assert states(all_events(live)) == []
-            await manager.review.review(verdict="undo", session_id=first)
+            await manager.review.review("undo", Selection(session_id=first))
             assert content(file) == TEXT.replace("last", "LAST")
-            await manager.review.review(verdict="undo", session_id=second)
+            await manager.review.review("undo", Selection(session_id=second))
     assert content(file) == TEXT
 
 
@@ -193,7 +199,7 @@ async def test_a_session_reopened_in_the_same_process_has_the_current_hunks(
 ) -> None:
     with AnthropicServer(edits(edit("last\n", "LAST\n"))) as provider:
         async with running_manager(tmp_path / "state", provider) as manager:
-            live = await manager.new_session(workspace_folder=str(file.parent))
+            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             live.session.abort()
             await live.ended.wait()

@@ -19,6 +19,7 @@ import httpx2
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.mcp.asking import ANSWER, ask_user
+from agent_ls.mcp.config import HttpTarget
 from agent_ls.mcp.elicitation import SKIP
 from agent_ls.mcp.facts import Elicitation, ElicitationReply
 from agent_ls.mcp.oauth import KeptTokens, Login, open_listener
@@ -86,7 +87,7 @@ async def main(url: str) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(login.serve, listener)
         auth = await login.provider(port)
-        opened = by_http(url, {}, callbacks, auth=auth, judge=near, is_legacy=False, timeout_s=20)
+        opened = by_http(HttpTarget(url), callbacks, auth=auth, judge=near, is_legacy=False, timeout_s=20)
         async with opened as connection:
             facts = await connection.facts(20)
             for tool in facts.tools:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.context.prompts import SessionPrompts
+from agent_ls.app.context.prompts import PromptWorkspace, SessionPrompts
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.calls.arguments import parse_arguments
@@ -55,7 +55,7 @@ async def prompt(profile: ProviderProfile, user_instructions: str = "") -> str:
     """As a session of the product makes it for its first request."""
     environment = project()
     facts = await gather_environment_facts(environment, today="2026-11-21", trusted=True)
-    source = SessionPrompts(environment, environment, trusted=is_trusted, facts=facts)
+    source = SessionPrompts(PromptWorkspace(environment, environment, trusted=is_trusted), facts=facts)
     return (await prefix_now(source, profile, environment, user_instructions, Prefix())).text
 
 
@@ -99,7 +99,7 @@ async def test_prompt_when_rebuilt_then_the_facts_are_those_of_the_start() -> No
     facts = await gather_environment_facts(environment, today="2026-11-21", trusted=True)
     environment.put("/project/.git/HEAD", "ref: refs/heads/other\n")
     environment.put("/project/AGENTS.md", "New rule.\n")
-    source = SessionPrompts(environment, environment, trusted=is_trusted, facts=facts)
+    source = SessionPrompts(PromptWorkspace(environment, environment, trusted=is_trusted), facts=facts)
     text = (await prefix_now(source, create_profile("openai"), environment, "", Prefix())).text
     assert "Git branch: main" in text
     assert "New rule." in text

@@ -11,7 +11,7 @@ import anyio.from_thread
 import anyio.to_thread
 import pytest
 
-from agent_ls.server.features.configuration import Configuration
+from agent_ls.server.features.configuration import Configuration, SettingsClient
 from agent_ls.server.lsp.capabilities import ClientAbilities
 from tests.support.session_rig import DEADLINE_S, running
 
@@ -30,12 +30,10 @@ async def test_settings_sent_during_the_check_of_earlier_ones_are_applied_last(t
 
         configuration = Configuration(
             manager,
-            ClientAbilities(),
+            SettingsClient(ClientAbilities(), ask, lambda problems: None),
             first={},
             told=(),
-            tell=lambda problems: None,
             folders=lambda: [str(rig.folder)],
-            ask=ask,
             start=lambda work: None,
         )
 
@@ -78,12 +76,10 @@ async def test_creating_a_session_before_the_client_can_be_asked_waits_for_its_s
 
         configuration = Configuration(
             rig.manager,
-            ClientAbilities(configuration=True),
+            SettingsClient(ClientAbilities(configuration=True), ask, lambda problems: None),
             first={},
             told=(),
-            tell=lambda problems: None,
             folders=lambda: [str(rig.folder)],
-            ask=ask,
             start=start,
         )
 

@@ -19,7 +19,7 @@ from agent_ls.environments.far.facts import EndConfig
 from agent_ls.environments.far.host import FarHost
 from agent_ls.environments.far.mapped import CanonicalPaths, MappedEnvironment, PathMap
 from agent_ls.environments.far.place import Place
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
@@ -35,7 +35,9 @@ SHORT_GRACE_MS = 100  # for tests that do not depend on the two seconds
 
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
     write_files(folder, files)
-    return LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, ripgrep=ripgrep)
+    return LocalEnvironment(
+        str(folder), ripgrep=ripgrep, limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS)
+    )
 
 
 BARE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable

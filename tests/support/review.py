@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 
 from agent_ls.app.changes.environment import ReviewedEnvironment
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.editor import EditorEnvironment
@@ -201,5 +202,6 @@ class Review:
 
     async def decides(self, verdict: Any, **which: Any) -> tuple[list[str], dict[str, str]]:
         """Decide about hunks; return the states of the changed hunks, and the refusals."""
-        changed, refused = await self.service.review(verdict=verdict, **which)
+        select = {field.name: which.pop(field.name) for field in fields(Selection) if field.name in which}
+        changed, refused = await self.service.review(verdict, Selection(**select), **which)
         return [hunk.state for hunk in changed], dict(refused)

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 import anyio
 
 from agent_ls.app.permissions.trust import Trusting
+from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.llm.adapter import ProviderAdapter
@@ -98,7 +100,7 @@ class SessionRig:
         folder = options.pop("workspace_folder", str(self.folder))
         provider = options.pop("provider", PROVIDER)
         live = await self.manager.new_session(
-            workspace_folder=folder, provider=provider, mode=mode, **options
+            NewSession(workspace_folder=folder, provider=provider, mode=mode, **options)
         )
         return Talk(live, answers)
 
@@ -147,10 +149,9 @@ async def running(
         settings=settings or Settings(walkthrough_pause_ms=0),
         credentials=credentials or Credentials(),
         state_dir=state,
-        editor_host=host,
-        adapters={PROVIDER: model, **(others or {})},
+        editor=EditorServices(host=host),
+        program=ProgramParts(adapters={PROVIDER: model, **(others or {})}, pages=pages),
         trusting=trusting,
-        pages=pages,
         record_to=record_to,
     )
     async with anyio.create_task_group() as group:

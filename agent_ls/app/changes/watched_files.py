@@ -64,33 +64,40 @@ class _Touched:
     is_told: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Where watched files are read. `documents` returns the versions of documents open in an editor.
+
+    `stamps_of` returns stamps of the disk that the files are on; blocks.
+    """
+
+    files: ExecutionEnvironment
+    documents: Documents
+    stamps_of: Callable[[Sequence[str], Mapping[str, int]], Mapping[str, Stamp]] = stamps
+
+
 class TouchedFiles:
     """The watched files of one session.
 
     `known` maps paths to the digests that the model of a resumed session knows; `record` stores new ones.
-    `stamps_of` returns stamps of the disk that the files are on; blocks.
-    `documents` returns the versions of documents open in an editor. `tell` posts a notice.
+    `tell` posts a notice.
     """
 
     def __init__(
         self,
-        files: ExecutionEnvironment,
+        source: FileSource,
         review: ReviewService,
         *,
-        documents: Documents,
         tell: Callable[[str], None],
         watch: FileWatch,
         known: Mapping[str, str],
         record: Callable[[str, str], None],
-        stamps_of: Callable[[Sequence[str], Mapping[str, int]], Mapping[str, Stamp]] = stamps,
     ) -> None:
-        self._files = files
+        self._source = source
         self._review = review
-        self._documents = documents
         self._tell = tell
         self._watch = watch
         self._record = record
-        self._stamps_of = stamps_of
         self._touched: OrderedDict[str, _Touched] = OrderedDict()
         self._reads: OrderedDict[str, tuple[str, Stamp]] = OrderedDict()  # digest and stamp of a path
         for path, digest in known.items():
@@ -127,7 +134,7 @@ class TouchedFiles:
             return
         self._watch.watch_files(paths[::-1])
         found = await anyio.to_thread.run_sync(
-            self._stamps_of, paths, self._documents(), abandon_on_cancel=True
+            self._source.stamps_of, paths, self._source.documents(), abandon_on_cancel=True
         )
         told: list[str] = []
         for path in paths:
@@ -145,7 +152,7 @@ class TouchedFiles:
                 self._record(path, digest)
             if is_news:
                 gone = " (deleted)" if digest == NO_FILE else ""
-                told.append(f"{relative_name(path, self._files.working_directory())}{gone}")
+                told.append(f"{relative_name(path, self._source.files.working_directory())}{gone}")
         if told:
             self._tell(stale_notice(told))
 
@@ -154,7 +161,7 @@ class TouchedFiles:
         if data is not None:
             return sha256(data) if len(data) <= MAX_READ_BYTES else repr(stamp)
         try:
-            return sha256(await self._files.read_bytes(path, MAX_READ_BYTES))
+            return sha256(await self._source.files.read_bytes(path, MAX_READ_BYTES))
         except PathNotFoundError:
             return NO_FILE
         except EnvError:  # too large, or not readable now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from os.path import join
 from time import monotonic_ns
@@ -34,49 +34,55 @@ async def no_skills(window_tokens: int) -> str:
     return ""
 
 
-class SessionPrompts:
-    """Builds the system prompts of one session.
+@dataclass(frozen=True, slots=True)
+class PromptWorkspace:
+    """The workspace that system prompts describe.
 
     - `quiet`: the environment that is queried for facts, without displaying commands to the user.
     - `files`: project documents are read from it, up to the project's root, which may be above the working
       folder. A symbolic link that leaves the project is not followed.
     - `trusted`: returns whether the workspace is trusted; may ask the user at the start of an input.
     - `others`: returns the other trusted workspace folders, by path.
+    - `open_documents`: versions of open documents, as in KnownDocuments.
+    - `bounds`: returns the path policy of a folder; blocks.
+    """
+
+    quiet: ExecutionEnvironment
+    files: ExecutionEnvironment
+    trusted: Callable[[], Awaitable[bool]]
+    others: Callable[[], Awaitable[Mapping[str, ExecutionEnvironment]]] = none_beside
+    open_documents: Documents | None = None
+    bounds: Callable[[str], PathBounds] = lambda root: PathBounds(places_of(root))
+
+
+class SessionPrompts:
+    """Builds the system prompts of one session.
+
     - `facts`: facts that the session's log has; `keep` stores new ones. A resumed session keeps the facts of
       its start.
-    - `open_documents`: versions of open documents, as in KnownDocuments.
-    - `now_ms`: a monotonic clock.
-    - `bounds`: returns the path policy of a folder; blocks.
     - `skills`: returns the list of skills for a context window of the given size.
+    - `now_ms`: a monotonic clock.
     """
 
     def __init__(
         self,
-        quiet: ExecutionEnvironment,
-        files: ExecutionEnvironment,
+        workspace: PromptWorkspace,
         *,
-        trusted: Callable[[], Awaitable[bool]],
-        others: Callable[[], Awaitable[Mapping[str, ExecutionEnvironment]]] = none_beside,
         facts: EnvironmentFacts | None = None,
         keep: Callable[[EnvironmentFacts], object] = lambda facts: None,
-        open_documents: Documents | None = None,
         skills: Callable[[int], Awaitable[str]] = no_skills,
         now_ms: Callable[[], int] = lambda: monotonic_ns() // 1_000_000,
-        bounds: Callable[[str], PathBounds] = lambda root: PathBounds(places_of(root)),
     ) -> None:
-        self._quiet = quiet
-        self._files = files
-        self._trusted = trusted
-        self._others = others
+        self._workspace = workspace
+        self._quiet = workspace.quiet
         self._facts = facts
         self._keep = keep
         self._skills = skills
         self._now_ms = now_ms
         self._gathering = anyio.Lock()
         self._early: tuple[int, EnvironmentFacts] | None = None
-        self._bounds = bounds
         self._projects: dict[str, ExecutionEnvironment] = {}
-        self._known = KnownDocuments(open_documents)
+        self._known = KnownDocuments(workspace.open_documents)
         self.documents_bytes = 0
         """Bytes of the project documents at the last input."""
 
@@ -93,10 +99,10 @@ class SessionPrompts:
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
         """Return the documents layer. `environment` is not read, because it ends at the working folder."""
-        trusted = await self._trusted()
-        beside = await self._others()
+        trusted = await self._workspace.trusted()
+        beside = await self._workspace.others()
         family = profile.project_documents
-        found = await self._known.of(await self._project(self._quiet, self._files), family)
+        found = await self._known.of(await self._project(self._quiet, self._workspace.files), family)
         for folder, files in beside.items():
             found += await self._named_by_folder(folder, await self._project(files, files), family)
         self.documents_bytes = sum(len(document.text.encode("utf-8")) for document in found)
@@ -109,7 +115,7 @@ class SessionPrompts:
 
     async def project(self) -> ExecutionEnvironment:
         """Return the files of the project, bounded to its root."""
-        return await self._project(self._quiet, self._files)
+        return await self._project(self._quiet, self._workspace.files)
 
     async def _named_by_folder(
         self, folder: str, project: ExecutionEnvironment, family: Sequence[str]
@@ -125,7 +131,7 @@ class SessionPrompts:
         folder = quiet.working_directory()
         if folder not in self._projects:
             root = await find_git_root(quiet) or folder
-            bounds = await anyio.to_thread.run_sync(self._bounds, root)
+            bounds = await anyio.to_thread.run_sync(self._workspace.bounds, root)
             self._projects[folder] = BoundedEnvironment(files, bounds)
         return self._projects[folder]
 
@@ -137,7 +143,7 @@ class SessionPrompts:
         documents: str,
     ) -> str:
         if self._facts is None:
-            trusted = await self._trusted()
+            trusted = await self._workspace.trusted()
             async with self._gathering:
                 early = self._early
                 is_fresh = trusted and early and self._now_ms() - early[0] < EARLY_FACTS_MS

@@ -7,6 +7,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,43 +39,52 @@ _OBSERVED = {
 }
 
 
-class SessionHooks:
-    """Implements Hooks of the loop. `run` runs a command without a terminal; all processes that it started end with it.
+@dataclass(frozen=True, slots=True)
+class HookedSession:
+    """The session, as its hooks are told about it. `transcript` is its log.
 
-    `is_trusted` returns whether the project's files may be used now (it blocks). `deny` refuses a pending approval with
-    a reason. `beside` runs a task next to the session. `emit` records an event, `notify` sends the model a notice.
+    `is_trusted` returns whether the project's files may be used now (it blocks).
     """
+
+    session_id: str
+    folder: str
+    transcript: str
+    mode: Callable[[], str]
+    is_trusted: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class HookActions:
+    """Actions that hooks lead to. `run` runs a command without a terminal; all processes that it started end with it.
+
+    `deny` refuses a pending approval with a reason. `start` runs a task next to the session. `emit` records an event,
+    `notify` sends the model a notice.
+    """
+
+    run: RunCommand
+    deny: Callable[[str, str], None]
+    start: Callable[[Callable[[], Awaitable[None]]], None]
+    emit: Callable[[RecordedEvent], object]
+    notify: Callable[[str], None]
+
+
+class SessionHooks:
+    """Implements Hooks of the loop. `state` is the state folder."""
 
     def __init__(
         self,
+        session: HookedSession,
+        actions: HookActions,
         *,
-        session_id: str,
-        folder: str,
         state: Path,
-        transcript: str,
         settings: Callable[[], HookSettings],
-        mode: Callable[[], str],
-        is_trusted: Callable[[], bool],
-        run: RunCommand,
         secrets: Known,
-        deny: Callable[[str, str], None],
-        beside: Callable[[Callable[[], Awaitable[None]]], None],
-        emit: Callable[[RecordedEvent], object],
-        notify: Callable[[str], None],
     ) -> None:
-        self._session_id = session_id
-        self._folder = folder
+        self._session = session
+        self._actions = actions
         self._state = state
-        self._transcript = transcript
         self._settings = settings
-        self._mode = mode
-        self._is_trusted = is_trusted
-        self._run = run
         self._secrets = secrets
-        self._emit = emit
-        self._notify = notify
-        self._deny = deny
-        self._beside = beside
         self._hooks: Sequence[Hook] | None = None
         """None until they are first read."""
         self._has_begun = False
@@ -101,7 +111,7 @@ class SessionHooks:
     async def before_call(self, call: HookedCall) -> CallVerdict:
         answers = await self._answers("PreToolUse", call_rows(call), tool_names(call))
         for context in filter(None, (answer.context for answer in answers)):
-            self._notify(context)
+            self._actions.notify(context)
         return call_verdict(answers)
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
@@ -130,7 +140,7 @@ class SessionHooks:
         data = json.loads(encoded).get("data", {})
         match kind:
             case "approval_requested":
-                self._beside(lambda: self._permission(data))
+                self._actions.start(lambda: self._permission(data))
             case "question_asked":
                 self._tell("Notification", {"message": data.get("question", ""), "notification_type": kind})
             case "subagent":
@@ -147,7 +157,7 @@ class SessionHooks:
             await self._answers(event, rows)
 
         if any(hook.event == event for hook in self._hooks or ()):
-            self._beside(run)
+            self._actions.start(run)
 
     async def _permission(self, request: Mapping[str, Any]) -> None:
         """Run the hooks of an approval request: one may deny it while the user is asked. The first answer counts."""
@@ -162,7 +172,7 @@ class SessionHooks:
         )
         for answer in await self._answers("PermissionRequest", rows, names):
             if answer.decision == "deny":
-                self._deny(str(request.get("requestId", "")), answer.reason)
+                self._actions.deny(str(request.get("requestId", "")), answer.reason)
                 return
 
     # -- running them
@@ -178,27 +188,30 @@ class SessionHooks:
     async def _answer(self, hook: Hook, rows: Mapping[str, Any]) -> HookAnswer:
         text = payload(
             hook.event,
-            session_id=self._session_id,
-            transcript=self._transcript,
-            folder=self._folder,
-            mode=self._mode(),
+            session_id=self._session.session_id,
+            transcript=self._session.transcript,
+            folder=self._session.folder,
+            mode=self._session.mode(),
             rows=rows,
         )
         answer = await self._ran(hook, redacted(text, self._secrets()))
         if answer.problem:
             self._report(f"The hook `{hook.command}` ({hook.event}) failed: {answer.problem}.")
         if answer.message:
-            self._emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
+            self._actions.emit(Warning(f"A hook says: {cut(answer.message)}", "hook"))
         return answer
 
     async def _ran(self, hook: Hook, text: str) -> HookAnswer:
         given = await anyio.to_thread.run_sync(_kept, text)
-        variables = {"AGENT_LS_PROJECT_DIR": self._folder, "CLAUDE_PROJECT_DIR": self._folder}
+        variables = {"AGENT_LS_PROJECT_DIR": self._session.folder, "CLAUDE_PROJECT_DIR": self._session.folder}
         options = CommandOptions(
-            timeout_ms=hook.timeout_s * 1000, working_dir=self._folder, env_vars=variables, inherit="minimal"
+            timeout_ms=hook.timeout_s * 1000,
+            working_dir=self._session.folder,
+            env_vars=variables,
+            inherit="minimal",
         )
         try:
-            done = await self._run(hook.command, options, given)
+            done = await self._actions.run(hook.command, options, given)
         except EnvError as error:
             return HookAnswer(problem=f"it could not be started: {error}")
         finally:
@@ -226,16 +239,16 @@ class SessionHooks:
 
     def _load(self) -> tuple[FoundHooks, int]:
         """Return the hooks that may run, and the number of project hooks that are not confirmed. Blocks."""
-        workspace = self._folder if self._is_trusted() else None
+        workspace = self._session.folder if self._session.is_trusted() else None
         found = load_hooks(self._settings(), str(self._state), workspace)
         confirmed = read_confirmed(self._state)
-        active = [hook for hook in found.hooks if is_confirmed(hook, self._folder, confirmed)]
+        active = [hook for hook in found.hooks if is_confirmed(hook, self._session.folder, confirmed)]
         return FoundHooks(active, found.problems), len(found.hooks) - len(active)
 
     def _report(self, message: str) -> None:
         if message not in self._reported:
             self._reported.add(message)
-            self._emit(Warning(message, "hook"))
+            self._actions.emit(Warning(message, "hook"))
 
 
 def _kept(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
@@ -42,13 +42,26 @@ _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project
 MAX_LOOKS = 5  # how often a call is judged again because files or links changed while the user was asked
 
 
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """Limits that the kernel can enforce on commands. `has_sandbox` returns whether a configured sandbox is active.
+
+    `can_confine` returns whether this machine can confine a read-only command; `unconfined` says what happens if not.
+    """
+
+    has_sandbox: Callable[[], bool] = lambda: True
+    can_confine: Callable[[], Awaitable[bool]] | None = None
+    unconfined: Callable[[], UnconfinedSetting] = lambda: "ask"
+
+
+NO_CONFINEMENT = Confinement()
+
+
 class PolicyApprover:
     """Judges effects by mode and rules, and asks the user. `mode` and `review` may change while a session runs.
 
     Each allowed effect is registered with `bounds`, which then limits the call to it. `is_trusted` (run in a
-    thread) returns whether the user trusts the workspace. `has_sandbox` returns whether a configured sandbox is
-    active. `can_confine` returns whether this machine can confine a read-only command; `unconfined` says what
-    happens if not.
+    thread) returns whether the user trusts the workspace.
     """
 
     def __init__(
@@ -60,9 +73,7 @@ class PolicyApprover:
         grants: SessionRules,
         review: ReviewSetting = "after",
         is_trusted: Callable[[], bool] = lambda: True,
-        has_sandbox: Callable[[], bool] = lambda: True,
-        can_confine: Callable[[], Awaitable[bool]] | None = None,
-        unconfined: Callable[[], UnconfinedSetting] = lambda: "ask",
+        confinement: Confinement = NO_CONFINEMENT,
     ) -> None:
         self.mode = mode
         self.review = review
@@ -71,9 +82,7 @@ class PolicyApprover:
         self.approvals = approvals
         self._bounds = bounds
         self._is_trusted = is_trusted
-        self._has_sandbox = has_sandbox
-        self._can_confine = can_confine
-        self._unconfined = unconfined
+        self._kernel = confinement
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         """Judge an effect by policy, and ask the user if the policy says so."""
@@ -117,10 +126,10 @@ class PolicyApprover:
             config=seen.config,
             review=review,
             is_trusted=is_trusted,
-            is_walled=self._has_sandbox(),
+            is_walled=self._kernel.has_sandbox(),
             category=question.category,
             confinement=await self._confinement(question),
-            unconfined=self._unconfined(),
+            unconfined=self._kernel.unconfined(),
         )
         judgement = judge(question.effect, situation)
         if question.must_ask and isinstance(judgement, Allow):
@@ -130,9 +139,9 @@ class PolicyApprover:
     async def _confinement(self, question: ApprovalQuestion) -> Confining:
         if question.failed_confined:
             return "failed"
-        if not self._can_confine or not isinstance(question.effect, CommandEffect | CallEffect):
+        if not self._kernel.can_confine or not isinstance(question.effect, CommandEffect | CallEffect):
             return "unavailable"
-        return "available" if await self._can_confine() else "unavailable"
+        return "available" if await self._kernel.can_confine() else "unavailable"
 
     def _look(self, question: ApprovalQuestion) -> tuple[Look, frozenset[str], bool]:
         # without spare file descriptors the checks below could not read anything

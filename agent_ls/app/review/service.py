@@ -214,12 +214,9 @@ class ReviewService:
 
     async def review(
         self,
-        *,
         verdict: Verdict,
-        hunk_ids: Sequence[str] | None = None,
-        path: str | None = None,
-        turn_id: str | None = None,
-        session_id: str | None = None,
+        selection: Selection,
+        *,
         comment: str = "",
         confirm: bool = False,
         lines: tuple[int, int] | None = None,
@@ -231,8 +228,7 @@ class ReviewService:
         id.
         """
         return await self._decisions.carry_out(
-            Selection(hunk_ids, path, turn_id, session_id),
-            DecisionRequest(verdict, comment, confirm, lines, replacement, turn_id),
+            selection, DecisionRequest(verdict, comment, confirm, lines, replacement, selection.turn_id)
         )
 
     # -- internal: files

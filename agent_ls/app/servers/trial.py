@@ -84,8 +84,7 @@ async def _connect(
                     stack.callback(group.cancel_scope.cancel)
                     auth = await login.provider(port)
                 opened = session.by_http(
-                    ready.target.url,
-                    dict(ready.target.headers),
+                    ready.target,
                     callbacks,
                     auth=auth,
                     judge=why_not_asked,

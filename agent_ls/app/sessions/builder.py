@@ -6,20 +6,25 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
 from agent_ls.app.changes.commands import command_files
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.stamps import stamps
-from agent_ls.app.changes.watched_files import FileWatch, TouchedFiles
+from agent_ls.app.changes.watched_files import FileSource, NoWatch, TouchedFiles
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.context.editor import EditorStatus
-from agent_ls.app.context.prompts import SessionPrompts, facts_from_json, facts_to_json, no_skills
+from agent_ls.app.context.prompts import (
+    PromptWorkspace,
+    SessionPrompts,
+    facts_from_json,
+    facts_to_json,
+    no_skills,
+)
 from agent_ls.app.models.other_models import ConfiguredModels
 from agent_ls.app.models.service import Models
-from agent_ls.app.permissions.approver import PolicyApprover
+from agent_ls.app.permissions.approver import Confinement, PolicyApprover
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.paths import PathBounds, places_of, user_memory
 from agent_ls.app.permissions.session_rules import SessionRules
@@ -31,7 +36,8 @@ from agent_ls.app.review.resumed_reviews import ResumedReviews
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.servers.prompts import PromptsWithServers
 from agent_ls.app.sessions.far_sites import FarSites
-from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.host import EditorServices, ProgramParts
+from agent_ls.app.sessions.live import LiveSession, SessionFeatures, SessionWorkspace
 from agent_ls.app.sessions.memory import PromptsWithMemory
 from agent_ls.app.sessions.not_started import PromptsWithNotice, find_not_started
 from agent_ls.app.sessions.notices import Notices, ended_notice
@@ -55,19 +61,16 @@ from agent_ls.app.sessions.session_tools import web_profiles, with_session_tools
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
-from agent_ls.app.skills.service import ONLY_SKILLS, Offers, SessionSkills
+from agent_ls.app.skills.service import ONLY_SKILLS, Offers, ProjectFolder, SessionSkills
 from agent_ls.app.tools.notebooks import has_notebooks
 from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
-from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
-from agent_ls.environments.language_host import LanguageHost
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.commit import anybody
 from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
-from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.loop.calls.approval import PendingApprovals
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
@@ -88,12 +91,8 @@ if TYPE_CHECKING:
     from agent_ls.app.permissions.sandbox import SessionSandbox
     from agent_ls.app.sessions.worktree import SessionWorktree
     from agent_ls.app.worktrees.worktree import Worktree
-    from agent_ls.tools.web_fetch import WebFetcher
 
 MEBIBYTE = 1024 * 1024
-
-ClientFiles: TypeAlias = Callable[[str, ExecutionEnvironment], ExecutionEnvironment]
-"""Returns an environment that overlays the disk with the files that the client of this session has open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +114,9 @@ class SessionBuilder:
     """Creates sessions from the settings and services of this process.
 
     `start` runs a short background task. `audience` returns a session that can still receive notices, or
-    None. `client_files` overlays the disk with the files that the session's client has open; None: there are
-    none. `session_folders` returns additional folders of one session, `session_servers` its client's
-    MCP servers. `host`, `editor_status` and `language`
-    None: there is no editor. `environment` replaces this machine, `pages` the web. `user_folder` contains the
-    user's own files, such as tool definitions. `folders` returns the folders that are open in the workspace
-    now. `notebooks` says whether the session's folder contains notebooks; None: search it. `now` returns the
+    None. `session_folders` returns additional folders of one session, `session_servers` its client's MCP servers.
+    `state` contains the user's own files, such as tool definitions. `folders` returns the folders that are open in the
+    workspace now. `notebooks` says whether the session's folder contains notebooks; None: search it. `now` returns the
     current settings. `looking` confines read-only commands. `hide` adds values to redact.
     """
 
@@ -130,20 +126,13 @@ class SessionBuilder:
     rules: RuleStore
     trust: WorkspaceTrust
     state: Path
-    host: EditorHost | None
-    client_files: ClientFiles | None
-    editor_status: EditorStatus | None
-    watch: FileWatch
-    terminals: TerminalHost | None
-    language: LanguageHost | None
-    environment: ExecutionEnvironment | None
+    editor: EditorServices
+    program: ProgramParts
     sites: FarSites
     review: ReviewService
     tapes: Tapes
-    pages: WebFetcher | None
     start: Callable[[Callable[[], Awaitable[None]]], None]
     audience: Callable[[str], LiveSession | None]
-    user_folder: Path
     folders: Callable[[], Sequence[str]]
     session_folders: Callable[[str], Sequence[str]]
     session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]]
@@ -153,29 +142,31 @@ class SessionBuilder:
     hide: Callable[[Sequence[str]], None]
 
     def local(self, folder: str, demand_right: Callable[[], None] = anybody) -> ExecutionEnvironment:
-        if self.environment:
-            return self.environment
+        if self.program.environment:
+            return self.program.environment
         if site := self.sites.site(folder):
             return self.sites.environment(site, demand_right)
         return LocalEnvironment(
             folder,
             environ=self.models.child_environ,
             env_policy=lambda: self.now().command_environment.rules(),
-            terminals=ChosenTerminals(lambda: self.now().terminal, self.terminals),
+            terminals=ChosenTerminals(lambda: self.now().terminal, self.editor.terminals),
             demand_right=demand_right,
-            max_background=lambda: self.now().max_background_processes,
-            read_limit_bytes=lambda: self.now().max_read_mebibytes * MEBIBYTE,
+            limits=LocalLimits(
+                max_background=lambda: self.now().max_background_processes,
+                read_limit_bytes=lambda: self.now().max_read_mebibytes * MEBIBYTE,
+            ),
         )
 
     def files(self, local: ExecutionEnvironment, session_id: str) -> ExecutionEnvironment:
         """Return the files as the session's user sees them: with the unsaved text of the editor or client."""
         files = local
-        if self.client_files:
-            files = self.client_files(session_id, local)
-        elif self.host:
-            files = EditorEnvironment(local, self.host)
-            if self.host.notebooks:
-                files = NotebookEnvironment(files, self.host.notebooks)
+        if self.editor.client_files:
+            files = self.editor.client_files(session_id, local)
+        elif self.editor.host:
+            files = EditorEnvironment(local, self.editor.host)
+            if self.editor.host.notebooks:
+                files = NotebookEnvironment(files, self.editor.host.notebooks)
         return self.sites.with_near_names(files, local.working_directory())
 
     def skills(
@@ -188,22 +179,24 @@ class SessionBuilder:
     ) -> SessionSkills:
         """Return the skills and commands for a session in this folder, or for a message that will start one."""
         site = self.sites.site(folder)
-        near: InstructionFiles | None = None if self.environment else LOCAL_FILES
+        near: InstructionFiles | None = None if self.program.environment else LOCAL_FILES
         return SessionSkills(
-            site.root if site else folder,
+            ProjectFolder(
+                site.root if site else folder,
+                is_trusted=lambda: self.trust.standing(folder) == "trusted",
+                files=site.instructions if site else near,
+                is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
+            ),
             str(self.state),
             settings=lambda: self.now().skills,
-            is_trusted=lambda: self.trust.standing(folder) == "trusted",
             notify=notify,
             allow_reading=allow_reading,
-            files=site.instructions if site else near,
-            is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
             offers=offers,
         )
 
     def _versions(self) -> dict[str, int]:
         """Return the versions of the open documents, by path."""
-        documents = self.host.open_documents() if self.host else ()
+        documents = self.editor.host.open_documents() if self.editor.host else ()
         return {document.path: document.version for document in documents}
 
     async def cli_tools(self, folder: str, stored_place: object = None) -> CliTools:
@@ -211,14 +204,14 @@ class SessionBuilder:
         await self.sites.prepare(folder)
         self.sites.check_same(folder, stored_place)
         site = self.sites.site(folder)
-        is_here = not (self.environment or site)
-        place = None if self.environment else site.root if site else folder
+        is_here = not (self.program.environment or site)
+        place = None if self.program.environment else site.root if site else folder
         workspace = Path(place) if place else None
         files: InstructionFiles = site.instructions if site else LOCAL_FILES
 
         def load() -> CliTools:
             is_trusted = workspace is not None and self.trust.standing(folder) == "trusted"
-            tools = load_cli_tools(self.user_folder, workspace, trusted=is_trusted, files=files)
+            tools = load_cli_tools(self.state, workspace, trusted=is_trusted, files=files)
             # Skills of an untrusted folder count, because the user may trust the folder at the first message.
             chosen, state = self.now().skills, str(self.state)
             return replace(
@@ -233,7 +226,7 @@ class SessionBuilder:
         if told is None:
             looked_at = self.local(folder)
             told = await has_notebooks(looked_at)
-            if not is_here and looked_at is not self.environment:
+            if not is_here and looked_at is not self.program.environment:
                 await looked_at.cleanup()
         return replace(found, notebooks=told)
 
@@ -241,7 +234,7 @@ class SessionBuilder:
         """Return the environments for the other workspace folders, created when an input starts."""
         await roots.settle()
         # The contents of an environment of a program's own outside the folder are not known here.
-        if self.environment or self.sites.site(roots.key):
+        if self.program.environment or self.sites.site(roots.key):
             return {}
         return {folder: self.files(self.local(folder), session_id) for folder in roots.others}
 
@@ -277,21 +270,19 @@ class SessionBuilder:
         bounded = self._bounded(place, permissions, parts, touched)
         environment = self._reviewed(place, permissions, parts, bounded, stored)
         profiles = with_session_tools(
-            web_profiles(self.models, self.now, parts, self.pages, self.secrets),
+            web_profiles(self.models, self.now, parts, self.program.pages, self.secrets),
             choice.tools,
             self.models,
             skills,
             parts.language,
             native_names=settings.native_tool_names,
         )
-        hooks: Hooks = self._hooks(header, place, permissions, settings, stored, notices, link) or NO_HOOKS
+        hooks: Hooks = self._hooks(place, permissions, settings, stored, notices, link) or NO_HOOKS
         session_worktree: SessionWorktree | None = None
         if worktree:
             from agent_ls.app.sessions.worktree import SessionWorktree  # few sessions have one
 
-            session_worktree = SessionWorktree(
-                worktree, place.key, permissions, self.review, stored, link, self.now, str(self.state)
-            )
+            session_worktree = SessionWorktree(worktree, place.key, permissions, self, stored, link)
             hooks = session_worktree.hooks(hooks)
         own_prompts = self._own_prompts(place, permissions, parts, choice, stored, skills)
         servers = create_servers(self, place, permissions, link)
@@ -359,24 +350,27 @@ class SessionBuilder:
             session=session,
             profiles=profiles,
             approver=permissions.approver,
-            environment=environment,
-            files=parts.files,
-            notices=notices,
             stored=stored,
-            touched=touched,
-            title=opened.stored.title if opened.stored else header.title,
-            prepare=partial(place.roots.settle, tell=False),
-            # A recording must contain reads in the order of the messages, so nothing is read early.
-            gather_early=(
-                partial(self._gather_early, place.key, own_prompts)
-                if place.listed and not parts.tape
-                else None
+            notices=notices,
+            workspace=SessionWorkspace(
+                environment,
+                parts.files,
+                touched,
+                prepare=partial(place.roots.settle, tell=False),
+                # A recording must contain reads in the order of the messages, so nothing is read early.
+                gather_early=(
+                    partial(self._gather_early, place.key, own_prompts)
+                    if place.listed and not parts.tape
+                    else None
+                ),
             ),
-            skills=skills,
-            offer_findings=prompts.offer,
-            mentions=session_mentions(self, place, permissions, link.turn_id),
-            servers=servers,
-            worktree=session_worktree,
+            features=SessionFeatures(
+                skills,
+                session_mentions(self, place, permissions, link.turn_id),
+                prompts.offer,
+                servers,
+                session_worktree,
+            ),
         )
         link.connect(live)
         self._begin(live, place, opened, stored)
@@ -407,18 +401,20 @@ class SessionBuilder:
             grants=rules,
             review=choice.review,
             is_trusted=gate.is_trusted,
-            has_sandbox=lambda: sandbox is None or sandbox.is_raised,
-            can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
-            # A program's own environment is confined or trusted as that program decides.
-            unconfined=lambda: "trust" if self.environment else self.now().unconfined_commands,
+            confinement=Confinement(
+                has_sandbox=lambda: sandbox is None or sandbox.is_raised,
+                can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
+                # A program's own environment is confined or trusted as that program decides.
+                unconfined=lambda: "trust" if self.program.environment else self.now().unconfined_commands,
+            ),
         )
         return SessionPermissions(approvals, rules, gate, approver, sandbox)
 
     def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
         """Return the session's connections to the world. A recording also receives all events."""
         # The editor's language servers know the user's folder, and not the worktree.
-        language = None if place.worktree else self.language
-        parts = RecordedParts(place.local, place.files, self.models.client, self.editor_status, language)
+        language = None if place.worktree else self.editor.language
+        parts = RecordedParts(place.local, place.files, self.models.client, self.editor.status, language)
         if not (tape := self.tapes.of(place.session_id)):
             return parts
         opened.recorder.observers.append(tape.event)
@@ -440,7 +436,7 @@ class SessionBuilder:
             leaving = Leaving(permissions.approver, place.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, leaving)
         # Neither a recording nor a client gets a path before it is checked.
-        opens_here = bool(place.listed) and not (parts.tape or self.client_files)
+        opens_here = bool(place.listed) and not (parts.tape or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
         return BoundedEnvironment(within, place.bounds, opens_here=opens_here, on_read=on_read)
 
@@ -456,10 +452,10 @@ class SessionBuilder:
         commands = None
         if local := place.listed:
             # Commands see only the disk; a client can be asked only for single files.
-            seen = local if self.client_files else parts.files
+            seen = local if self.editor.client_files else parts.files
             listing = place.roots.listing(local.list_files)
             # A command in a worktree saves no document of the user's.
-            host = None if place.worktree else self.host
+            host = None if place.worktree else self.editor.host
             commands = command_files(listing, seen, host, lambda: place.roots.others)
         if place.worktree:  # changes are reviewed when they come to the user's folder
             return ReviewedEnvironment(bounded, self.review, stored, commands=commands)
@@ -470,14 +466,16 @@ class SessionBuilder:
         """Watch the files that the model has read or changed, and report their changes by notices."""
         fold = opened.stored.fold if opened.stored else None
         touched = TouchedFiles(
-            place.files,  # not recorded: the model did not request these reads
+            FileSource(
+                place.files,  # not recorded: the model did not request these reads
+                self._versions,
+                place.site.disk.stamps if place.site else stamps,
+            ),
             self.review,
-            documents=self._versions,
             tell=notices.post,
-            watch=self.watch,
+            watch=self.editor.watch or NoWatch(),
             known=fold.shown | fold.known if fold else {},
             record=opened.recorder.known,
-            stamps_of=place.site.disk.stamps if place.site else stamps,
         )
         opened.recorder.on_shown = touched.shown
         if place.listed or place.site:
@@ -486,7 +484,6 @@ class SessionBuilder:
 
     def _hooks(
         self,
-        header: Header,
         place: SessionPlace,
         permissions: SessionPermissions,
         settings: Settings,
@@ -500,18 +497,13 @@ class SessionBuilder:
         from agent_ls.app.sessions.session_hooks import create_hooks  # not needed to accept a message
 
         hooks = create_hooks(
-            header,
+            self,
+            place,
             permissions.approver,
             stored,
-            state=self.state,
-            settings=self.now,
-            trust=self.trust,
-            secrets=self.secrets,
-            start=self.start,
-            local=place.local,
-            sandbox=permissions.sandbox if settings.sandbox.enabled else None,
-            emit=link.emit,
-            notify=notices.post,
+            permissions.sandbox if settings.sandbox.enabled else None,
+            link,
+            notices,
         )
         stored.opened.recorder.observers.append(hooks.observe)
         return hooks
@@ -540,19 +532,21 @@ class SessionBuilder:
         facts = facts_from_json(earlier.fold.config.get("environment")) if earlier else None
         site = place.site
         return SessionPrompts(
-            parts.local,
-            parts.files,
-            trusted=permissions.gate.settled,
-            others=partial(self._others, place.roots, place.session_id),
+            PromptWorkspace(
+                parts.local,
+                parts.files,
+                trusted=permissions.gate.settled,
+                others=partial(self._others, place.roots, place.session_id),
+                # A recording must contain all files that are read; a program's own environment is only known by
+                # reading it.
+                open_documents=self._versions if place.listed and not parts.tape else None,
+                bounds=site.bounds
+                if site
+                else lambda root: PathBounds(places_of(root, worktree=place.worktree_root)),
+            ),
             facts=facts,
             keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
-            # A recording must contain all files that are read; a program's own environment is only known by
-            # reading it.
-            open_documents=self._versions if place.listed and not parts.tape else None,
             skills=skills.catalogue if choice.tools.skills or choice.tools.agents else no_skills,
-            bounds=site.bounds
-            if site
-            else lambda root: PathBounds(places_of(root, worktree=place.worktree_root)),
         )
 
     def _begin(

@@ -95,14 +95,38 @@ def stored_summary(
     )
 
 
-class LiveSession:
-    """A session that is open in this process.
+@dataclass(frozen=True, slots=True)
+class SessionWorkspace:
+    """The files that a session works on.
 
     `environment` is where the session's tools act, with review of changes; `files` is the same without review.
     `prepare` is awaited before the session runs. `gather_early`, if given, gathers what the first message would
-    wait for; a second call waits for the first. `offer_findings` offers the tool of reviews from the next input on.
-    `mentions` reads what a message mentions.
+    wait for; a second call waits for the first.
     """
+
+    environment: ReviewedEnvironment
+    files: ExecutionEnvironment
+    touched: TouchedFiles
+    prepare: Callable[[], Awaitable[None]]
+    gather_early: Callable[[], Awaitable[None]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFeatures:
+    """Features of a session that its user asks for. `mentions` reads what a message mentions.
+
+    `offer_findings` offers the tool of reviews from the next input on. `servers` are its MCP servers.
+    """
+
+    skills: SessionSkills
+    mentions: SessionMentions
+    offer_findings: Callable[[], None]
+    servers: ServersOfSession | None
+    worktree: SessionWorktree | None
+
+
+class LiveSession:
+    """A session that is open in this process. `profiles` returns the profile of a provider's model."""
 
     def __init__(
         self,
@@ -110,36 +134,28 @@ class LiveSession:
         session: Session,
         profiles: Callable[[str, str], ProviderProfile],
         approver: PolicyApprover,
-        environment: ReviewedEnvironment,
-        files: ExecutionEnvironment,
-        notices: Notices,
         stored: SessionFiles,
-        touched: TouchedFiles,
-        title: str,
-        prepare: Callable[[], Awaitable[None]],
-        gather_early: Callable[[], Awaitable[None]] | None,
-        skills: SessionSkills,
-        offer_findings: Callable[[], None],
-        mentions: SessionMentions,
-        servers: ServersOfSession | None = None,
-        worktree: SessionWorktree | None = None,
+        notices: Notices,
+        workspace: SessionWorkspace,
+        features: SessionFeatures,
     ) -> None:
-        self.offer_findings = offer_findings
-        self.mentions = mentions
-        self.servers = servers
-        self.worktree = worktree
+        self.offer_findings = features.offer_findings
+        self.mentions = features.mentions
+        self.servers = features.servers
+        self.worktree = features.worktree
+        self.skills = features.skills
         self.on_servers: Callable[[], object] = lambda: None
         """Called after a change of the state, tools, prompts or resources of its MCP servers; returns at
         once."""
-        self.title = title
-        self.prepare = prepare
-        self.gather_early = gather_early
-        self.skills = skills
+        self.title = stored.title
         self.session = session
         self._profiles = profiles
         self.approver = approver
-        self.environment = environment
-        self.files = files
+        self.prepare = workspace.prepare
+        self.gather_early = workspace.gather_early
+        self.environment = workspace.environment
+        self.files = workspace.files
+        self.touched = workspace.touched
         self.ended = anyio.Event()
         """Set when the last line is in the log and the session may be opened again."""
         self.scope = anyio.CancelScope()
@@ -147,7 +163,6 @@ class LiveSession:
         self._notices = notices
         self._limits: dict[str, float] = {}
         self.stored = stored
-        self.touched = touched
 
     @property
     def id(self) -> str:

@@ -18,9 +18,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
-from agent_ls.app.changes.watched_files import FileWatch, NoWatch
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.context.editor import EditorStatus
 from agent_ls.app.context.mentions import Mentions
 from agent_ls.app.diagnostics.logs import set_level
 from agent_ls.app.errors import (
@@ -31,19 +29,22 @@ from agent_ls.app.errors import (
     UnknownSessionError,
 )
 from agent_ls.app.mentions.commits import RecentCommits
-from agent_ls.app.models.service import WALKTHROUGH, Models, OwnProfile, profile_settings
+from agent_ls.app.models.service import WALKTHROUGH, Models, profile_settings
 from agent_ls.app.models.warm_up import warm_up
 from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import user_memory
 from agent_ls.app.permissions.trust import Trusting, WorkspaceTrust
 from agent_ls.app.recording.tapes import Tapes
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import find, gather, stand_found
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.archive import Archive
-from agent_ls.app.sessions.builder import ClientFiles, SessionBuilder, SessionChoice
+from agent_ls.app.sessions.builder import SessionBuilder, SessionChoice
 from agent_ls.app.sessions.far_sites import FarSites
+from agent_ls.app.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
 from agent_ls.app.sessions.listing import SessionListing
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.opening_warnings import not_stored, opening_warnings
 from agent_ls.app.sessions.own_task import in_own_task
 from agent_ls.app.sessions.ownership import Opener, SessionOwnership
@@ -58,18 +59,11 @@ from agent_ls.app.sessions.worktrees import Worktrees, discard
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.untrusted import client_settings, held_back
 from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
-from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.environments.editor_host import EditorHost
-from agent_ls.environments.language_host import LanguageHost
-from agent_ls.environments.terminal_host import TerminalHost
-from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.budget import known_limits
 from agent_ls.loop.events.types import Warning
 from agent_ls.loop.ids import SessionId, new_id
-from agent_ls.policy.situation import Mode, ReviewSetting
-from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.store.errors import OwnershipLostError
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
@@ -77,11 +71,9 @@ from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.trust import TrustStore
 from agent_ls.text import to_display_line
-from agent_ls.tools.base import Tool
 
 if TYPE_CHECKING:
     from agent_ls.app.worktrees.worktree import Start
-    from agent_ls.tools.web_fetch import WebFetcher
 
 log = logging.getLogger(__name__)
 CLOSE_S = 1.0  # seconds for closing provider connections; short, because the process is about to end
@@ -90,13 +82,8 @@ CLOSE_S = 1.0  # seconds for closing provider connections; short, because the pr
 class SessionManager:
     """Creates, opens, lists and ends sessions.
 
-    `state_dir` None: the user's state folder. `editor_host` None: there is no editor; `editor_status` reports
-    its status. `terminals` None: no editor displays commands or sends typed input to them. `language`
-    provides language tools. `client_files` overlays the disk with the files that a client without change
-    events has open, instead of `editor_host`. `watch` reports changed files. `adapters` are the host's own
-    providers by name, and `profiles` describe how to use their models. `tools` and `profile_options` apply to
-    each profile. `environment` replaces this machine, `pages` the web. `record_to` is a file to record the
-    first new session in. `trusting` applies to folders about which the user has not decided.
+    `state_dir` None: the user's state folder. `record_to` is a file to record the first new session in. `trusting`
+    applies to folders about which the user has not decided.
     """
 
     def __init__(
@@ -105,20 +92,10 @@ class SessionManager:
         settings: Settings,
         credentials: Credentials,
         state_dir: Path | None = None,
-        editor_host: EditorHost | None = None,
-        adapters: Mapping[str, ProviderAdapter] | None = None,
-        profiles: Mapping[str, OwnProfile] | None = None,
-        editor_status: EditorStatus | None = None,
-        watch: FileWatch | None = None,
-        terminals: TerminalHost | None = None,
-        language: LanguageHost | None = None,
-        tools: Sequence[Tool[Any]] = (),
-        environment: ExecutionEnvironment | None = None,
+        editor: EditorServices = NO_EDITOR,
+        program: ProgramParts = NO_PARTS,
         record_to: Path | None = None,
         trusting: Trusting = "asked",
-        profile_options: ProfileOptions = DEFAULT_OPTIONS,
-        pages: WebFetcher | None = None,
-        client_files: ClientFiles | None = None,
     ) -> None:
         self.settings = settings
         self.on_settings: Callable[[Settings], object] = lambda settings: None
@@ -132,11 +109,13 @@ class SessionManager:
         self.notebooks: bool | None = None
         """Whether session folders contain notebooks; None: search each folder when its session is opened."""
         self._clock = SystemClock()
-        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **(adapters or {})}
+        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
-        self.models = Models(settings, credentials, own, chosen, tools, profile_options, profiles or {})
+        self.models = Models(
+            settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
+        )
         self.mentions = Mentions(self._run_beside, self._clock)
-        save = editor_host.save_undone if editor_host else None
+        save = editor.host.save_undone if editor.host else None
         self.review = ReviewService(self._maybe_audience, self._clock, self._run_beside, save)
         self.secrets = credentials.known_secrets
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
@@ -145,7 +124,7 @@ class SessionManager:
         self.archive = Archive(self._store, self.live)
         self.rules = RuleManager(rules := RuleStore(chosen), self.live)
         self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
-        state, has_editor = self._store.layout.root, bool(editor_host or client_files)
+        state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = FarSites(lambda: self.settings, self.models, state, has_editor)
         self._assembler = SessionBuilder(
             models=self.models,
@@ -154,20 +133,13 @@ class SessionManager:
             rules=rules,
             trust=self.trust,
             state=state,
-            host=editor_host,
-            client_files=client_files,
-            editor_status=editor_status,
-            watch=watch or NoWatch(),
-            terminals=terminals,
-            language=language,
-            environment=environment,
+            editor=editor,
+            program=program,
             sites=self.sites,
-            pages=pages,
             review=self.review,
             tapes=self._tapes,
             start=self._run_beside,
             audience=self._maybe_audience,
-            user_folder=state,
             folders=lambda: self.folders(),
             session_folders=lambda session_id: self.session_folders(session_id),
             session_servers=lambda session_id: self.session_servers(session_id),
@@ -182,7 +154,7 @@ class SessionManager:
         self._listing = SessionListing(self._store, self._lasting, lambda: self.settings, self.worktrees.name)
         self.review.state.is_reviewed = self.worktrees.is_in_none
         self._opening = anyio.Lock()
-        self._host = editor_host
+        self._host = editor.host
         self.owners = SessionOwnership(
             self._store, self._clock, lambda: tuple(self._live.values()), self._run_beside, self._save
         )
@@ -251,41 +223,34 @@ class SessionManager:
         self.models.set_credential(provider, secret)
         self._run_beside(partial(self.models.client.prepare, provider))
 
-    async def new_session(
-        self,
-        *,
-        workspace_folder: str,
-        provider: str | None = None,
-        model: str | None = None,
-        effort: str | None = None,
-        mode: Mode | None = None,
-        review: ReviewSetting | None = None,
-        title: str | None = None,
-        worktree: Start | None = None,
-    ) -> LiveSession:
-        """Create a session and start it. `worktree`: it works in a git worktree of its own, which begins with that.
+    async def new_session(self, new: NewSession) -> LiveSession:
+        """Create a session and start it.
 
         Raises: BadChoiceError: no such folder or provider, or no worktree is possible. AppError: store or git failed.
         """
-        folder = await self.sites.workspace(workspace_folder, must_exist=self._assembler.environment is None)
-        profile = await self.models.choose_profile(provider, model)
+        folder = await self.sites.workspace(
+            new.workspace_folder, must_exist=self._assembler.program.environment is None
+        )
+        profile = await self.models.choose_profile(new.provider, new.model)
         if self._group is None:
             raise NotRunningError
-        await self.worktrees.check(folder, worktree)
+        await self.worktrees.check(folder, new.worktree)
         tools = await self._assembler.cli_tools(folder)
-        session_id, named = SessionId(new_id("s")), to_display_line(title or "")
+        session_id, named = SessionId(new_id("s")), to_display_line(new.title or "")
         made = (session_id, self._clock.now(), folder, profile.id, profile.model, named)
-        header = Header(*made, has_worktree=bool(worktree))
+        header = Header(*made, has_worktree=bool(new.worktree))
         settings = self.settings
         choice = SessionChoice(
             profile.id,
             profile.model,
-            effort if effort is not None else settings.effort,
-            mode or settings.mode,
-            review or settings.review,
+            new.effort if new.effort is not None else settings.effort,
+            new.mode or settings.mode,
+            new.review or settings.review,
             tools,
         )
-        return await in_own_task(self._run_beside, partial(self._begin, header, choice, settings, worktree))
+        return await in_own_task(
+            self._run_beside, partial(self._begin, header, choice, settings, new.worktree)
+        )
 
     async def _begin(
         self, header: Header, choice: SessionChoice, settings: Settings, start: Start | None
@@ -562,7 +527,7 @@ class SessionManager:
             await self.open_session(session_id)
             found = self.review.open_hunks(session_id=session_id).values()
             made = [hunk.id for hunks in found for hunk in hunks if hunk.state in ("pending", "edited")]
-            await self.review.review(verdict="keep", hunk_ids=made)
+            await self.review.review("keep", Selection(hunk_ids=made))
         await self.close_session(session_id)
         async with self._opening:
             if live := self._live.get(session_id):  # it was opened again in between

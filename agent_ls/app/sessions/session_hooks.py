@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_ls.app.hooks.service import SessionHooks
+from agent_ls.app.hooks.service import HookActions, HookedSession, SessionHooks
 from agent_ls.app.permissions.approver import PolicyApprover
-from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.sessions.session_log import SessionFiles
-from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.wrappers.with_input import InputEnvironment
 from agent_ls.loop.calls.approval import Answer
-from agent_ls.loop.calls.redaction import Known
-from agent_ls.loop.events.types import RecordedEvent
-from agent_ls.store.log import Header
 
 if TYPE_CHECKING:
     from agent_ls.app.permissions.sandbox import SessionSandbox
+    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.notices import Notices
+    from agent_ls.app.sessions.session_link import SessionLink
+    from agent_ls.app.sessions.session_parts import SessionPlace
 
 
 async def _never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:
@@ -27,28 +24,19 @@ async def _never_leave(command: str, options: CommandOptions, denied: str, only_
 
 
 def create_hooks(
-    header: Header,
+    builder: SessionBuilder,
+    place: SessionPlace,
     approver: PolicyApprover,
     stored: SessionFiles,
-    *,
-    state: Path,
-    settings: Callable[[], Settings],
-    trust: WorkspaceTrust,
-    secrets: Known,
-    start: Callable[[Callable[[], Awaitable[None]]], None],
-    local: ExecutionEnvironment,
     sandbox: SessionSandbox | None,
-    emit: Callable[[RecordedEvent], object],
-    notify: Callable[[str], None],
+    link: SessionLink,
+    notices: Notices,
 ) -> SessionHooks:
-    """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it.
-
-    `start` runs a task. `emit` records an event, `notify` sends the model a notice.
-    """
-    folder = header.workspace_folder
+    """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it."""
+    folder = place.key
 
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
-        environment: ExecutionEnvironment = InputEnvironment(local, given)
+        environment: ExecutionEnvironment = InputEnvironment(place.local, given)
         if sandbox:
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment  # imported late
 
@@ -62,17 +50,15 @@ def create_hooks(
             )
 
     return SessionHooks(
-        session_id=header.session_id,
-        folder=folder,
-        state=state,
-        transcript=str(stored.path),
-        settings=lambda: settings().hooks,
-        mode=lambda: approver.mode,
-        is_trusted=lambda: trust.standing(folder) == "trusted",
-        run=run,
-        secrets=secrets,
-        deny=deny,
-        beside=start,
-        emit=emit,
-        notify=notify,
+        HookedSession(
+            place.session_id,
+            folder,
+            str(stored.path),
+            mode=lambda: approver.mode,
+            is_trusted=lambda: builder.trust.standing(folder) == "trusted",
+        ),
+        HookActions(run, deny, builder.start, link.emit, notices.post),
+        state=builder.state,
+        settings=lambda: builder.now().hooks,
+        secrets=builder.secrets,
     )

@@ -68,6 +68,11 @@ class SessionFiles:
             return self.header.created
         return changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
+    @property
+    def title(self) -> str:
+        """The title that the session has when it is opened."""
+        return self.opened.stored.title if self.opened.stored else self.header.title
+
     def remember(self, settings: Mapping[str, JsonValue]) -> None:
         """Record settings that a resume reads again."""
         self.opened.recorder.config(settings)

@@ -34,5 +34,5 @@ def session_packs(folder: str, builder: SessionBuilder) -> SessionPacks | None:
             is_restricted=is_restricted,
             has_network=not settings.sandbox.enabled or settings.sandbox.network,
         ),
-        is_local=builder.environment is None,
+        is_local=builder.program.environment is None,
     )

@@ -51,7 +51,7 @@ def create_place(
         key=key,
         folder=folder,
         site=site,
-        is_here=not (services.environment or site),
+        is_here=not (services.program.environment or site),
         local=local,
         files=services.files(local, header.session_id),
         bounds=bounds,

@@ -34,11 +34,10 @@ from agent_ls.system import relative_to_folder
 from agent_ls.tools.file_commits import effect_of_writes
 
 if TYPE_CHECKING:
-    from agent_ls.app.review.service import ReviewService
+    from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.session_link import SessionLink
     from agent_ls.app.sessions.session_log import SessionFiles
     from agent_ls.app.sessions.session_parts import SessionPermissions
-    from agent_ls.app.settings.model import Settings
     from agent_ls.app.worktrees.worktree import Change, Worktree
     from agent_ls.environments.effects import Effect
     from agent_ls.policy.places import Places
@@ -76,27 +75,25 @@ class _Plan:
 
 
 class SessionWorktree:
-    """`link` reaches the session, which is created later. `state` is the state folder."""
+    """The git worktree of a session. `link` reaches the session, which is created later."""
 
     def __init__(
         self,
         worktree: Worktree,
         folder: str,
         permissions: SessionPermissions,
-        review: ReviewService,
+        builder: SessionBuilder,
         stored: SessionFiles,
         link: SessionLink,
-        settings: Callable[[], Settings],
-        state: str,
     ) -> None:
         self.worktree = worktree
         self._folder = folder
         self._permissions = permissions
-        self._review = review
+        self._review = builder.review
         self._stored = stored
         self._link = link
-        self._settings = settings
-        self._state = state
+        self._settings = builder.now
+        self._state = str(builder.state)
         self._lock = anyio.Lock()
         self._turn_id = ""
 

@@ -63,7 +63,7 @@ class Worktrees:
         """
         if start is None:
             return
-        if self._builder.environment or self._builder.sites.site(folder):
+        if self._builder.program.environment or self._builder.sites.site(folder):
             raise BadChoiceError(
                 f"{folder} is not on this machine, where worktrees are made",
                 "begin the session without a worktree",
@@ -101,7 +101,7 @@ class Worktrees:
                 return None
 
         try:
-            return await make_worktree(self._git(), place, folder, start, read, _unsaved(builder.host))
+            return await make_worktree(self._git(), place, folder, start, read, _unsaved(builder.editor.host))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(remove_worktree, place)

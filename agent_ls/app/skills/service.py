@@ -46,39 +46,45 @@ class Offers:
 ONLY_SKILLS = Offers()
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectFolder:
+    """The folder whose skills a session uses. `is_trusted` returns whether its files may be used now.
+
+    `files` are those of the machine that has the folder; None: there are no files. At another place the user's own
+    skills are texts only, because their folders are on this machine. `is_ignored` tells paths that the ignore file
+    names.
+    """
+
+    path: str
+    is_trusted: Callable[[], bool]
+    files: InstructionFiles | None = LOCAL_FILES
+    is_ignored: Callable[[str], bool] = lambda path: False
+
+
 class SessionSkills:
-    """Finds and expands skills. `is_trusted` returns whether the project's files may be used now.
+    """Finds and expands skills. `state` is the state folder.
 
     `notify` sends the model a notice.
     `allow_reading` permits reads below a folder without a question: that of a skill that is in use. The catalogue in
     the system prompt stays as it was at the first input, so that the beginning of all requests stays the same; later
     skills are announced by a notice. It is made again only when the user's trust of the folder changes.
-
-    `files` are those of the machine that has `folder`; None: there are no files. At another place the user's own skills
-    are texts only, because their folders are on this machine. `is_ignored` tells paths that the ignore file names.
     """
 
     def __init__(
         self,
-        folder: str,
+        folder: ProjectFolder,
         state: str,
         *,
         settings: Callable[[], SkillSettings],
-        is_trusted: Callable[[], bool],
         notify: Callable[[str], None] = lambda text: None,
         allow_reading: Callable[[str], None] = lambda folder: None,
-        files: InstructionFiles | None = LOCAL_FILES,
-        is_ignored: Callable[[str], bool] = lambda path: False,
         offers: Offers = ONLY_SKILLS,
     ) -> None:
         self._folder = folder
         self._state = state
         self._settings = settings
-        self._is_trusted = is_trusted
         self._notify = notify
         self._allow_reading = allow_reading
-        self._files = files
-        self._is_ignored = is_ignored
         self._offers = offers
         self._kinds_text: tuple[bool, str] | None = None
         self._listed: UserCommands | None = None
@@ -109,11 +115,15 @@ class SessionSkills:
         from agent_ls.app.skills.agents import AgentKinds, load_agent_kinds  # few have any
 
         def load() -> AgentKinds:
-            if self._files is None:
+            if self._folder.files is None:
                 return AgentKinds()
-            folder = self._folder if self._is_trusted() else None
+            folder = self._folder.path if self._folder.is_trusted() else None
             return load_agent_kinds(
-                self._settings(), self._state, folder, is_ignored=self._is_ignored, files=self._files
+                self._settings(),
+                self._state,
+                folder,
+                is_ignored=self._folder.is_ignored,
+                files=self._folder.files,
             )
 
         return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
@@ -195,15 +205,15 @@ class SessionSkills:
 
     def _load(self) -> tuple[UserCommands, bool]:
         """Return all skills and commands, and whether the folder was trusted. Blocks."""
-        if self._files is None:
+        if self._folder.files is None:
             return NO_COMMANDS, False
-        trusted = self._is_trusted()
+        trusted = self._folder.is_trusted()
         found = load_user_commands(
             self._settings(),
             self._state,
-            self._folder if trusted else None,
-            is_ignored=self._is_ignored,
-            files=self._files,
+            self._folder.path if trusted else None,
+            is_ignored=self._folder.is_ignored,
+            files=self._folder.files,
         )
         return found, trusted
 
@@ -218,9 +228,9 @@ class SessionSkills:
     def _remember(self, command: UserCommand) -> None:
         if command.kind == "skill":
             self._used[command.name] = command.path
-            if self._is_at_place(command) and not command.folder.startswith(self._folder + os.sep):
+            if self._is_at_place(command) and not command.folder.startswith(self._folder.path + os.sep):
                 self._allow_reading(command.folder)
 
     def _is_at_place(self, command: UserCommand) -> bool:
         """Return whether the folder of a skill is on the machine where the session's tools act."""
-        return command.files is self._files
+        return command.files is self._folder.files

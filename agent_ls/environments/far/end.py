@@ -46,7 +46,7 @@ from agent_ls.environments.instruction_files import (
     read_text,
     walk_files,
 )
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.files import read_file
 from agent_ls.environments.opened import checking
 
@@ -266,10 +266,12 @@ class _End:
             root,
             environ=self._inherited,
             env_policy=config.environment,
-            terminate_grace_ms=config.grace_ms,
-            max_background=lambda: config.max_background,
-            read_limit_bytes=lambda: config.read_limit_bytes,
-            processes_before=config.processes_before,
+            limits=LocalLimits(
+                terminate_grace_ms=config.grace_ms,
+                max_background=lambda: config.max_background,
+                read_limit_bytes=lambda: config.read_limit_bytes,
+                processes_before=config.processes_before,
+            ),
         )
         await environment.initialize()
         self._opened += 1

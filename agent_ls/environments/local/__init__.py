@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
-from agent_ls.environments.local.environment import LocalEnvironment
+from agent_ls.environments.local.environment import LocalEnvironment, LocalLimits
 
-__all__ = ["EnvPolicy", "EnvRules", "LocalEnvironment"]
+__all__ = ["EnvPolicy", "EnvRules", "LocalEnvironment", "LocalLimits"]

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import anyio
 from anyio import to_thread
@@ -36,6 +37,27 @@ from agent_ls.environments.terminal_host import TerminalHost
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
 
 
+@dataclass(frozen=True, slots=True)
+class LocalLimits:
+    """Limits of an environment on this machine.
+
+    - `terminate_grace_ms`: the time between SIGTERM and SIGKILL.
+    - `input_patience_ms`: how long a command waits for the user to type, in addition to its own time limit.
+    - `max_background`: how many background processes may run at once.
+    - `read_limit_bytes`: maximum size of a file read without a limit of the caller's own (READ_LIMIT_BYTES).
+    - `processes_before`: how many ids of background processes are in use already (p1, p2, …).
+    """
+
+    terminate_grace_ms: int = TERMINATE_GRACE_MS
+    input_patience_ms: int = PATIENCE_MS
+    max_background: Callable[[], int] = lambda: MAX_RUNNING
+    read_limit_bytes: Callable[[], int] = lambda: READ_LIMIT_BYTES
+    processes_before: int = 0
+
+
+DEFAULT_LIMITS = LocalLimits()
+
+
 class LocalEnvironment:
     """Direct access to this machine.
 
@@ -50,25 +72,16 @@ class LocalEnvironment:
         *,
         env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules] = "filtered",
         environ: Mapping[str, str] | None = None,
-        terminate_grace_ms: int = TERMINATE_GRACE_MS,
         ripgrep: str | None = None,
         terminals: TerminalHost | None = None,
-        input_patience_ms: int = PATIENCE_MS,
         demand_right: Callable[[], None] = anybody,
-        max_background: Callable[[], int] = lambda: MAX_RUNNING,
-        read_limit_bytes: Callable[[], int] = lambda: READ_LIMIT_BYTES,
-        processes_before: int = 0,
+        limits: LocalLimits = DEFAULT_LIMITS,
     ) -> None:
         """Create the environment.
 
         - `ripgrep`: the program to search with, "" to search without one, None to find one.
         - `terminals`: displays commands and lets the user type into them; without it they run with pipes and no
           input.
-        - `input_patience_ms`: how long a command waits for the user to type, in addition to its own time limit.
-        - `max_background`: how many background processes may run at once.
-        - `read_limit_bytes`: maximum size of a file read without a limit of the caller's own
-          (READ_LIMIT_BYTES).
-        - `processes_before`: how many ids of background processes are in use already (p1, p2, …).
         - `demand_right`: called in a commit's thread before each of its steps (commit.py).
         """
         self._root = os.path.abspath(working_directory)
@@ -77,16 +90,16 @@ class LocalEnvironment:
         self._processes = LocalProcesses(
             inherited,
             env_policy,
-            terminate_grace_ms,
+            limits.terminate_grace_ms,
             relays,
-            input_patience_ms,
-            max_background,
-            processes_before,
+            limits.input_patience_ms,
+            limits.max_background,
+            limits.processes_before,
         )
         self._search = LocalSearch(self._root, ripgrep)
         self._deleted_modes = DeletedModes()
         self._demand_right = demand_right
-        self._read_limit_bytes = read_limit_bytes
+        self._read_limit_bytes = limits.read_limit_bytes
 
     @property
     def mark(self) -> str:

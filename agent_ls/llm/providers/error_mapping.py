@@ -159,9 +159,8 @@ class FailureTable:
             hint=hint,
             retry_after_s=_delay_s(failure, kind, head),
             status=status,
-            code=code,
-            request_id=failure.request_id,
         )
+        error.code, error.request_id = code, failure.request_id
         told = head.headers.get("x-should-retry") if head else None
         # Waiting never refills an account or makes a request smaller.
         if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):

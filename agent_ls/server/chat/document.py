@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError, OwnerSilentError, SessionBusyError
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.environments.errors import EnvError, StaleFileError
@@ -448,14 +449,16 @@ class ChatRoom:
     async def _new(self, worktree: Start | None) -> LiveSession:
         await self._means.context.settled()
         return await self._means.context.manager.new_session(
-            workspace_folder=self.folder,
-            provider=None,
-            model=None,
-            effort=None,
-            mode=None,
-            review=None,
-            title=None,
-            worktree=worktree,
+            NewSession(
+                workspace_folder=self.folder,
+                provider=None,
+                model=None,
+                effort=None,
+                mode=None,
+                review=None,
+                title=None,
+                worktree=worktree,
+            )
         )
 
     async def _stored(self, session_id: str) -> LiveSession | None:

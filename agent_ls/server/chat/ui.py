@@ -15,6 +15,7 @@ from anyio.to_thread import run_sync
 from lsprotocol import types as lsp
 from pydantic import BaseModel, ValidationError
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.ownership import AccessChange
 from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages
@@ -378,9 +379,8 @@ class StockFace:
 
         async def work() -> str:
             _, refused = await self._context.manager.review.review(
-                verdict=verdict,
-                hunk_ids=given.hunk_ids,
-                path=path,
+                verdict,
+                Selection(hunk_ids=given.hunk_ids, path=path),
                 comment=given.comment,
                 confirm=given.confirm,
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -44,6 +45,15 @@ def _set(section: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in section.items() if value is not None and name != "token"}
 
 
+@dataclass(frozen=True, slots=True)
+class SettingsClient:
+    """The client, as the source of settings. `ask` sends a request, `tell` shows problems to the user."""
+
+    abilities: ClientAbilities
+    ask: Ask
+    tell: Callable[[Sequence[str]], None]
+
+
 class Configuration:
     """The current settings. `first` are those of `initialize`, whose problems are already shown; `folders` are the
     open ones.
@@ -52,13 +62,11 @@ class Configuration:
     def __init__(
         self,
         manager: SessionManager,
-        client: ClientAbilities,
+        client: SettingsClient,
         *,
         first: Mapping[str, Any],
         told: Sequence[str],
-        tell: Callable[[Sequence[str]], None],
         folders: Callable[[], Sequence[str]],
-        ask: Ask,
         start: Start,
     ) -> None:
         self._manager = manager
@@ -66,16 +74,14 @@ class Configuration:
         self._first = first
         self._now: Mapping[str, Any] | None = None
         self._told = frozenset(told)
-        self._tell = tell
         self._folders = folders
-        self._ask = ask
         self._start = start
         self._order = anyio.Lock()
         self._holding = anyio.Lock()
         self._unheard = 0
         self._is_settled = anyio.Event()
         self._is_there = False
-        if client.configuration:
+        if client.abilities.configuration:
             self._await_one()  # it is asked after `initialized`
         else:
             self._is_settled.set()
@@ -88,12 +94,12 @@ class Configuration:
 
     async def initialized(self, params: Any) -> None:
         """Handle `initialized`: from now on the client may be asked."""
-        if self._client.configuration:
+        if self._client.abilities.configuration:
             self._ask_for_them()
             if not self._is_there:
                 self._is_there = True
                 self._heard_one()
-        if self._client.configuration_registration:
+        if self._client.abilities.configuration_registration:
             self._start(self._register)
 
     async def changed(self, params: Any) -> None:
@@ -107,7 +113,7 @@ class Configuration:
                 await self._take(pushed)
             finally:
                 self._heard_one()
-        elif self._client.configuration:
+        elif self._client.abilities.configuration:
             self._ask_for_them()
 
     def _ask_for_them(self) -> None:
@@ -133,7 +139,7 @@ class Configuration:
 
     async def _register(self) -> None:
         # With a section, clients send that section. Without one they only say that something changed.
-        options = None if self._client.configuration else {"section": SECTION}
+        options = None if self._client.abilities.configuration else {"section": SECTION}
         method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
         registration = lsp.Registration(id="agentLs.configuration", method=method, register_options=options)
         await self._asked(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams([registration]))
@@ -151,7 +157,7 @@ class Configuration:
         """Send a request. Returns None if the client fails or does not answer in time."""
         try:
             with anyio.move_on_after(ANSWER_S):
-                return await self._ask(method, params)
+                return await self._client.ask(method, params)
         except Exception as error:  # the client cannot do what it announced
             log.info("%s was not answered: %s", method, error)
         return None
@@ -171,7 +177,7 @@ class Configuration:
             options = {**self._first, **self._now}
             is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
             problems = self._manager.change_settings(options, is_trusted=is_trusted)
-            self._tell([problem for problem in problems if problem not in self._told])
+            self._client.tell([problem for problem in problems if problem not in self._told])
             self._told = frozenset(problems)
 
     def _is_trusted(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import sha256
 from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
 from agent_ls.server import protocol as wire
@@ -104,11 +105,13 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
     if params.replacement is not None and params.verdict != "keep":
         raise InvalidParamsError(params.method, "a replacement can only be given with keep")
     changed, refused = await context.manager.review.review(
-        verdict=params.verdict,
-        hunk_ids=params.hunk_ids,
-        path=file_path(params.uri, params.method) if params.uri else None,
-        turn_id=params.turn_id,
-        session_id=params.session_id,
+        params.verdict,
+        Selection(
+            hunk_ids=params.hunk_ids,
+            path=file_path(params.uri, params.method) if params.uri else None,
+            turn_id=params.turn_id,
+            session_id=params.session_id,
+        ),
         comment=params.comment or "",
         confirm=params.confirm,
         lines=params.lines,

@@ -11,7 +11,9 @@ import anyio
 import pytest
 
 from agent_ls.app.recording.codec import plain, value_of
+from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
@@ -98,14 +100,15 @@ async def recorded(tmp_path: Path) -> Path:
         settings=Settings(),
         credentials=Credentials(),
         state_dir=tmp_path / "state",
-        adapters={"anthropic": model()},
+        program=ProgramParts(adapters={"anthropic": model()}),
         record_to=file,
-        editor_status=FakeEditorStatus(),
-        language=code,
+        editor=EditorServices(status=FakeEditorStatus(), language=code),
     )
     async with anyio.create_task_group() as tasks:
         await tasks.start(rig.run)
-        live = await rig.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
+        live = await rig.new_session(
+            NewSession(workspace_folder=str(project), provider="anthropic", mode="ask")
+        )
         talk = Talk(live, allow)
         await talk.say("go")
         (told,) = talk.of(EditDiagnosed)

@@ -12,7 +12,9 @@ import pytest
 from agent_ls.app.errors import AppError
 from agent_ls.app.recording.codec import plain, value_of
 from agent_ls.app.recording.sharing import Redaction
+from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecResult, FileState, GrepLine, GrepResult
 from agent_ls.environments.errors import PathNotFoundError
@@ -66,12 +68,14 @@ async def recorded(
         settings=settings or Settings(),
         credentials=Credentials({"openai": SECRET}),
         state_dir=tmp_path / "state",
-        adapters={"anthropic": model()},
+        program=ProgramParts(adapters={"anthropic": model()}),
         record_to=None if settings else file,
     )
     async with anyio.create_task_group() as tasks:
         await tasks.start(rig.run)
-        live = await rig.new_session(workspace_folder=str(project), provider="anthropic", mode="ask")
+        live = await rig.new_session(
+            NewSession(workspace_folder=str(project), provider="anthropic", mode="ask")
+        )
         talk = Talk(live, allow)
         for words in inputs or ("go",):
             await talk.say(words)
@@ -255,12 +259,14 @@ async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same
         settings=Settings(),
         credentials=Credentials(),
         state_dir=tmp_path / "state",
-        adapters={"anthropic": provider},
+        program=ProgramParts(adapters={"anthropic": provider}),
         record_to=file,
     )
     async with anyio.create_task_group() as tasks:
         await tasks.start(rig.run)
-        live = await rig.new_session(workspace_folder=str(tmp_path / "project"), provider="anthropic")
+        live = await rig.new_session(
+            NewSession(workspace_folder=str(tmp_path / "project"), provider="anthropic")
+        )
         session = live.session
         with anyio.fail_after(DEADLINE_S), session.subscribe() as events:
             session.submit("go")

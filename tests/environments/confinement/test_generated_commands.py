@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.base import CommandOptions
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from tests.environments.confinement.test_looking_alone import looking
 from tests.policy.fuzz import PARTS, commands, placed
 from tests.support.harm_world import SECRET, HarmWorld, harm_world
@@ -81,7 +81,7 @@ async def test_same_generator_does_harm_without_confinement(tmp_path: Path) -> N
     harmed = 0
     with harm_world(tmp_path / "w") as world:
         _furnish(world)
-        environment = LocalEnvironment(str(world.project), terminate_grace_ms=100)
+        environment = LocalEnvironment(str(world.project), limits=LocalLimits(terminate_grace_ms=100))
         await environment.initialize()
         for command in placed(SEED, ["touch made"] * 30):
             before = world.facts()

@@ -20,7 +20,7 @@ from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.confinement.confine import confine
 from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import Attribution, CommandOptions
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
@@ -49,7 +49,9 @@ async def looking(
     sandbox = SessionSandbox(SandboxSettings(), lambda: places, str(world.state), lambda event: None, machine)
     terminals = OwnTerminals() if in_terminal else None
     environment = SandboxedEnvironment(
-        LocalEnvironment(str(world.project), terminals=terminals, terminate_grace_ms=100), sandbox, _never
+        LocalEnvironment(str(world.project), terminals=terminals, limits=LocalLimits(terminate_grace_ms=100)),
+        sandbox,
+        _never,
     )
     await environment.initialize()
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.local.trees import cgroups
 from agent_ls.environments.local.trees.adoption import now_ticks
@@ -45,7 +45,9 @@ CASES = {
 @asynccontextmanager
 async def opened(folder: Path, *, in_terminal: bool) -> AsyncIterator[LocalEnvironment]:
     terminals = OwnTerminals() if in_terminal else None
-    environment = LocalEnvironment(str(folder), terminate_grace_ms=SHORT_GRACE_MS, terminals=terminals)
+    environment = LocalEnvironment(
+        str(folder), terminals=terminals, limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS)
+    )
     await environment.initialize()
     try:
         yield environment

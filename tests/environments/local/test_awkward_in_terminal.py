@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from tests.environments.local.test_awkward_programs import prints
 from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
@@ -33,9 +33,9 @@ def host() -> FakeTerminalHost:
 async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvironment]:
     environment = LocalEnvironment(
         str(tmp_path),
-        terminate_grace_ms=SHORT_GRACE_MS,
         environ={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"},
         terminals=host,
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
     )
     await environment.initialize()
     try:

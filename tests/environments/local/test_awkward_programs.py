@@ -12,7 +12,7 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
 
@@ -25,8 +25,8 @@ LONG_MS = 60_000
 async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
     environment = LocalEnvironment(
         str(tmp_path),
-        terminate_grace_ms=SHORT_GRACE_MS,
         environ={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"},
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
     )
     await environment.initialize()
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals, Shown
 from tests.support.environments import SHORT_GRACE_MS
 from tests.support.terminal_host import FakeTerminalHost
@@ -22,9 +22,9 @@ async def test_each_command_is_shown_where_the_setting_says_as_it_starts(tmp_pat
     editor = FakeTerminalHost()
     environment = LocalEnvironment(
         str(tmp_path),
-        terminate_grace_ms=SHORT_GRACE_MS,
         environ={"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)},
         terminals=ChosenTerminals(lambda: now[0], editor),
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
     )
     await environment.initialize()
     found: list[tuple[str, int]] = []

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import CommandOptions, Stream
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.processes import background, foreground as processes
 from agent_ls.environments.local.processes.output import BackgroundOutput
 from tests.support.environments import SHORT_GRACE_MS
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.req("T5")
 
 @pytest.fixture
 async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS)
+    environment = LocalEnvironment(str(tmp_path), limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS))
     await environment.initialize()
     try:
         yield environment

@@ -16,7 +16,7 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions, ExecResult, Stream
 from agent_ls.environments.errors import InputRefusedError, NotAFolderError, ProcessLimitError
-from agent_ls.environments.local import EnvPolicy, LocalEnvironment
+from agent_ls.environments.local import EnvPolicy, LocalEnvironment, LocalLimits
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS
 from agent_ls.testing.environment_factory import wait_for_output
 from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
@@ -36,7 +36,7 @@ HOUR_MS = 3_600_000
 
 @asynccontextmanager
 async def opened(folder: Path, terminate_grace_ms: int = SHORT_GRACE_MS) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(str(folder), terminate_grace_ms=terminate_grace_ms)
+    environment = LocalEnvironment(str(folder), limits=LocalLimits(terminate_grace_ms=terminate_grace_ms))
     await environment.initialize()
     try:
         yield environment
@@ -197,7 +197,9 @@ async def test_a_background_process_outlives_other_commands_until_cleanup(env: L
 async def test_the_number_of_background_processes_is_limited_until_one_ends(
     tmp_path: Path,
 ) -> None:
-    env = LocalEnvironment(str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, max_background=lambda: 2)
+    env = LocalEnvironment(
+        str(tmp_path), limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, max_background=lambda: 2)
+    )
     await env.initialize()
     token, refused = new_token(), []
 
@@ -401,7 +403,7 @@ async def test_a_failing_sink_still_ends_the_command(env: LocalEnvironment) -> N
 HOST = """
 import sys, anyio
 from agent_ls.environments.base import CommandOptions
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 
 async def main():
     env = LocalEnvironment(".")

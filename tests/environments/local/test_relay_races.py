@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.errors import ProcessStartError
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.relay.frames import HELLO, INPUT, RUN, STARTED, FrameDecoder, encode_words
@@ -73,7 +73,9 @@ async def test_a_terminal_opened_for_a_cancelled_call_is_used_by_the_next_and_en
     tmp_path: Path,
 ) -> None:
     host = Unanswering()
-    local = LocalEnvironment(str(tmp_path), terminals=host, terminate_grace_ms=SHORT_GRACE_MS)
+    local = LocalEnvironment(
+        str(tmp_path), terminals=host, limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS)
+    )
     try:
         with anyio.fail_after(LIMIT_SECONDS):
             async with anyio.create_task_group() as group:

@@ -15,7 +15,7 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError, ProcessStartError
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.processes import foreground as processes
 from agent_ls.environments.local.terminals import shown
 from agent_ls.environments.terminal_host import NewTerminal
@@ -40,9 +40,9 @@ def host() -> FakeTerminalHost:
 async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvironment]:
     environment = LocalEnvironment(
         str(tmp_path),
-        terminate_grace_ms=SHORT_GRACE_MS,
         environ={"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)},
         terminals=host,
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
     )
     await environment.initialize()
     try:
@@ -259,7 +259,9 @@ async def test_a_command_whose_question_nobody_answers_is_ended_and_the_model_to
     tmp_path: Path, host: FakeTerminalHost
 ) -> None:
     local = LocalEnvironment(
-        str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, terminals=host, input_patience_ms=1
+        str(tmp_path),
+        terminals=host,
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, input_patience_ms=1),
     )
     with anyio.fail_after(LIMIT_SECONDS):
         result = await local.exec_command("read -rp 'Go on? ' word", call())
@@ -277,7 +279,9 @@ async def test_waiting_for_the_user_to_type_does_not_exceed_the_longest_time_of_
     monkeypatch.setattr(shown, "MOST_MS", 1)  # so that the cap is the time that the call asks for
     an_hour_ms = 3_600_000
     local = LocalEnvironment(
-        str(tmp_path), terminate_grace_ms=SHORT_GRACE_MS, terminals=host, input_patience_ms=an_hour_ms
+        str(tmp_path),
+        terminals=host,
+        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS, input_patience_ms=an_hour_ms),
     )
     with anyio.fail_after(LIMIT_SECONDS):
         result = await local.exec_command("read -rp 'Go on? ' word", replace(call(), timeout_ms=3_000))

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
-from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.terminal_host import TerminalHost
@@ -70,7 +70,7 @@ async def confined(
     **settings: object,
 ) -> AsyncIterator[SandboxedEnvironment]:
     told: list[RecordedEvent] = []
-    inner = LocalEnvironment(str(root), terminate_grace_ms=grace_ms, terminals=terminals)
+    inner = LocalEnvironment(str(root), terminals=terminals, limits=LocalLimits(terminate_grace_ms=grace_ms))
     confinement = make_sandbox(root, root.parent / "state", told, **settings)
     environment = SandboxedEnvironment(inner, confinement, asked or Asked())
     await environment.initialize()

@@ -1,0 +1,28 @@
+"""A session that is to be created."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_ls.policy.situation import Mode, ReviewSetting
+
+if TYPE_CHECKING:
+    from agent_ls.app.worktrees.worktree import Start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """A session to create. None: the value of the settings, and for the model that of the first provider with a key.
+
+    `worktree`: it works in a git worktree of its own, which begins with that.
+    """
+
+    workspace_folder: str
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    mode: Mode | None = None
+    review: ReviewSetting | None = None
+    title: str | None = None
+    worktree: Start | None = None
