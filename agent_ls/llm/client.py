@@ -256,9 +256,9 @@ _WALKTHROUGH = "`agent-ls demo` plays the walkthrough on a sample project."
 def _no_provider_error() -> ConfigurationError:
     variables = ", ".join(map(key_variable, _NATIVE))
     return MissingKeyError(
-        f"no model provider is set up: enter a key in the editor or with `agent-ls keys set`, set {variables} or "
-        "another's, or choose a server of your own or the provider walkthrough, which need none",
-        hint=_WALKTHROUGH,
+        f"no model provider is set up: there is no key in {variables} or another provider's variable",
+        hint="Enter a key in the editor or with `agent-ls keys set`. A server of your own and the provider walkthrough "
+        f"need none: {_WALKTHROUGH}",
     )
 
 
@@ -266,11 +266,12 @@ def _unknown_provider_error(name: str, there: Sequence[str]) -> ConfigurationErr
     if name in _CODECS and not set(there) & set(_CODECS):
         return _no_provider_error()
     if name in _CODECS:
-        message = (
-            f"there is no key for {name}: enter one in the editor, or set {key_variable(name)} and start agent-ls "
-            "again, or choose the provider walkthrough, which needs none"
+        return MissingKeyError(
+            f"there is no key for {name}: {key_variable(name)} is not set",
+            provider=name,
+            hint=f"Enter it in the editor, or set it and start agent-ls again. The provider walkthrough needs none: "
+            f"{_WALKTHROUGH}",
         )
-        return MissingKeyError(message, provider=name, hint=_WALKTHROUGH)
     known = ", ".join(sorted({*_CODECS, *there}))
     message = f"there is no provider named {name}; known are {known}"
     return ConfigurationError(message, provider=name, hint=_WALKTHROUGH)

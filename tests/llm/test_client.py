@@ -96,7 +96,7 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
     client = build_client(Credentials.from_environment({"OPENAI_API_KEY": "k"}))
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY") as raised:
         await client.complete(replace(ASK, provider="anthropic"))
-    assert "walkthrough" in str(raised.value)
+    assert "walkthrough" in raised.value.hint
     assert "agent-ls demo" in raised.value.hint
     with pytest.raises(ConfigurationError, match=r"no provider named nobody; known are anthropic, .*openai"):
         client.stream(replace(ASK, provider="nobody"))
@@ -107,7 +107,7 @@ async def test_missing_provider_is_named_with_its_variable_and_the_walkthrough()
 async def test_without_any_key_no_provider_is_guessed() -> None:
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY, OPENAI_API_KEY") as raised:
         Client.from_env({"SOME_OTHER_API_KEY": "k"})
-    assert "walkthrough" in str(raised.value)
+    assert "walkthrough" in raised.value.hint
     walkthrough = FakeAdapter("walkthrough")
     client = build_client(Credentials(), extra={"walkthrough": walkthrough})
     with pytest.raises(ConfigurationError, match="no model provider is set up"):

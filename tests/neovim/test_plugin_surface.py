@@ -125,6 +125,28 @@ def test_progress_tells_the_activity_and_goes_with_the_turn(
     assert nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))[-1] == "✓ Ran make test · ok"
 
 
+@pytest.mark.req("H10", "H7")
+def test_clocks_do_not_count_the_time_until_an_approval(panel: Panel, server: StandIn, nvim: Nvim) -> None:
+    nvim.lua(
+        "local started = vim.uv.hrtime() _G.passed = 0 vim.uv.hrtime = function() return started + passed end"
+    )
+    server.emit("state", {"state": "PROCESSING"})
+    server.emit("user_input", {"text": "go"})
+    panel.call("c1", "shell", "make test")
+    panel.ask(command="make test")
+    server.emit("state", {"state": "AWAITING_INPUT"})
+    nvim.wait_screen("Run this command?", "waiting for you")
+    nvim.lua("_G.passed = 60e9")  # a minute of thinking
+
+    answer = {"requestId": "a1", "decision": "allow", "scope": "once", "decidedBy": "user"}
+    server.emit("approval_resolved", answer)
+    server.emit("state", {"state": "PROCESSING"})
+    nvim.wait_screen("● Running make test", "Running make test · 0 s", "● working 0 s")
+    nvim.lua("_G.passed = 65e9")
+
+    nvim.wait_screen("Running make test   5 s", "Running make test · 5 s", "● working 5 s")
+
+
 @pytest.mark.req("H10", "H28")
 def test_error_is_a_block_whose_key_does_what_helps(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     server.emit("user_input", {"text": "fix it"})

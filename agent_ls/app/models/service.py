@@ -424,7 +424,7 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
         name = model or default_model(provider)
         profile = create_profile(provider, name, facts=_facts(provider, name), options=options)
     except UnknownProviderError as error:
-        raise BadChoiceError(str(error), "choose one of those named") from None
+        raise BadChoiceError(str(error), "Choose one of those named.") from None
     except ModelNeededError as error:
         raise BadChoiceError(str(error), "name one; `agent-ls models` lists the available ones") from None
     return replace(profile, cost_usd=partial(cost_usd, provider, name))

@@ -21,6 +21,7 @@ local M = {}
 
 local client_id ---@type integer?
 local ready = false
+local is_stopping = false -- the user has ended the server, and its process still runs
 local waiting = {} ---@type agent_ls.Request[] asked for before the server was ready
 local in_flight = {} ---@type table<integer, agent_ls.Request> asked and not answered, by our own number
 local last_number = 0
@@ -38,7 +39,7 @@ M.on_exit = function() end
 function M.lsp() return client_id and vim.lsp.get_client_by_id(client_id) end
 
 ---@return boolean
-function M.is_running() return M.lsp() ~= nil end
+function M.is_running() return M.lsp() ~= nil and not is_stopping end
 
 ---@param bufnr integer
 local function attach(bufnr)
@@ -84,13 +85,20 @@ end
 ---@param code integer
 ---@param signal integer
 local function ended(code, signal)
-  local unanswered = vim.list_extend(vim.tbl_values(in_flight), waiting)
-  client_id, ready, in_flight, waiting = nil, false, {}, {}
+  local unanswered = vim.tbl_values(in_flight)
+  if not is_stopping then
+    vim.list_extend(unanswered, waiting)
+    waiting = {}
+  end
+  client_id, ready, is_stopping, in_flight = nil, false, false, {}
   fail(
     unanswered,
     { message = "the server ended before it answered", kind = M.SERVER_ENDED, retryable = true }
   )
   M.on_exit({ code = code, signal = signal, unanswered = #unanswered })
+  if #waiting > 0 then
+    M.start() -- for requests made while the server was stopping
+  end
 end
 
 ---Starts the process. Neovim's own message about a bad exit is too long for one line and would stop at "Press ENTER",
@@ -162,8 +170,8 @@ end
 ---Starts the server if it is not running.
 ---@return agent_ls.Problem? problem
 function M.start()
-  if M.is_running() then
-    return nil
+  if M.lsp() then
+    return nil -- one that is stopping is started again after its exit
   end
   local program = config.options.cmd[1]
   if vim.fn.executable(program) == 0 then
@@ -207,10 +215,11 @@ function M.notify(method, params)
   end
 end
 
----Stops the server, as quitting the editor does.
+---Stops the server, as quitting the editor does. Requests that are made before its exit start it again.
 function M.stop()
   local client = M.lsp()
   if client then
+    is_stopping, ready = true, false
     client:stop()
   end
 end

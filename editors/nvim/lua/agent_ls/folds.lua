@@ -309,7 +309,7 @@ function fold.loop_detection(s, data, event) M.notice(s, "warn", data.message, n
 function fold.warning(s, data, event) M.notice(s, "warn", data.message, nil, "warning:" .. event.seq) end
 
 function fold.error(s, data, event)
-  local item = M.notice(s, "error", data.message, data.hint, "error:" .. event.seq)
+  local item = M.notice(s, "error", data.message, remedies.hint(data.action, data.hint), "error:" .. event.seq)
   M.set_failure(s, item, remedies.of(data.action, data.errorKind))
 end
 

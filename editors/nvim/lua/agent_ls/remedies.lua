@@ -27,6 +27,14 @@ local BY_ACTION = {
 ---@type table<string, string[]> by kind of problem, for failed requests, which name no action
 local BY_KIND = { authentication = BY_ACTION.setKey }
 
+---@type table<string, string> by action: hints with the plugin's commands instead of the server's general words
+local HINTS = { setKey = "Enter a key with :AgentLs key, then send again. :AgentLs demo needs none." }
+
+---@param action string?
+---@param hint string? the server's
+---@return string?
+function M.hint(action, hint) return HINTS[action or ""] or hint end
+
 ---@param action string?
 ---@param kind string?
 ---@return string[]? names of remedies

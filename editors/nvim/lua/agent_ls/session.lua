@@ -176,7 +176,7 @@ local function on_exit(exit)
   local is_clean = exit.code == 0 and exit.signal == 0
   for _, live in pairs(sessions) do
     live.snapshot.state = "IDLE"
-    live.gaps, live.early, live.subscribing = 0, {}, false
+    live.gaps = 0
   end
   tell({ forgotten = true })
   if not is_clean or exit.unanswered > 0 then

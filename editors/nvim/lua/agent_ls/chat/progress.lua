@@ -25,15 +25,16 @@ local function seconds(since_ns)
   return count < 60 and ("%d s"):format(count) or ("%d:%02d"):format(math.floor(count / 60), count % 60)
 end
 
----How long this editor has seen the call running; nil if too short to mention.
+---How long this editor has seen the call running, without the time until it was approved; nil if too short to mention.
 ---@param item agent_ls.Item
 ---@return string?
 function M.elapsed(item)
   if item.status ~= "running" then
     return nil
   end
-  started[item] = started[item] or vim.uv.hrtime()
-  local since = started[item]
+  local beginning = item.decision or item -- a call is drawn for a moment before its approval is requested
+  started[beginning] = started[beginning] or vim.uv.hrtime()
+  local since = started[beginning]
   return vim.uv.hrtime() - since >= 1e9 and seconds(since) or nil
 end
 

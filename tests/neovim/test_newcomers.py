@@ -1,0 +1,113 @@
+"""Mistakes of a first hour in a real Neovim with the real server: no key, a wrong key, a wrong name, a cut answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.neovim.conftest import PLUGIN
+from tests.support.commands import provider_variables
+from tests.support.loopback import AnthropicServer, ErrorReply
+from tests.support.loopback_script import CutStream, Reply, Text
+from tests.support.nvim_driver import REPOSITORY, Nvim
+
+Start = Callable[..., Nvim]
+
+
+@pytest.fixture
+def start(project: Path, tmp_path: Path) -> Iterator[Start]:
+    """Starts a Neovim with the real server: `start(variables, provider="anthropic")`."""
+    running: list[Nvim] = []
+
+    def begin(variables: Mapping[str, str], provider: str = "") -> Nvim:
+        env = {
+            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
+            "AGENT_LS_TRUSTED_FOLDERS": "/",
+            "PYTHONPATH": str(REPOSITORY),
+            **variables,
+        }
+        nvim = Nvim(runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env)
+        running.append(nvim)
+        nvim.lua(
+            "local python, provider = ... require('agent_ls').setup({ mode = 'ask',"
+            " provider = provider ~= '' and provider or nil,"
+            " cmd = { python, '-m', 'agent_ls', 'serve', '--stdio' } })",
+            sys.executable,
+            provider,
+        )
+        return nvim
+
+    yield begin
+    for nvim in running:
+        nvim.close()
+
+
+@pytest.mark.req("H10", "H28")
+def test_an_unknown_provider_of_setup_is_named_and_the_message_is_kept(start: Start) -> None:
+    nvim = start({}, provider="anthropicc")
+
+    nvim.cmd("AgentLs send hello")
+
+    nvim.wait_screen("Unknown provider 'anthropicc'", "Choose one of those named.")
+    assert nvim.lua("return require('agent_ls.chat.input').text()") == "hello"
+
+
+@pytest.mark.req("H10", "H28")
+def test_a_missing_key_names_the_commands_of_the_plugin(start: Start) -> None:
+    nvim = start({})
+
+    nvim.cmd("AgentLs send hello")
+
+    shot = nvim.wait_screen("no model provider is set up", ":AgentLs key", ":AgentLs demo", "set a key…")
+    assert "agent-ls keys set" not in shot and "`agent-ls demo`" not in shot
+
+
+@pytest.mark.req("H10", "H28")
+def test_a_refused_key_is_replaced_without_a_new_start(start: Start) -> None:
+    with AnthropicServer([ErrorReply(401, message="invalid x-api-key"), "Now I answer."]) as provider:
+        nvim = start(provider_variables(provider), provider="anthropic")
+        nvim.cmd("AgentLs send hello")
+        shot = nvim.wait_screen(
+            "anthropic refused the key", "Enter a key with :AgentLs key, then send again."
+        )
+        assert "start agent-ls" not in shot
+
+        nvim.keys("<Esc>:AgentLs key<CR>")
+        nvim.wait_screen("Key for anthropic:")
+        nvim.keys("another-key<CR>")
+        nvim.wait_screen("The key for anthropic is set")
+        nvim.cmd("AgentLs send again")
+
+        nvim.wait_screen("Now I answer.", "○ idle")
+        sent = [request.headers["x-api-key"] for request in provider.requests]
+    assert sent == ["test-key", "another-key"]
+
+
+@pytest.mark.req("H10", "H28")
+def test_an_answer_that_is_cut_is_continued_by_a_key(start: Start) -> None:
+    with AnthropicServer([Reply([Text("The first half"), CutStream()]), "and the second."]) as provider:
+        nvim = start(provider_variables(provider), provider="anthropic")
+        nvim.cmd("AgentLs send hello")
+        nvim.wait_screen("The first half", "in the middle of the answer", "<CR> continue · send again")
+
+        nvim.cmd("AgentLs continue")
+
+        nvim.wait_screen("The first half", "and the second.", "○ idle")
+        assert "The first half" in str(provider.requests[1].body)
+
+
+@pytest.mark.req("H2", "H10")
+def test_a_message_right_after_quit_and_resume_goes_on_with_the_session(start: Start) -> None:
+    with AnthropicServer(["The first.", "The second."]) as provider:
+        nvim = start(provider_variables(provider), provider="anthropic")
+        nvim.cmd("AgentLs send hello")
+        nvim.wait_screen("The first.", "○ idle")
+
+        nvim.lua("vim.cmd('AgentLs quit | AgentLs resume'); require('agent_ls').send('go on')")
+
+        shot = nvim.wait_screen("The second.", "○ idle")
+        assert "not open" not in shot and "shutting down" not in shot
+        assert "The first." in str(provider.requests[1].body)
