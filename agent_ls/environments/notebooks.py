@@ -28,9 +28,13 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.notebook.cell_alignment import EditorCell, align_cells, editor_cells
-from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
+from agent_ls.notebook.cells import Notebook, NotebookError, is_notebook, parse_notebook
 from agent_ls.notebook.notebook_text import NEW_NOTEBOOK, build_notebook_text
 from agent_ls.text import DecodedText, decode, encode
+
+SAVE_TRIES = 40
+SAVE_PAUSE_S = 0.05
+"""An editor empties a notebook's file before it writes it. A file that is no notebook is read again this often."""
 
 
 class NotebookEnvironment(FrontingEnvironment):
@@ -101,7 +105,7 @@ class NotebookEnvironment(FrontingEnvironment):
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
 
     async def _as_shown(self, notebook: OpenNotebook) -> bytes:
-        """Return the file with the editor's cells; if the file is not a notebook, its content on disk.
+        """Return the file with the editor's cells; if the file stays unreadable as a notebook, its content on disk.
 
         Raises:
             UnsupportedError: the editor's cells are not known, so the content on disk may be
@@ -109,17 +113,28 @@ class NotebookEnvironment(FrontingEnvironment):
         """
         if notebook.problem:
             raise UnsupportedError(f"{notebook.path}: {notebook.problem}")
-        try:
-            data = await self.inner.read_bytes(notebook.path)
-        except PathNotFoundError:
-            data = NEW_NOTEBOOK.encode()
-        decoded = decode(data)
-        try:
-            of_file = parse_notebook(decoded.text)
-        except NotebookError:
+        data, of_file = await self._read_file(notebook.path)
+        for _ in range(SAVE_TRIES):
+            if of_file:
+                break
+            await anyio.sleep(SAVE_PAUSE_S)
+            data, of_file = await self._read_file(notebook.path)
+        if of_file is None:
             return data
         text = build_notebook_text(of_file, align_cells(editor_cells(of_file), notebook.cells))
+        decoded = decode(data)
         return encode(DecodedText(text, decoded.encoding, decoded.bom))
+
+    async def _read_file(self, path: str) -> tuple[bytes, Notebook | None]:
+        """Return the content on disk, or a new notebook's, and its cells; None if they cannot be read."""
+        try:
+            data = await self.inner.read_bytes(path)
+        except PathNotFoundError:
+            data = NEW_NOTEBOOK.encode()
+        try:
+            return data, parse_notebook(decode(data).text)
+        except NotebookError:
+            return data, None
 
     def _open(self, path: str) -> OpenNotebook | None:
         if "\0" in path or not is_notebook(path):

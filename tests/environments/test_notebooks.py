@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import anyio
 import pytest
 
-from agent_ls.environments.base import Attribution, FileWrite
+from agent_ls.environments import notebooks
+from agent_ls.environments.base import READ_LIMIT_BYTES, Attribution, FileWrite
 from agent_ls.environments.editor_host import OpenNotebook
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.notebook.cell_alignment import EditorCell
@@ -40,8 +44,9 @@ CALL = Attribution("s", "t", "c")
 class FakeNotebookHost:
     """An honest editor; `before_change` is called before a change is applied, as an action of its user."""
 
-    def __init__(self, cells: tuple[EditorCell, ...] = SHOWN) -> None:
-        self.shown: OpenNotebook | None = OpenNotebook(PATH, 1, cells)
+    def __init__(self, cells: tuple[EditorCell, ...] = SHOWN, path: str = PATH) -> None:
+        self.path = path
+        self.shown: OpenNotebook | None = OpenNotebook(path, 1, cells)
         self.asked: list[Sequence[TargetCell]] = []
         self.before_change: Callable[[], None] = lambda: None
         self.refusal = ""
@@ -57,7 +62,7 @@ class FakeNotebookHost:
         self.shown = replace(self.shown, cells=tuple(cells), version=self.shown.version + 1)
 
     def open_notebook(self, path: str) -> OpenNotebook | None:
-        return self.shown if path == PATH else None
+        return self.shown if path == self.path else None
 
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> OpenNotebook:
         self.before_change()
@@ -72,7 +77,7 @@ class FakeNotebookHost:
             )
             for cell in wanted
         )
-        self.shown = OpenNotebook(PATH, notebook.version + 1, cells)
+        self.shown = OpenNotebook(self.path, notebook.version + 1, cells)
         return self.shown
 
 
@@ -127,6 +132,53 @@ async def test_a_cell_is_changed_in_the_editor_and_not_on_disk(
     assert await disk.read_bytes(PATH) == TEXT.encode()
     (state,) = output.files
     assert state.after == await calls.environment.read_bytes(PATH) and "meanwhile" not in output.text
+
+
+class SavingDisk(LocalEnvironment):
+    """A real folder whose notebook is being saved: a read finds it cut, and then the editor writes the rest."""
+
+    is_saving = False
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        if not self.is_saving:
+            return await super().read_bytes(path, max_bytes)
+        file = anyio.Path(path)
+        whole = await file.read_bytes()
+        await file.write_bytes(whole[: len(whole) // 2])
+        data = await super().read_bytes(path, max_bytes)
+        await file.write_bytes(whole)
+        self.is_saving = False
+        return data
+
+
+@pytest.mark.parametrize("tool", ["read_file", "edit_notebook"])
+async def test_a_notebook_that_the_editor_is_saving_is_read_again(tmp_path: Path, tool: str) -> None:
+    (tmp_path / "a.ipynb").write_text(TEXT)
+    disk = SavingDisk(str(tmp_path))
+    host = FakeNotebookHost(path=str(tmp_path / "a.ipynb"))
+    calls = ToolCalls(NotebookEnvironment(disk, host))  # type: ignore[arg-type]  # it only passes it on
+    host.type(1, "print(2)")
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    disk.is_saving = True
+
+    if tool == "read_file":
+        assert "print(2)" in (await calls.call(READ_FILE, file_path="a.ipynb")).text
+    else:
+        await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="2", source="print(3)")
+        assert [cell.source for cell in host.cells()] == ["# Title", "print(3)"]
+
+    assert not disk.is_saving, "the file was not read"
+    assert (tmp_path / "a.ipynb").read_text() == TEXT
+
+
+async def test_a_notebook_that_stays_broken_on_disk_is_named(
+    calls: ToolCalls, disk: MemoryEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notebooks, "SAVE_PAUSE_S", 0)
+    await disk.commit([FileWrite(PATH, b"{", TEXT.encode())], CALL)
+
+    with pytest.raises(ToolError, match="is not valid JSON"):
+        await calls.call(READ_FILE, file_path="a.ipynb")
 
 
 async def test_undoing_a_change_edits_cells_too(calls: ToolCalls, host: FakeNotebookHost) -> None:
