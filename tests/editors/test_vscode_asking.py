@@ -54,7 +54,7 @@ def test_ask_in_place_makes_a_change_or_answers_there(store: Path, tmp_path: Pat
         explained = texts(server.requests[3].body)
     assert "stock.py, lines 4 to 5" in asked and "return sum(list(stock.values()))" in asked
     assert "Simplify this,\\nsee @parts.txt" in asked and "File: " in asked and "parts.txt" in asked
-    assert "lines 1 to 1" in explained and "/explain" in explained
+    assert "lines 1 to 1" in explained and "Explain what is named above." in explained
 
 
 @pytest.mark.req("H20", "H24", "H9")

@@ -61,6 +61,7 @@ async function changes(actor) {
   await page.keyboard.press("Enter");
   await page.locator(THREAD, { hasText: "stock.py:4-5 · agent-ls is working" }).waitFor();
   await actor.step("it works");
+  await workbench.runCommand("View: Hide Panel"); // the list of comments, which VS Code opens at the first one
   await actor.ask("go");
   await actor.until(async () => (await workbench.text("stock.py")).includes("return sum(stock.values())"), "the change in the file");
   await actor.lens("agent 1/1", "Keep").waitFor();
@@ -82,7 +83,7 @@ async function answers(actor) {
   const thread = page.locator(THREAD, { hasText: "It counts what is there." });
   await thread.waitFor();
   await actor.step("the answer in place");
-  assert.equal(await page.locator(".part.panel").isVisible(), false, "the panel of all comments is not opened");
+  assert.equal(await page.locator(".part.panel").isVisible(), false, "the list of all comments is opened once only");
   await thread.getByRole("button", { name: "Close", exact: true }).first().click();
   await page.locator(THREAD).waitFor({ state: "hidden" });
 }
