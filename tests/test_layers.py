@@ -165,7 +165,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "server.chat": {
         "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
-        "server.start_time", "server.transport", "app.errors", "app.sessions", "app.worktrees",
+        "server.start_time", "server.transport", "app.errors", "app.review", "app.sessions", "app.worktrees",
         "environments", "loop", "store", "system", "text",
     },
     "server.server": {

@@ -159,6 +159,27 @@ def _parameters(arguments: ast.arguments) -> int:
     return len([name for name in names if name not in ("self", "cls")])
 
 
+# --- names of classes -----------------------------------------------------------------------------------------
+
+PROTOCOL = "agent_ls/server/protocol/"  # its classes are named like the messages
+SAME = {"ReasoningStart", "ReasoningEnd", "ToolCallStart", "ToolCallEnd"}
+"""Events of a provider's stream, and the session's events that are made of them."""
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for name in (name for name in MODULES if not name.startswith(PROTOCOL)):
+        for node in parse(name).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in SAME:
+                places.setdefault(node.name, []).append(f"{name}:{node.lineno}")
+
+    shared = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
+    assert not shared, (
+        "say in the name what each of these is, so that it can be searched for and read without its module "
+        "(PolicyVerdict, not Verdict):\n" + "\n".join(shared)
+    )
+
+
 # --- words ----------------------------------------------------------------------------------------------------
 
 

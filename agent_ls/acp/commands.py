@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from agent_ls.acp.conversation import Conversation
+from agent_ls.acp.conversation import AcpConversation
 from agent_ls.acp.updates import Update
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.servers.prompt_commands import PromptCommand
@@ -54,7 +54,7 @@ class Commands:
     manager: SessionManager
     by: str
 
-    async def run(self, conversation: Conversation, name: str, arguments: str) -> str:
+    async def run(self, conversation: AcpConversation, name: str, arguments: str) -> str:
         """Carry out one of OWN and send the result to the user. Returns the stop reason.
 
         Raises: AppError, SessionError, EnvError.
@@ -70,7 +70,7 @@ class Commands:
             conversation.say(await acts[name](conversation, arguments))
         return "end_turn"
 
-    async def _undo(self, conversation: Conversation, arguments: str) -> str:
+    async def _undo(self, conversation: AcpConversation, arguments: str) -> str:
         folder = conversation.live.summary().workspace_folder
         path = _path(folder, arguments) if arguments else None
         found = self.manager.review.open_hunks(session_id=conversation.id, path=path)
@@ -83,7 +83,7 @@ class Commands:
         left = "".join(f"\n- {reason}" for reason in dict.fromkeys(reason for _, reason in refused))
         return words + (f" Left as they are:{left}" if left else "")
 
-    async def _changes(self, conversation: Conversation, arguments: str) -> str:
+    async def _changes(self, conversation: AcpConversation, arguments: str) -> str:
         del arguments
         found = self.manager.review.open_hunks(session_id=conversation.id)
         if not found:
@@ -92,7 +92,7 @@ class Commands:
         rows = [f"- {_shown(path, folder)}: {_places(hunks)}" for path, hunks in found.items()]
         return "\n".join(("Changes that wait for your decision (`/undo` takes them back):", *rows))
 
-    async def _rules(self, conversation: Conversation, arguments: str) -> str:
+    async def _rules(self, conversation: AcpConversation, arguments: str) -> str:
         folder = conversation.live.summary().workspace_folder
         rules = await self.manager.rules.rules(conversation.id, folder)
         verb, _, number = arguments.partition(" ")
@@ -111,7 +111,7 @@ class Commands:
         ]
         return "\n".join(("Permissions that you granted (`/rules remove NUMBER` takes one back):", "", *rows))
 
-    async def _trust(self, conversation: Conversation, arguments: str) -> str:
+    async def _trust(self, conversation: AcpConversation, arguments: str) -> str:
         folder = conversation.live.summary().workspace_folder
         if arguments == "forget":
             standing = await self.manager.trust.decide(folder, None, self.by)
@@ -120,7 +120,7 @@ class Commands:
         standing = await anyio.to_thread.run_sync(self.manager.trust.standing, folder)
         return f"{folder} is {standing} now."
 
-    async def _mcp(self, conversation: Conversation, arguments: str) -> str:
+    async def _mcp(self, conversation: AcpConversation, arguments: str) -> str:
         return await conversation.live.mcp_command(arguments)
 
 

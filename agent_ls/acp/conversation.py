@@ -22,7 +22,7 @@ from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError
 from agent_ls.acp.requests import UserRequests, text_now
 from agent_ls.acp.updates import Update, UpdateMapper, chunk, message_id
-from agent_ls.acp.wire import Wire
+from agent_ls.acp.wire import AcpWire
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.llm.messages import ImagePart
@@ -92,19 +92,19 @@ class _Prompt:
             self.done.set()
 
 
-class Conversation:
+class AcpConversation:
     """Sends the events of `live` to the client from its creation on. `tasks` runs its background tasks."""
 
     def __init__(
         self,
         live: LiveSession,
-        wire: Wire,
+        wire: AcpWire,
         client: ClientFacts,
         client_id: str,
         tasks: TaskGroup,
         review: ReviewService,
         *,
-        on_end: Callable[[Conversation], object],
+        on_end: Callable[[AcpConversation], object],
     ) -> None:
         self.live = live
         self.id = live.id

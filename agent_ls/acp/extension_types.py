@@ -13,20 +13,20 @@ from pydantic.alias_generators import to_camel
 REF = "#/acp/$defs/{model}"
 
 
-class Wire(BaseModel):
+class AcpStruct(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
     )
 
 
-class Params(Wire):
+class Params(AcpStruct):
     """Parameters of a request. `method` is its name on the wire, `result` the class of its result."""
 
     method: ClassVar[str]
-    result: ClassVar[type[Wire]]
+    result: ClassVar[type[AcpStruct]]
 
 
-class SteeringResult(Wire):
+class SteeringResult(AcpStruct):
     outcome: Literal["injected", "startedNewTurn", "promptRequired", "failed"]
 
 
@@ -34,13 +34,13 @@ class Steering(Params):
     """Give the running turn a message. `_meta.steering.idleBehavior` promptRequired: begin no turn where none runs."""
 
     method: ClassVar[str] = "_session/steering"
-    result: ClassVar[type[Wire]] = SteeringResult
+    result: ClassVar[type[AcpStruct]] = SteeringResult
     session_id: str
     prompt: list[dict[str, Any]]
     meta: dict[str, Any] | None = Field(None, alias="_meta")
 
 
-class AcpHunk(Wire):
+class AcpHunk(AcpStruct):
     """A change that waits for a decision. Lines count from 0, `end` is exclusive."""
 
     id: str
@@ -54,7 +54,7 @@ class AcpHunk(Wire):
     call_id: str
 
 
-class AcpHunksResult(Wire):
+class AcpHunksResult(AcpStruct):
     hunks: tuple[AcpHunk, ...]
 
 
@@ -62,18 +62,18 @@ class AcpHunks(Params):
     """The changes of a session that wait for a decision: all, or those of one file or turn."""
 
     method: ClassVar[str] = "_agent-ls/hunks"
-    result: ClassVar[type[Wire]] = AcpHunksResult
+    result: ClassVar[type[AcpStruct]] = AcpHunksResult
     session_id: str
     path: str | None = None
     turn_id: str | None = None
 
 
-class LeftAlone(Wire):
+class LeftAlone(AcpStruct):
     id: str
     reason: str
 
 
-class AcpReviewResult(Wire):
+class AcpReviewResult(AcpStruct):
     changed: tuple[AcpHunk, ...]
     refused: tuple[LeftAlone, ...] = ()
 
@@ -82,7 +82,7 @@ class AcpReview(Params):
     """A decision about changes of a session: those named by `hunkIds`, else those of a file, a turn, or all."""
 
     method: ClassVar[str] = "_agent-ls/review"
-    result: ClassVar[type[Wire]] = AcpReviewResult
+    result: ClassVar[type[AcpStruct]] = AcpReviewResult
     session_id: str
     verdict: Literal["keep", "undo"]
     hunk_ids: tuple[str, ...] | None = None
@@ -92,26 +92,26 @@ class AcpReview(Params):
     confirm: bool = False
 
 
-class Waiting(Wire):
+class QueuedMessage(AcpStruct):
     queued_id: str
     text: str
 
 
-class AcpQueueResult(Wire):
-    queue: tuple[Waiting, ...]
+class AcpQueueResult(AcpStruct):
+    queue: tuple[QueuedMessage, ...]
 
 
 class AcpQueue(Params):
     """The messages that wait for the end of the turn, after at most one change of them."""
 
     method: ClassVar[str] = "_agent-ls/queue"
-    result: ClassVar[type[Wire]] = AcpQueueResult
+    result: ClassVar[type[AcpStruct]] = AcpQueueResult
     session_id: str
     remove: str | None = None
     start_now: str | None = None
 
 
-class Nothing(Wire):
+class Nothing(AcpStruct):
     pass
 
 
@@ -119,19 +119,19 @@ class AcpUnsteer(Params):
     """Take back a message that was given to the running turn, while the model has not read it. "": the last one."""
 
     method: ClassVar[str] = "_agent-ls/unsteer"
-    result: ClassVar[type[Wire]] = Nothing
+    result: ClassVar[type[AcpStruct]] = Nothing
     session_id: str
     steer_id: str = ""
 
 
-class AcpRule(Wire):
+class AcpRule(AcpStruct):
     id: str
     label: str
     scope: Literal["turn", "session", "project", "user"]
     hits: int
 
 
-class AcpRulesResult(Wire):
+class AcpRulesResult(AcpStruct):
     rules: tuple[AcpRule, ...]
 
 
@@ -139,7 +139,7 @@ class AcpRules(Params):
     """The permissions that the user granted and that hold in a session, after `remove` was taken back."""
 
     method: ClassVar[str] = "_agent-ls/rules"
-    result: ClassVar[type[Wire]] = AcpRulesResult
+    result: ClassVar[type[AcpStruct]] = AcpRulesResult
     session_id: str
     remove: str | None = None
 
@@ -149,7 +149,7 @@ class AcpTakeOver(Params):
     not answer. Ask the user first."""
 
     method: ClassVar[str] = "_agent-ls/takeOver"
-    result: ClassVar[type[Wire]] = Nothing
+    result: ClassVar[type[AcpStruct]] = Nothing
     session_id: str
     force: bool = False
 

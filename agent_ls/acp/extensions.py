@@ -20,15 +20,15 @@ from agent_ls.acp.extension_types import (
     AcpRule,
     AcpRules,
     AcpRulesResult,
+    AcpStruct,
     AcpTakeOver,
     AcpUnsteer,
     LeftAlone,
     Nothing,
     Params,
+    QueuedMessage,
     Steering,
     SteeringResult,
-    Waiting,
-    Wire,
 )
 from agent_ls.acp.sessions import Params as RawParams, Sessions
 from agent_ls.app.review.decision_request import Selection
@@ -36,7 +36,7 @@ from agent_ls.loop.events.types import Hunk
 from agent_ls.loop.inbox import QueueChange, Remove, StartNow
 
 P = TypeVar("P", bound=Params)
-Handler: TypeAlias = Callable[[Any], Awaitable[Wire]]
+Handler: TypeAlias = Callable[[Any], Awaitable[AcpStruct]]
 
 
 class Extensions:
@@ -104,7 +104,7 @@ class Extensions:
         if changes and not session.change_queue(changes[0]):
             raise invalid("This message is no longer in the queue", "Look at the queue again.")
         return AcpQueueResult(
-            queue=tuple(Waiting(queued_id=it.queued_id, text=it.text) for it in session.queue)
+            queue=tuple(QueuedMessage(queued_id=it.queued_id, text=it.text) for it in session.queue)
         )
 
     async def _unsteer(self, params: AcpUnsteer) -> Nothing:
@@ -133,7 +133,7 @@ class Extensions:
         return Nothing()
 
 
-async def _called(params: type[P], handler: Callable[[P], Awaitable[Wire]], raw: RawParams) -> Any:
+async def _called(params: type[P], handler: Callable[[P], Awaitable[AcpStruct]], raw: RawParams) -> Any:
     """Parse the parameters and call the handler.
 
     Raises: RpcError: the parameters are invalid.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_ls.acp.errors import RpcError
-from agent_ls.acp.wire import Wire
+from agent_ls.acp.wire import AcpWire
 from agent_ls.loop.events.types import QuestionAsked
 
 ANSWER, REASON = "answer", "reason"
@@ -54,7 +54,7 @@ def accepted(result: object) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else {}
 
 
-async def ask_reason(wire: Wire, session_id: str, call_id: str) -> str:
+async def ask_reason(wire: AcpWire, session_id: str, call_id: str) -> str:
     """Ask why the user denied a call; "" without an answer. The call stays denied in any case.
 
     Raises:

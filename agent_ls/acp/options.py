@@ -35,7 +35,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OptionChange:
     """Arguments of `LiveSession.configure`; None leaves a setting as it is."""
 
     provider: str | None = None
@@ -87,7 +87,7 @@ def model_value(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def read_change(config_id: object, value: object, session: SessionSummary, choices: Choices) -> Change:
+def read_change(config_id: object, value: object, session: SessionSummary, choices: Choices) -> OptionChange:
     """
     Raises:
         RpcError: no such option, or a value that was not offered.
@@ -96,18 +96,18 @@ def read_change(config_id: object, value: object, session: SessionSummary, choic
         raise invalid("A setting of the session is changed by its name and a value, both as text")
     match config_id:
         case "mode":
-            return Change(mode=_offered(value, MODES, "mode"))
+            return OptionChange(mode=_offered(value, MODES, "mode"))
         case "review":
-            return Change(review=_offered(value, REVIEWS, "review setting"))
+            return OptionChange(review=_offered(value, REVIEWS, "review setting"))
         case "effort":
             known = {DEFAULT_EFFORT: "", **{it: it for it in efforts_of(session, choices)}}
-            return Change(effort=known[_offered(value, known, "effort")])
+            return OptionChange(effort=known[_offered(value, known, "effort")])
         case "model":
             named = {model_value(it.provider, it.id): it for it in choices.models}
             if value == model_value(session.provider, session.model):
-                return Change()
+                return OptionChange()
             chosen = named[_offered(value, named, "model")]
-            return Change(provider=chosen.provider, model=chosen.id)
+            return OptionChange(provider=chosen.provider, model=chosen.id)
     raise invalid(f"There is no setting {config_id[:40]!r} of a session")
 
 

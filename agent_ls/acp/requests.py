@@ -22,7 +22,7 @@ from agent_ls.acp.diffs import WHOLE_TEXT_CHARS
 from agent_ls.acp.errors import RpcError
 from agent_ls.acp.forms import ask_reason, question_form, read_answers
 from agent_ls.acp.updates import Update, UpdateMapper
-from agent_ls.acp.wire import Dropped, Wire
+from agent_ls.acp.wire import AcpWire, Dropped
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
@@ -58,7 +58,7 @@ class UserRequests:
     def __init__(
         self,
         live: LiveSession,
-        wire: Wire,
+        wire: AcpWire,
         client: ClientFacts,
         client_id: str,
         tasks: TaskGroup,

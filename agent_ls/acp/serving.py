@@ -17,7 +17,7 @@ from agent_ls.acp.extensions import Extensions
 from agent_ls.acp.files import ClientFilesEnvironment
 from agent_ls.acp.sessions import Sessions
 from agent_ls.acp.texts import WireTexts
-from agent_ls.acp.wire import LineWriter, Wire, read_lines
+from agent_ls.acp.wire import AcpWire, LineWriter, read_lines
 from agent_ls.app.diagnostics.logs import start_log
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.sessions.host import EditorServices
@@ -36,7 +36,7 @@ WARM_UP_AFTER_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class AcpStreams:
     """Two file descriptors. `first` is the first line, `rest` the bytes already read after it. `is_answered`:
     the first line was an `initialize` request that has been answered.
     """
@@ -48,14 +48,14 @@ class Connection:
     is_answered: bool = False
 
 
-def serve(connection: Connection) -> int:
+def serve(connection: AcpStreams) -> int:
     """Serve until the client closes its end, or the process is asked to end. Returns the exit code."""
     use_pidfd_watcher()
     anyio.run(_serve, connection)
     return 0
 
 
-async def _serve(connection: Connection) -> None:
+async def _serve(connection: AcpStreams) -> None:
     client = _client(connection.first)
     of_user, wrong = user_layer()
     settings, found = parse_settings(of_user)
@@ -78,7 +78,7 @@ async def _serve(connection: Connection) -> None:
                     editor=EditorServices(client_files=files if client.reads_files else None),
                 )
                 manager.owners.known_as(client.title)
-                wire = Wire(writer, tasks, clean=lambda line: without(line, manager.secrets()))
+                wire = AcpWire(writer, tasks, clean=lambda line: without(line, manager.secrets()))
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
                 sessions = Sessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
                 manager.trust.on_change = lambda: tasks.start_soon(folder_settings.apply_again)

@@ -14,15 +14,15 @@ from anyio.abc import TaskGroup
 
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.commands import OWN, Commands, commands_update
-from agent_ls.acp.conversation import Conversation, NotBegunError
+from agent_ls.acp.conversation import AcpConversation, NotBegunError
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError, invalid
 from agent_ls.acp.hello import KEYS_METHOD, auth_method, has_usable_provider, initialize_result
-from agent_ls.acp.options import Change, Choices, config_options, modes, read_change
+from agent_ls.acp.options import Choices, OptionChange, config_options, modes, read_change
 from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
 from agent_ls.acp.updates import Update
-from agent_ls.acp.wire import Reply, Wire, unknown_method
-from agent_ls.app.errors import SessionBusyError
+from agent_ls.acp.wire import AcpWire, WireReply, unknown_method
+from agent_ls.app.errors import SessionOwnedError
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
@@ -42,7 +42,7 @@ class Sessions:
     def __init__(
         self,
         manager: SessionManager,
-        wire: Wire,
+        wire: AcpWire,
         tasks: TaskGroup,
         client: ClientFacts,
         client_id: str,
@@ -55,7 +55,7 @@ class Sessions:
         self._client_id = client_id
         self._apply_settings = apply_settings
         self._commands = Commands(manager, client_id)
-        self._open: dict[str, Conversation] = {}
+        self._open: dict[str, AcpConversation] = {}
         self._folders: dict[str, tuple[str, ...]] = {}
         self._servers: dict[str, ClientServers] = {}
         self._opening = anyio.Lock()
@@ -149,11 +149,11 @@ class Sessions:
         self._take_servers(conversation, params)
         return await self._with_commands(self._state(conversation.live), conversation)
 
-    async def _with_commands(self, result: Mapping[str, Any], conversation: Conversation) -> Reply:
+    async def _with_commands(self, result: Mapping[str, Any], conversation: AcpConversation) -> WireReply:
         """Return the result of a request that opens a session; the list of commands is sent after it."""
-        return Reply(result, partial(conversation.send, await _commands_of(conversation.live)))
+        return WireReply(result, partial(conversation.send, await _commands_of(conversation.live)))
 
-    async def _opened(self, params: Params) -> Conversation:
+    async def _opened(self, params: Params) -> AcpConversation:
         """Return the session to load or resume, whose events are not sent yet."""
         session_id = _session_id(params)
         others = _other_folders(params) if "additionalDirectories" in params else None
@@ -219,7 +219,7 @@ class Sessions:
                 reason = await again.prompt(text, prompt.images, closed.key)
         return {"stopReason": reason}
 
-    def read_prompt(self, conversation: Conversation, blocks: object) -> Prompt:
+    def read_prompt(self, conversation: AcpConversation, blocks: object) -> Prompt:
         folder = conversation.live.summary().workspace_folder
         folders = (folder, *self._folders.get(conversation.id, ()))
         secrets = self.manager.secrets()
@@ -227,7 +227,7 @@ class Sessions:
             blocks, clean=lambda text: redacted(text, secrets), is_ignored=IgnoreFile(tuple(folders))
         )
 
-    async def conversation(self, session_id: str) -> Conversation:
+    async def conversation(self, session_id: str) -> AcpConversation:
         """Return a session of this client. One that an error has closed is opened again.
 
         Raises:
@@ -248,20 +248,20 @@ class Sessions:
     async def _live(self, session_id: str) -> LiveSession:
         try:
             return await self.manager.open_session(session_id)
-        except SessionBusyError as error:
+        except SessionOwnedError as error:
             how = "Close it there and load it again, or take it over with the request `_agent-ls/takeOver`."
             words = str(error).split(":")[0]
             raise RpcError(
                 INTERNAL, words[:1].upper() + words[1:], f"{words[:1].upper()}{words[1:]}. {how}"
             ) from None
 
-    def _follow(self, live: LiveSession) -> Conversation:
+    def _follow(self, live: LiveSession) -> AcpConversation:
         conversation = self._make(live)
         conversation.start(after=0)
         return conversation
 
-    def _make(self, live: LiveSession) -> Conversation:
-        made = Conversation(
+    def _make(self, live: LiveSession) -> AcpConversation:
+        made = AcpConversation(
             live,
             self._wire,
             self.client,
@@ -274,7 +274,7 @@ class Sessions:
         live.on_servers = partial(self._prompts_changed, made)
         return made
 
-    def _prompts_changed(self, conversation: Conversation) -> None:
+    def _prompts_changed(self, conversation: AcpConversation) -> None:
         """Send the commands again if the prompts of MCP servers, which are among them, are others now."""
         names = tuple(it.name for it in conversation.live.mcp_prompts())
         if names == conversation.listed_prompts or self._tasks.cancel_scope.cancel_called:
@@ -288,7 +288,7 @@ class Sessions:
 
         self._tasks.start_soon(send)
 
-    def _ended(self, conversation: Conversation) -> None:
+    def _ended(self, conversation: AcpConversation) -> None:
         if self._open.get(conversation.id) is conversation:
             del self._open[conversation.id]
 
@@ -298,7 +298,7 @@ class Sessions:
         conversation = await self.conversation(_session_id(params))
         change = read_change("mode", params.get("modeId"), conversation.live.summary(), self._choices())
         await self._configure(conversation, change)
-        return Reply({}, lambda: conversation.send(self._options_update(conversation.live)))
+        return WireReply({}, lambda: conversation.send(self._options_update(conversation.live)))
 
     async def _set_config_option(self, params: Params) -> Any:
         conversation = await self.conversation(_session_id(params))
@@ -312,9 +312,9 @@ class Sessions:
                     {"sessionUpdate": "current_mode_update", "currentModeId": live.approver.mode}
                 )
 
-        return Reply({"configOptions": config_options(live.summary(), self._choices())}, then)
+        return WireReply({"configOptions": config_options(live.summary(), self._choices())}, then)
 
-    async def _configure(self, conversation: Conversation, change: Change) -> None:
+    async def _configure(self, conversation: AcpConversation, change: OptionChange) -> None:
         await conversation.live.configure(
             provider=change.provider,
             model=change.model,
@@ -336,7 +336,7 @@ class Sessions:
 
     # --- MCP servers of the client
 
-    def _take_servers(self, conversation: Conversation, params: Params) -> None:
+    def _take_servers(self, conversation: AcpConversation, params: Params) -> None:
         """Keep the servers of this request for the next message, which connects them as far as the user approves."""
         if "mcpServers" not in params:
             return

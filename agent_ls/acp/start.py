@@ -35,11 +35,11 @@ def main() -> int:
     from agent_ls.lean_imports import make_lean
 
     make_lean(speaks_lsp=False)
-    from agent_ls.acp.serving import Connection, serve
+    from agent_ls.acp.serving import AcpStreams, serve
     from agent_ls.app.models.key_store import protect_keys
 
     protect_keys()
-    return serve(Connection(reader, writer, line, data, is_answered=answer is not None))
+    return serve(AcpStreams(reader, writer, line, data, is_answered=answer is not None))
 
 
 def early_answer(line: bytes) -> bytes | None:

@@ -6,7 +6,7 @@ import anyio
 
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.errors import RpcError
-from agent_ls.acp.wire import Dropped, Wire
+from agent_ls.acp.wire import AcpWire, Dropped
 
 READ_S = 2.0
 WRITE_S = 10.0
@@ -17,7 +17,7 @@ MAX_SILENT = 2
 class WireTexts:
     """The texts of one session, read from and written to the client."""
 
-    def __init__(self, wire: Wire, client: ClientFacts, session_id: str) -> None:
+    def __init__(self, wire: AcpWire, client: ClientFacts, session_id: str) -> None:
         self._wire = wire
         self._client = client
         self._session_id = session_id

@@ -57,14 +57,14 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class WireReply:
     """A result, and a function to call once it is written."""
 
     result: Any
     then: Callable[[], object]
 
 
-class Wire:
+class AcpWire:
     """`clean` takes keys out of a line before it is sent.
 
     A notice is handled at once and in order. A request runs in a task of its own, and is answered in any case.
@@ -169,7 +169,7 @@ class Wire:
             with scope:
                 try:
                     result = await self._request(method, params)
-                    if isinstance(result, Reply):
+                    if isinstance(result, WireReply):
                         result, then = result.result, result.then
                     response["result"] = result
                 except Exception as error:  # the edge: every request gets one answer

@@ -34,7 +34,7 @@ class UnknownSessionError(AppError):
         )
 
 
-class SessionBusyError(AppError):
+class SessionOwnedError(AppError):
     kind = "session_busy"
 
     def __init__(self, session_id: str, owner: str = "") -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent_ls.app.errors import AppError, BadChoiceError, SessionBusyError, UnknownSessionError
+from agent_ls.app.errors import AppError, BadChoiceError, SessionOwnedError, UnknownSessionError
 from agent_ls.store.errors import (
     OwnershipLostError,
     SessionLockedError,
@@ -27,9 +27,9 @@ def store_errors(session_id: str) -> Iterator[None]:
     try:
         yield
     except SessionLockedError as error:
-        raise SessionBusyError(session_id, error.owner) from None
+        raise SessionOwnedError(session_id, error.owner) from None
     except OwnershipLostError:
-        raise SessionBusyError(session_id) from None
+        raise SessionOwnedError(session_id) from None
     except UnknownTurnError as error:
         raise BadChoiceError(str(error), "name a turn that has ended, or none for the last") from None
     except UnknownOutputError:

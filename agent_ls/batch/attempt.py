@@ -34,7 +34,7 @@ from agent_ls.batch.folder import (
     write_atomically,
     write_result,
 )
-from agent_ls.batch.machine import LocalMachine, Machine
+from agent_ls.batch.machine import BatchMachine, LocalMachine
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.workfolder import WorkFolders
 from agent_ls.environments.base import CommandOptions
@@ -52,7 +52,7 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class AttemptSetup:
     """How attempts are started. `child` is the program that runs one `agent-ls exec` and ends with its standard input.
 
     `environ` are the variables of that program. Work folders are on `machine`, where git and checks run, without keys.
@@ -61,7 +61,7 @@ class Launch:
 
     child: Sequence[str]
     environ: Mapping[str, str]
-    machine: Machine
+    machine: BatchMachine
     trusted: frozenset[str] = frozenset()
     pace: tuple[Path, int] | None = None
     keeps_work: bool = False
@@ -78,12 +78,12 @@ def make_launch(
     trusted: frozenset[str],
     out: ResultFolder,
     requests_per_minute: int | None,
-    machine: Machine | None = None,
+    machine: BatchMachine | None = None,
     *,
     keeps_work: bool,
-) -> Launch:
+) -> AttemptSetup:
     """Return how this process starts attempts, with its own variables and keys. `machine` None: this one."""
-    return Launch(
+    return AttemptSetup(
         child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
         environ=dict(os.environ),
         machine=machine or LocalMachine(tool_environ(), out),
@@ -94,7 +94,7 @@ def make_launch(
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class AttemptUsage:
     """Figures from the events of one attempt."""
 
     model: str = ""
@@ -108,7 +108,7 @@ class Usage:
 
 
 async def run_attempt(
-    task: Task, number: int, folder: Path, lock: TaskLock, launch: Launch, works: WorkFolders
+    task: Task, number: int, folder: Path, lock: TaskLock, launch: AttemptSetup, works: WorkFolders
 ) -> Result:
     """Run one attempt, with its files in `folder`, which is empty but for its task.
 
@@ -159,7 +159,9 @@ async def run_attempt(
     return result
 
 
-async def _run_agent(task: Task, folder: Path, work: str, lock: TaskLock, launch: Launch) -> tuple[int, bool]:
+async def _run_agent(
+    task: Task, folder: Path, work: str, lock: TaskLock, launch: AttemptSetup
+) -> tuple[int, bool]:
     """Run the child process to its end. Returns its exit code, and whether it was ended at the time limit."""
     arguments = ["exec", "--json", *launch.machine.arguments(work), "--approve", task.approve]
     for option, value in (("--provider", task.provider), ("--model", task.model), ("--effort", task.effort)):
@@ -211,7 +213,7 @@ async def _end(process: Process) -> None:
     await process.aclose()
 
 
-async def _run_check(task: Task, folder: Path, work: str, launch: Launch) -> CheckResult:
+async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) -> CheckResult:
     environment = launch.machine.environment(work)
     await environment.initialize()
     if isinstance(environment, LocalEnvironment):  # a place ends the commands of a lost connection itself
@@ -233,9 +235,9 @@ async def _run_check(task: Task, folder: Path, work: str, launch: Launch) -> Che
     return CheckResult(ended.exit_code or (124 if ended.timed_out else 0), ended.timed_out)
 
 
-def read_usage(folder: Path) -> Usage:
+def read_usage(folder: Path) -> AttemptUsage:
     """Read the figures from the events of an attempt. A torn or foreign line is passed over. Blocks."""
-    usage = Usage()
+    usage = AttemptUsage()
     with (folder / EVENTS).open("rb") as events:
         for line in events:
             if not any(kind in line for kind in (b'"usage"', b'"error"', b'"session_start"')):
@@ -248,7 +250,7 @@ def read_usage(folder: Path) -> Usage:
     return usage
 
 
-def _with_event(usage: Usage, kind: str, data: Mapping[str, Any], session_id: str) -> Usage:
+def _with_event(usage: AttemptUsage, kind: str, data: Mapping[str, Any], session_id: str) -> AttemptUsage:
     usage = replace(usage, session_id=session_id)
     match kind:
         case "session_start":
@@ -276,7 +278,7 @@ def _status(exit_code: int, timed_out: bool) -> Status:
     return _STATUSES.get(exit_code, "failed")
 
 
-def _error(status: Status, usage: Usage, folder: Path) -> str:
+def _error(status: Status, usage: AttemptUsage, folder: Path) -> str:
     if status == "done":
         return ""
     if usage.error and status == "failed":

@@ -18,11 +18,11 @@ import anyio
 from anyio import to_thread
 
 from agent_ls.app.errors import AppError
-from agent_ls.batch.attempt import GRACE_SECONDS, Launch
-from agent_ls.batch.dask_task import Request, request_text, run_task
+from agent_ls.batch.attempt import GRACE_SECONDS, AttemptSetup
+from agent_ls.batch.dask_task import DaskRequest, request_text, run_task
 from agent_ls.batch.folder import ResultFolder, folder_error
 from agent_ls.batch.manifest import Task
-from agent_ls.batch.runner import Progress, Report, describe, final_result, read_progress
+from agent_ls.batch.runner import BatchProgress, Report, describe, final_result, read_progress
 from agent_ls.system import handle_termination_signals
 
 CONNECT_SECONDS = 10
@@ -37,7 +37,7 @@ class DaskRunner:
     """Runs tasks on the cluster of the scheduler at `address`. The other parameters are those of BatchRunner."""
 
     def __init__(
-        self, out: ResultFolder, launch: Launch, report: Report, address: str, *, attempts: int = 2
+        self, out: ResultFolder, launch: AttemptSetup, report: Report, address: str, *, attempts: int = 2
     ) -> None:
         self._out = out
         self._launch = launch
@@ -46,7 +46,7 @@ class DaskRunner:
         self._attempts = attempts
         self._stop = out.path / f".stop-{uuid.uuid4().hex}"
 
-    async def run(self, tasks: Sequence[Task]) -> Progress:
+    async def run(self, tasks: Sequence[Task]) -> BatchProgress:
         """Run every task that has no final result. A termination signal starts no more tasks and gives the running
         ones a few seconds.
 
@@ -90,7 +90,7 @@ class DaskRunner:
             ) from None
         return client
 
-    async def _run(self, client: Any, tasks: Sequence[Task], progress: Progress) -> None:
+    async def _run(self, client: Any, tasks: Sequence[Task], progress: BatchProgress) -> None:
         import distributed
 
         as_completed: Any = distributed.as_completed
@@ -151,7 +151,7 @@ class DaskRunner:
         raise AppError(f"{task.id} cannot be run by the workers: {error}", HINT)
 
     def _submit(self, client: Any, task: Task) -> Any:
-        request = Request(
+        request = DaskRequest(
             task=asdict(task),
             out=str(self._out.path),
             stop=str(self._stop),
@@ -165,14 +165,14 @@ class DaskRunner:
             run_task, request_text(request), key=f"agent-ls-{task.id}-{uuid.uuid4().hex}", pure=False
         )
 
-    async def _ask_to_stop(self, progress: Progress) -> None:
+    async def _ask_to_stop(self, progress: BatchProgress) -> None:
         progress.is_stopping = True
         try:
             await to_thread.run_sync(self._stop.touch)
         except OSError as error:
             raise folder_error(self._out.path, error) from None
 
-    async def _stop_on_signal(self, everything: anyio.CancelScope, progress: Progress) -> None:
+    async def _stop_on_signal(self, everything: anyio.CancelScope, progress: BatchProgress) -> None:
         signals, first = 0, anyio.Event()
 
         def stop() -> None:

@@ -27,7 +27,7 @@ EXIT_REFUSED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DaskRequest:
     """A task with the options of its batch. The folders have the same paths on all machines.
 
     `stop` is a file whose existence asks to stop. `version` is that of agent-ls: workers must have the same.
@@ -90,7 +90,7 @@ def main() -> int:
         if not data:
             return EXIT_REFUSED  # the worker was killed before it had sent all
         line += data
-    request = Request(**json.loads(line))
+    request = DaskRequest(**json.loads(line))
     descriptor = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)  # so that no command reads from the worker
@@ -106,7 +106,7 @@ def main() -> int:
     return 0
 
 
-def _run(request: Request) -> None:
+def _run(request: DaskRequest) -> None:
     import anyio
 
     from agent_ls.batch.attempt import make_launch
@@ -137,7 +137,7 @@ def _end_with(worker: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)  # the running attempt has a few seconds to end
 
 
-def request_text(request: Request) -> str:
+def request_text(request: DaskRequest) -> str:
     """Return a request as `run_task` takes it."""
     return json.dumps(asdict(request))
 

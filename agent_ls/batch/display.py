@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import TextIO
 
 from agent_ls.batch.folder import Result, to_json
-from agent_ls.batch.runner import Progress
+from agent_ls.batch.runner import BatchProgress
 from agent_ls.text import to_display_line
 
 _CLEAR_LINE = "\r\x1b[K"
@@ -33,7 +33,7 @@ class Display:
         self._began = now()
         self._written: set[str] = set()
 
-    def report(self, progress: Progress, sentence: str) -> None:
+    def report(self, progress: BatchProgress, sentence: str) -> None:
         """Write a change of the state."""
         if self._as_json:
             for result in progress.results.values():
@@ -46,7 +46,7 @@ class Display:
             self._out.write(f"{_CLEAR_LINE}{line}{live}" if self._is_live else line)
         self._out.flush()
 
-    def line(self, progress: Progress) -> str:
+    def line(self, progress: BatchProgress) -> str:
         """Return one line with the whole state."""
         sums = Sums([*progress.results.values(), *progress.earlier])
         words = [
@@ -61,7 +61,7 @@ class Display:
             words.append(f"about {_duration(seconds)} left")
         return ", ".join(words)
 
-    def finish(self, progress: Progress) -> None:
+    def finish(self, progress: BatchProgress) -> None:
         """Write the end of the run."""
         if self._as_json:
             sums = Sums([*progress.results.values(), *progress.earlier])

@@ -17,7 +17,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.local.environment import LocalEnvironment
 
 
-class Machine(Protocol):
+class BatchMachine(Protocol):
     """Makes, copies and removes folders, and runs git and checks.
 
     `name` is for messages.

@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 
 from agent_ls.app.errors import AppError
-from agent_ls.batch.attempt import GRACE_SECONDS, Launch, end_interrupted_check, run_attempt
+from agent_ls.batch.attempt import GRACE_SECONDS, AttemptSetup, end_interrupted_check, run_attempt
 from agent_ls.batch.folder import Result, ResultFolder, TaskLock, folder_error
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.workfolder import WorkFolders
@@ -23,7 +23,7 @@ RECHECK_SECONDS = 1.0
 
 
 @dataclass
-class Progress:
+class BatchProgress:
     """The state of a run, for its display. `earlier` are results of attempts that were followed by another."""
 
     total: int
@@ -39,7 +39,7 @@ class Progress:
         return sum(not result.is_success for result in self.results.values())
 
 
-Report = Callable[[Progress, str], None]
+Report = Callable[[BatchProgress, str], None]
 """Called after each change with the state and a sentence about the change ("" for none)."""
 
 
@@ -47,7 +47,7 @@ class BatchRunner:
     """Runs tasks in a result folder. `jobs` attempts run at a time, `attempts` is how often a task is tried."""
 
     def __init__(
-        self, out: ResultFolder, launch: Launch, report: Report, *, jobs: int = 1, attempts: int = 2
+        self, out: ResultFolder, launch: AttemptSetup, report: Report, *, jobs: int = 1, attempts: int = 2
     ) -> None:
         self._out = out
         self._launch = launch
@@ -58,7 +58,7 @@ class BatchRunner:
         self._scope = anyio.CancelScope()
         self._failure: AppError | None = None
 
-    async def run(self, tasks: Sequence[Task]) -> Progress:
+    async def run(self, tasks: Sequence[Task]) -> BatchProgress:
         """Run every task that has no final result. The first termination signal starts no more tasks and gives the
         running ones a few seconds; a second one ends them at once.
 
@@ -196,13 +196,13 @@ class BatchRunner:
             await anyio.sleep_forever()
 
 
-def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> Progress:
+def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> BatchProgress:
     """Return the state that a result folder has for these tasks. Blocks.
 
     Raises:
         AppError: the folder cannot be read, or holds results of other tasks.
     """
-    progress = Progress(len(tasks))
+    progress = BatchProgress(len(tasks))
     for task in tasks:
         results = out.task(task.id).results()
         if result := final_result(out, task, attempts):

@@ -23,7 +23,7 @@ SUMMARY, PREDICTIONS = "summary.jsonl", "predictions.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeCounts:
     """How many tasks a merge added, and how many the target already had."""
 
     added: int
@@ -45,7 +45,7 @@ def write_summary(out: ResultFolder) -> list[Result]:
     return [result for result, _ in found]
 
 
-def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> Merged:
+def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> MergeCounts:
     """Copy the tasks with results of `sources` into `target`, and write its summary. Can be repeated. Blocks.
 
     Raises:
@@ -79,7 +79,7 @@ def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> Merged:
                 raise folder_error(target.path, error) from None
             added += 1
     write_summary(target)
-    return Merged(added, known)
+    return MergeCounts(added, known)
 
 
 def _copy(source: TaskFolder, target: TaskFolder) -> None:

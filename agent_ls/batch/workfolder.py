@@ -13,7 +13,7 @@ import anyio
 
 from agent_ls.app.errors import AppError
 from agent_ls.app.worktrees.git import SAFE, VARIABLES, GitError, failed
-from agent_ls.batch.machine import Machine
+from agent_ls.batch.machine import BatchMachine
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.environments.far.place import path_of
@@ -37,7 +37,7 @@ class WorkFolder:
 class WorkFolders:
     """Makes and removes work folders on a machine."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: BatchMachine) -> None:
         self._machine = machine
         self._locks: dict[str, anyio.Lock] = {}
 

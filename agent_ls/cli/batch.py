@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     from agent_ls.batch.display import Display
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.manifest import parse_shard, read_manifest
-    from agent_ls.batch.runner import BatchRunner, Progress
+    from agent_ls.batch.runner import BatchProgress, BatchRunner
     from agent_ls.batch.summary import write_summary
     from agent_ls.system import use_pidfd_watcher
 
@@ -105,7 +105,7 @@ def _run(options: argparse.Namespace) -> int:
     display = Display(sys.stdout, as_json=options.json, columns=shutil.get_terminal_size().columns)
     launch = make_launch(trusted, out, options.requests_per_minute, machine, keeps_work=options.keep_work)
 
-    async def run_all() -> Progress:
+    async def run_all() -> BatchProgress:
         if options.dask:
             from agent_ls.batch.dask_runner import DaskRunner  # an optional extra
 

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.diagnostics.doctor import Finding, examine
+    from agent_ls.app.diagnostics.doctor import DoctorFinding, examine
     from agent_ls.app.errors import AppError
 
     try:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"agent-ls: {error}", file=sys.stderr)
         return 2
 
-    async def found() -> Sequence[Finding]:
+    async def found() -> Sequence[DoctorFinding]:
         if place:
             from agent_ls.app.diagnostics.places import examine_place
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         return await examine(asks_providers=not options.offline, settings=settings)
 
     hint = "correct it there; `agent-ls config --schema` lists what is allowed"
-    findings = [*(Finding("settings", "bad", problem, hint) for problem in problems), *anyio.run(found)]
+    findings = [*(DoctorFinding("settings", "bad", problem, hint) for problem in problems), *anyio.run(found)]
     if options.json:
         names = ("subject", "grade", "text", "hint")
         print(json.dumps([{name: getattr(one, name) for name in names} for one in findings], indent=2))

@@ -12,7 +12,7 @@ from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
     from agent_ls.mcp.config import ServerConfig
-    from agent_ls.mcp.sources import Found
+    from agent_ls.mcp.sources import FoundServers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
 
 
-def _found() -> tuple[Found, bool]:
+def _found() -> tuple[FoundServers, bool]:
     """The servers of this folder, and whether it is trusted: else those of the project are left out."""
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.permissions.trust import WorkspaceTrust

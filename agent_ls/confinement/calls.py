@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 
-class Machine(NamedTuple):
+class MachineType(NamedTuple):
     """A machine type. `audit` is its id in seccomp, `column` the index of its numbers in the tables of seccomp.py."""
 
     audit: int
@@ -18,8 +18,8 @@ class Machine(NamedTuple):
 
 
 _MACHINES = {
-    "x86_64": Machine(0xC000003E, 0, 125, 126),
-    "aarch64": Machine(0xC00000B7, 1, 90, 91),
+    "x86_64": MachineType(0xC000003E, 0, 125, 126),
+    "aarch64": MachineType(0xC00000B7, 1, 90, 91),
 }
 MACHINE = (
     _MACHINES.get(os.uname().machine) if hasattr(os, "uname") and os.uname().sysname == "Linux" else None

@@ -46,7 +46,7 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.patch.line_diff import line_hunks
-from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
 MAX_TRIES = 8  # the user may type between two tries
@@ -334,7 +334,7 @@ class EditorEnvironment(FrontingEnvironment):
             shown = found[0].path if found else ""
             if found and (shown in listed or await self._is_searched(wanted[shown], top)):
                 lines += found
-        findings = search.Findings(options, is_full=on_disk.truncated)
+        findings = search.ResultLines(options, is_full=on_disk.truncated)
         for line in sorted(lines, key=lambda line: (search.path_order(line.path), line.line)):
             if not findings.add(line):
                 break
@@ -376,7 +376,7 @@ def _rebased(document: OpenDocument, write: FileWrite) -> Sequence[str]:
     if base == document.text:
         return split_lines(proposed)
     merged = rebase(split_lines(base), split_lines(proposed), split_lines(document.text))
-    if isinstance(merged, Merged):
+    if isinstance(merged, MergedText):
         return merged.lines
     detail = f"in the editor the lines that this changes were changed ({merged.describe()})"
     raise StaleFileError(write.path, detail)

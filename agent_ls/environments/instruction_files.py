@@ -27,7 +27,7 @@ class UnreadableFileError(Exception):
 
 
 @dataclass(slots=True)
-class Budget:
+class ReadBudget:
     """How many folders and files one search may still read, in all its folders together."""
 
     folders: int = MAX_FOLDERS
@@ -47,7 +47,7 @@ class InstructionFiles(Protocol):
         ...
 
     def walk(
-        self, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]
+        self, base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
     ) -> Iterator[str]:
         """As `walk_files`."""
         ...
@@ -75,7 +75,7 @@ class LocalInstructionFiles:
         return is_own_folder(level, folder)
 
     def walk(
-        self, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]
+        self, base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
     ) -> Iterator[str]:
         return walk_files(base, suffix, budget, is_ignored)
 
@@ -125,7 +125,7 @@ def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Lis
     levels = find_levels(workspace)
     bases: dict[str, None] = {}
     files: dict[str, InstructionFile] = {}
-    budget = Budget(files=4 * MAX_FILES)
+    budget = ReadBudget(files=4 * MAX_FILES)
     for level in levels:
         for folder, suffix in folders:
             if not is_own_folder(level, folder):
@@ -157,7 +157,9 @@ def is_own_folder(level: str, folder: str) -> bool:
     return os.path.realpath(os.path.join(level, folder)) == os.path.join(os.path.realpath(level), folder)
 
 
-def walk_files(base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]) -> Iterator[str]:
+def walk_files(
+    base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
+) -> Iterator[str]:
     """Yield the files below `base` whose names end with `suffix`, in the order of their names. Blocks.
 
     A link is followed only if it leads to a place below `base`. `is_ignored` tells paths that the user's ignore file
@@ -168,7 +170,7 @@ def walk_files(base: str, suffix: str, budget: Budget, is_ignored: Callable[[str
 
 
 def _walk(
-    folder: str, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool], depth: int
+    folder: str, base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool], depth: int
 ) -> Iterator[str]:
     if budget.folders <= 0 or budget.files <= 0:
         budget.is_spent = True
@@ -237,7 +239,7 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
 def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILES) -> list[str]:
     """Return the files next to and below a skill's file, relative to its folder, at most `limit`. Blocks."""
     folder = os.path.dirname(path)
-    budget = Budget(folders=200, files=limit + 1)
+    budget = ReadBudget(folders=200, files=limit + 1)
     names = (os.path.relpath(name, folder) for name in files.walk(folder, "", budget, lambda path: False))
     return [name.replace(os.sep, "/") for name in names if name != os.path.basename(path)][:limit]
 

@@ -25,7 +25,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FoundLocation:
     """A location in a result.
 
     `name` is an absolute path or, if `is_file` is False, the URI of something else.
@@ -46,7 +46,7 @@ class Symbol:
 
     name: str
     kind: str
-    place: Place
+    place: FoundLocation
     end_line: int
     container: str = ""
     depth: int = 0
@@ -96,10 +96,10 @@ class FileProblems:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLocations:
     """Locations of a query. `is_cut`: there are more, but an editor returns only so many at once."""
 
-    places: tuple[Place, ...]
+    places: tuple[FoundLocation, ...]
     is_cut: bool = False
 
 
@@ -116,9 +116,9 @@ class LanguageHost(Protocol):
         """Return the supported queries."""
         ...
 
-    async def definition(self, spot: Spot) -> Found: ...
+    async def definition(self, spot: Spot) -> FoundLocations: ...
 
-    async def references(self, spot: Spot) -> Found:
+    async def references(self, spot: Spot) -> FoundLocations:
         """Return references, including the definition."""
         ...
 

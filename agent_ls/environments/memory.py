@@ -214,7 +214,7 @@ class MemoryEnvironment:
             for file in ([top] if top in self.files else search.walk(self, top, self._root))
             if passes(shown := search.shown_path(file, self._root), search.shown_path(file, top))
         ]
-        findings = search.Findings(options)
+        findings = search.ResultLines(options)
         for lines in await run_timed(pattern, options, grep_texts, texts, regex, options):
             if not all(map(findings.add, lines)):
                 break

@@ -342,7 +342,7 @@ def path_order(path: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Findings:
+class ResultLines:
     """Collects result lines in order, up to the limit of `options`."""
 
     options: GrepOptions

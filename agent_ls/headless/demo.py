@@ -16,7 +16,7 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.settings.model import Settings
-from agent_ls.headless.exec import Outcome
+from agent_ls.headless.exec import RunOutcome
 from agent_ls.headless.style import COLOURED, PLAIN
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
@@ -61,7 +61,7 @@ async def play(
     manager = SessionManager(
         settings=settings, credentials=Credentials(), state_dir=state, trusting="trusted"
     )
-    outcome = Outcome()
+    outcome = RunOutcome()
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
         live = await manager.new_session(NewSession(workspace_folder=str(folder), provider="walkthrough"))

@@ -93,7 +93,7 @@ class ExecOptions:
     worktree: Start | None = None
 
 
-class Outcome:
+class RunOutcome:
     """Collects from events what determines the exit code."""
 
     def __init__(self, *, ends_at_loss: bool = False) -> None:
@@ -157,7 +157,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if options.middleware:
         manager.models.client.add_middleware(options.middleware)
     manager.folders = lambda: [str(folder) for folder in options.beside]
-    outcome = Outcome(ends_at_loss=options.ends_at_loss)
+    outcome = RunOutcome(ends_at_loss=options.ends_at_loss)
     refused: AppError | None = None
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
@@ -232,7 +232,7 @@ class _Play:
         live: LiveSession,
         review: ReviewService,
         options: ExecOptions,
-        outcome: Outcome,
+        outcome: RunOutcome,
         output: Output,
         lines: Lines,
     ) -> None:
@@ -404,7 +404,7 @@ def _whole_question(request: ApprovalRequested, text: str) -> str:
     return f"{plain(request.tool)} {plain(request.summary)}\n{text}"
 
 
-async def _stop_on_signal(live: LiveSession, outcome: Outcome, everything: anyio.CancelScope) -> None:
+async def _stop_on_signal(live: LiveSession, outcome: RunOutcome, everything: anyio.CancelScope) -> None:
     """The first Ctrl-C ends the turn and its commands; the second one, or one without a turn, ends this program."""
 
     def stop() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from agent_ls._version import __version__
-from agent_ls.app.review.findings import Finding
+from agent_ls.app.review.findings import ReviewFinding
 from agent_ls.headless.style import plain
 
 FindingsFormat: TypeAlias = Literal["json", "sarif"]
@@ -20,13 +20,13 @@ _RULE = "review"
 _LEVELS: Mapping[str, str] = MappingProxyType({"error": "error", "warning": "warning", "info": "note"})
 
 
-def findings_text(findings: Sequence[Finding], folder: str, format_: FindingsFormat) -> str:
+def findings_text(findings: Sequence[ReviewFinding], folder: str, format_: FindingsFormat) -> str:
     """Return the findings as one JSON document. Paths below `folder` are relative to it; lines count from 1."""
     document = _json(findings, folder) if format_ == "json" else _sarif(findings, folder)
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _json(findings: Sequence[Finding], folder: str) -> dict[str, Any]:
+def _json(findings: Sequence[ReviewFinding], folder: str) -> dict[str, Any]:
     return {
         "findings": [
             {
@@ -42,7 +42,7 @@ def _json(findings: Sequence[Finding], folder: str) -> dict[str, Any]:
     }
 
 
-def _sarif(findings: Sequence[Finding], folder: str) -> dict[str, Any]:
+def _sarif(findings: Sequence[ReviewFinding], folder: str) -> dict[str, Any]:
     rule = {"id": _RULE, "shortDescription": {"text": "A finding of a review by a language model"}}
     driver = {"name": "agent-ls", "version": __version__, "rules": [rule]}
     results = [_result(it, folder) for it in findings]
@@ -53,7 +53,7 @@ def _sarif(findings: Sequence[Finding], folder: str) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, folder: str) -> dict[str, Any]:
+def _result(finding: ReviewFinding, folder: str) -> dict[str, Any]:
     path, is_inside = _path(finding.path, folder)
     artifact = (
         {"uri": quote(path), "uriBaseId": "%SRCROOT%"} if is_inside else {"uri": PurePath(path).as_uri()}

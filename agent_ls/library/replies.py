@@ -44,7 +44,7 @@ PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True)
-class Callbacks:
+class ProgramCallbacks:
     """The program's callbacks; None declines.
 
     `answers_later`: without a callback, a request waits for a method call.
@@ -65,7 +65,7 @@ class Replies:
     """Answers each request in a separate task, so that one callback does not delay another."""
 
     def __init__(
-        self, live: LiveSession, review: ReviewService, callbacks: Callbacks, tasks: TaskGroup
+        self, live: LiveSession, review: ReviewService, callbacks: ProgramCallbacks, tasks: TaskGroup
     ) -> None:
         self._live = live
         self._review = review

@@ -30,9 +30,9 @@ from agent_ls.library.checks import check_choices, check_parts
 from agent_ls.library.replies import (
     Answerer,
     Approver,
-    Callbacks,
     ChangeReviewer,
     LimitExtender,
+    ProgramCallbacks,
     Replies,
 )
 from agent_ls.llm.adapter import ProviderAdapter
@@ -404,7 +404,7 @@ async def open_session(
     given = _given(settings or {})
     check_choices(mode, review)
     check_parts(tools, adapters)
-    callbacks = Callbacks(approve, answer, extend_limit, review_changes, answers_later)
+    callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
     manager = SessionManager(
         settings=parse_settings(given)[0],
         credentials=load_credentials(),

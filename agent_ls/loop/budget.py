@@ -37,7 +37,7 @@ def known_limits(raw: object) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedLimit:
     """A limit that was reached.
 
     `limit` is `tokens`, `cost` or `time`; `count` is `used` in whole tokens, cents or seconds.
@@ -50,7 +50,7 @@ class Reached:
     message: str
 
 
-class Budget:
+class InputBudget:
     """Usage since the current input began, and since the session began in this process.
 
     Allowing more grants the same amount again, counted from that moment.
@@ -69,13 +69,13 @@ class Budget:
         self._began_ms = self._clock.monotonic_ms()
         self._allowed = {name: count for name, count in self._allowed.items() if name.endswith("session")}
 
-    def reached(self, limits: UseLimits) -> Reached | None:
+    def reached(self, limits: UseLimits) -> ReachedLimit | None:
         """Return the first limit that is reached, or None."""
         for name, limit, used, most, words in self._lines(limits):
             if most and self._allowed.get(name, 0) + most <= used:
                 whole = round(used * 100) if limit == "cost" else int(used)
                 whose = "one message" if name.endswith("input") else "this session"
-                return Reached(name, limit, used, whole, f"The limit of {words} for {whose} is reached.")
+                return ReachedLimit(name, limit, used, whole, f"The limit of {words} for {whose} is reached.")
         return None
 
     def time_left_ms(self, limits: UseLimits) -> int | None:
@@ -88,7 +88,7 @@ class Budget:
         ]
         return max(1, int(min(left))) if left else None
 
-    def allow_more(self, reached: Reached) -> None:
+    def allow_more(self, reached: ReachedLimit) -> None:
         self._allowed[reached.name] = reached.used
 
     def _lines(self, limits: UseLimits) -> Iterator[tuple[str, str, float, float, str]]:

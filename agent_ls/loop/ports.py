@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.budget import Budget
+from agent_ls.loop.budget import InputBudget
 from agent_ls.loop.calls.approval import Approver
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.log_guard import LogGuard
@@ -64,6 +64,6 @@ class Shared:
     session_id: SessionId
     call_ids: CallIds
     spending: Spending
-    budget: Budget
+    budget: InputBudget
     terminals: Terminals
     log_guard: LogGuard

@@ -50,7 +50,7 @@ from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
 from agent_ls.loop.restored import Restored, Submitted, Suspended
-from agent_ls.loop.session_parts import Answers, assemble, last_look, suspended_profile
+from agent_ls.loop.session_parts import SubmitResults, assemble, last_look, suspended_profile
 from agent_ls.loop.settling import settle
 from agent_ls.loop.subagents import ProfileFor
 from agent_ls.loop.turns import Turn, UserTurn
@@ -113,7 +113,7 @@ class Session:
         for question in known.suspended.questions if known.suspended else ():
             self.questions.restore(question)
         self._suspended_profile = suspended_profile(known.suspended, profile, profile_for)
-        self._answers = Answers(known.answers)
+        self._answers = SubmitResults(known.answers)
         self._state: State = "IDLE"
         self._has_started = False
         self._has_input = False

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from agent_ls.loop.budget import Budget
+from agent_ls.loop.budget import InputBudget
 from agent_ls.loop.calls.log_guard import LogGuard
 from agent_ls.loop.calls.terminals import Terminals
 from agent_ls.loop.config import SessionConfig
@@ -60,7 +60,7 @@ def assemble(
         session_id,
         CallIds(known.call_ids),
         spending,
-        Budget(spending, ports.clock),
+        InputBudget(spending, ports.clock),
         Terminals(ports.environment, emitter, ports.clock, ports.secrets),
         LogGuard(ports.recorder, ports.questions),
     )
@@ -94,7 +94,7 @@ async def last_look(notices: NoticeBoard) -> None:
         await notices.look()
 
 
-class Answers:
+class SubmitResults:
     """Results of submitted messages by client key, so that a repeated message gets the same result."""
 
     def __init__(self, known: Mapping[str, Submitted]) -> None:

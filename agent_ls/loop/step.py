@@ -28,7 +28,7 @@ from agent_ls.text import to_display_line
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class StepState:
     """The progress of an input.
 
     `last` is the last turn of the history, `answer` the last answer to this input (None before the
@@ -91,7 +91,7 @@ _CUT_WORDS = {
 }
 
 
-def next_step(at: Position, config: SessionConfig) -> Step:
+def next_step(at: StepState, config: SessionConfig) -> Step:
     if at.ended_by and not (at.ended_by == "completed" and at.steering):
         return Finish(at.ended_by)
     if isinstance(at.last, AssistantTurn):
@@ -112,7 +112,7 @@ def cut_message(finish: FinishReason) -> str:
     return f"{words[:-1]} ({raw})." if raw else words
 
 
-def _after_answer(at: Position, answer: AssistantTurn, config: SessionConfig) -> Step:
+def _after_answer(at: StepState, answer: AssistantTurn, config: SessionConfig) -> Step:
     kind = answer.finish_reason.kind
     if answer.tool_calls:
         if kind in ("stop", "tool_calls"):
@@ -130,7 +130,7 @@ def _reason(kind: str) -> EndReason:
     return "limit" if kind == "length" else "error"
 
 
-def _call_model(at: Position, config: SessionConfig) -> CallModel | Finish:
+def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
     if 0 < config.max_tool_rounds_per_input <= at.rounds:
         return Finish(
             "limit",

@@ -45,7 +45,7 @@ from agent_ls.loop.model.failures import ended_badly, failed_tools, visible
 from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, SuspendedCall
-from agent_ls.loop.step import AnswerCalls, CallModel, Finish, Position, RunTools, cut_message, next_step
+from agent_ls.loop.step import AnswerCalls, CallModel, Finish, RunTools, StepState, cut_message, next_step
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Question, QuestionReply, SubagentSpawner, ToolError
@@ -72,7 +72,7 @@ class Agents(SubagentSpawner, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class InputProgress:
     """The progress of an input.
 
     `known` has the calls of a round that an earlier process left suspended. `early` has the calls that
@@ -269,12 +269,12 @@ class TurnLoop:
             self.record(SteeringTurn(text, self._ports.clock.now(), source="subagent"))
         return bool(reports or self._inbox.steers)
 
-    def _begun(self, profile: ProviderProfile) -> Progress:
+    def _begun(self, profile: ProviderProfile) -> InputProgress:
         suspended, self._suspended = self._suspended, None
         if suspended is None:
-            return Progress()
+            return InputProgress()
         before = [self._dispatcher.was_denied_and_had_effect(end, profile) for end in suspended.ends]
-        return Progress(
+        return InputProgress(
             answer=suspended.answer,
             call_ids=tuple(call.call_id for call in suspended.calls),
             rounds=suspended.rounds,
@@ -283,8 +283,8 @@ class TurnLoop:
             known=suspended.calls,
         )
 
-    def _position(self, progress: Progress) -> Position:
-        return Position(
+    def _position(self, progress: InputProgress) -> StepState:
+        return StepState(
             last=self.history.turns[-1],
             answer=progress.answer,
             rounds=progress.rounds,
@@ -293,7 +293,7 @@ class TurnLoop:
             steering=bool(self._inbox.steers),
         )
 
-    def _finished(self, finish: Finish, progress: Progress) -> Finish:
+    def _finished(self, finish: Finish, progress: InputProgress) -> Finish:
         if finish.limit and finish.limit != "budget":
             self._emitter.emit(TurnLimit(finish.limit, finish.count, finish.message))
         if finish.reason == "error" and progress.answer:
@@ -382,8 +382,8 @@ class TurnLoop:
         return Finish("completed")
 
     async def _call_model(
-        self, profile: ProviderProfile, config: SessionConfig, prefix: Prefix, progress: Progress
-    ) -> Progress:
+        self, profile: ProviderProfile, config: SessionConfig, prefix: Prefix, progress: InputProgress
+    ) -> InputProgress:
         """Call the model and start early calls. If the provider refuses the length, compact once and try again."""
         request = Request(
             model=profile.model,
@@ -433,8 +433,8 @@ class TurnLoop:
         profile: ProviderProfile,
         config: SessionConfig,
         parts: Sequence[ToolCallPart],
-        progress: Progress,
-    ) -> Progress:
+        progress: InputProgress,
+    ) -> InputProgress:
         """Run the calls of an answer and record their results."""
         calls = _calls(parts, progress)
         for call in calls:
@@ -464,9 +464,9 @@ class TurnLoop:
         profile: ProviderProfile,
         config: SessionConfig,
         parts: Sequence[ToolCallPart],
-        progress: Progress,
+        progress: InputProgress,
         reason: str,
-    ) -> Progress:
+    ) -> InputProgress:
         """Give each call of an incomplete answer a result without running it."""
         calls = _calls(parts, progress)
         for call in calls:
@@ -537,7 +537,7 @@ def _is_told(finish: FinishReason, inbox: Inbox) -> bool:
     return finish.kind == "length" or bool(inbox.steers)
 
 
-def _calls(parts: Sequence[ToolCallPart], progress: Progress) -> list[Call]:
+def _calls(parts: Sequence[ToolCallPart], progress: InputProgress) -> list[Call]:
     known = progress.known or (None,) * len(parts)
     return [
         progress.early.get(index) or Call(part, id_, index, len(parts) == 1, known[index])

@@ -84,7 +84,7 @@ class ServerFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ResultBlock:
     """One part of a result. `data` is base64; `uri` and `name` are those of a resource or a link to one."""
 
     kind: Literal["text", "image", "audio", "resource", "link"]
@@ -97,7 +97,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[ResultBlock, ...] = ()
     structured: Any = None
     is_error: bool = False
 

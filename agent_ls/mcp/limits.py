@@ -10,7 +10,7 @@ JudgeAddress = Callable[[str], Awaitable[str]]
 """Returns why requests to a host are not allowed (it is in a private network), "" if they are."""
 
 
-class Limits:
+class HttpLimits:
     """Hooks of an HTTP client. Requests to `url`, the server's own, are always allowed."""
 
     def __init__(self, url: str, limit: int, judge: JudgeAddress) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.mcp.facts import Block, CallResult
+from agent_ls.mcp.facts import CallResult, ResultBlock
 from agent_ls.mcp.visible import without_hidden
 from agent_ls.tools.base import ToolOutput
 
@@ -38,11 +38,11 @@ def output_of(result: CallResult) -> ToolOutput:
     )
 
 
-def text_of(blocks: Sequence[Block]) -> str:
+def text_of(blocks: Sequence[ResultBlock]) -> str:
     return limited("\n".join(filter(None, map(block_text, blocks))))
 
 
-def block_text(block: Block) -> str:
+def block_text(block: ResultBlock) -> str:
     match block.kind:
         case "text":
             return without_hidden(block.text)
@@ -71,7 +71,7 @@ def limited(text: str) -> str:
     return f"{data[:MAX_BYTES].decode('utf-8', 'ignore')}\n[... {left_out} bytes left out ...]"
 
 
-def _image(block: Block) -> ImagePart | None:
+def _image(block: ResultBlock) -> ImagePart | None:
     """Return an image for the model; None if the type or the data is unsupported."""
     if block.mime_type not in IMAGE_TYPES or len(block.data) * 3 // 4 > MAX_IMAGE_BYTES:
         return None

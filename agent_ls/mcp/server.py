@@ -17,11 +17,11 @@ import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled, secret_values
-from agent_ls.mcp.facts import Block, CallResult, Elicitation, ElicitationReply, ServerFacts, ServerTool
+from agent_ls.mcp.facts import CallResult, Elicitation, ElicitationReply, ResultBlock, ServerFacts, ServerTool
 from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
 
 if TYPE_CHECKING:
-    from agent_ls.mcp.session import Connection
+    from agent_ls.mcp.session import McpConnection
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ class ManagedServer:
         """Set once it runs or has failed to start."""
         self.noise = 0
         self._context = around
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._available = anyio.Event()
         self._wanted = _Wanted()
         self._elicit: list[Elicit] = []
@@ -168,7 +168,7 @@ class ManagedServer:
             ConfigError, EnvError: it cannot be started. LoginNeededError.
             UnavailableError: it has ended, or does not speak the protocol.
         """
-        from agent_ls.mcp.session import ServerError, problem_of
+        from agent_ls.mcp.session import McpServerError, problem_of
 
         ready = filled(self.config, self._context.values)
         self._context.protect(list(secret_values(self.config, ready)))
@@ -182,10 +182,10 @@ class ManagedServer:
                 self.settled.set()
                 self._available.set()
                 await self._attend(connection, process)
-        except (ServerError, EndedError, BaseExceptionGroup) as error:
+        except (McpServerError, EndedError, BaseExceptionGroup) as error:
             if found := login_needed(error):
                 raise found from error
-            problem = str(error) if isinstance(error, ServerError) else problem_of(error)
+            problem = str(error) if isinstance(error, McpServerError) else problem_of(error)
             if not problem:
                 raise
             raise UnavailableError(f"{problem}{_last_words(process)}") from error
@@ -195,12 +195,12 @@ class ManagedServer:
                 self.noise += process.noise
 
     @asynccontextmanager
-    async def _opened(self, ready: ServerConfig) -> AsyncIterator[tuple[Connection, ServerProcess | None]]:
+    async def _opened(self, ready: ServerConfig) -> AsyncIterator[tuple[McpConnection, ServerProcess | None]]:
         from agent_ls.mcp import session
 
-        callbacks = session.Callbacks(self._list_changed, self._asked, self._context.roots)
+        callbacks = session.ConnectionCallbacks(self._list_changed, self._asked, self._context.roots)
         limit = self._context.start_timeout_s
-        opened: AbstractAsyncContextManager[Connection]
+        opened: AbstractAsyncContextManager[McpConnection]
         if isinstance(ready.target, HttpTarget):
             auth = self._context.authenticate(ready)
             opened = session.by_http(
@@ -221,13 +221,13 @@ class ManagedServer:
                     process, callbacks, is_legacy=False, timeout_s=limit
                 ) as connection:
                     yield connection, process
-            except session.ServerError as error:
+            except session.McpServerError as error:
                 # Report its standard error, which says more than that the connection is closed.
                 with anyio.move_on_after(0.2):
                     await process.ended()
-                raise session.ServerError(f"{error}{_last_words(process)}") from error
+                raise session.McpServerError(f"{error}{_last_words(process)}") from error
 
-    async def _attend(self, connection: Connection, process: ServerProcess | None) -> None:
+    async def _attend(self, connection: McpConnection, process: ServerProcess | None) -> None:
         """Serve the connection until it ends or is stopped. Changed lists are read here: a notification handler must
         not wait for a response.
         """
@@ -290,27 +290,29 @@ class ManagedServer:
         finally:
             self._elicit.remove(elicit)
 
-    async def prompt(self, name: str, arguments: Mapping[str, str], timeout_s: float) -> Sequence[Block]:
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], timeout_s: float
+    ) -> Sequence[ResultBlock]:
         """
         Raises:
             UnavailableError: as `call`.
         """
         return await self._asking(lambda connection: connection.prompt(name, arguments, timeout_s))
 
-    async def resource(self, uri: str, timeout_s: float) -> Sequence[Block]:
+    async def resource(self, uri: str, timeout_s: float) -> Sequence[ResultBlock]:
         """
         Raises:
             UnavailableError: as `call`.
         """
         return await self._asking(lambda connection: connection.resource(uri, timeout_s))
 
-    async def _asking(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _asking(self, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
         connection = await self._connected()
-        from agent_ls.mcp.session import CLOSED, ServerError
+        from agent_ls.mcp.session import CLOSED, McpServerError
 
         try:
             return await ask(connection)
-        except ServerError as error:
+        except McpServerError as error:
             if found := login_needed(error):
                 raise UnavailableError(f"{self.name} needs a login: {found}") from error
             if str(error) == CLOSED and self._connection is connection:
@@ -327,7 +329,7 @@ class ManagedServer:
         """
         await self._connected()
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> McpConnection:
         with anyio.move_on_after(self._context.start_timeout_s):
             if self.state in ("starting", "restarting", "running"):
                 await self._available.wait()

@@ -26,7 +26,7 @@ from agent_ls.mcp.facts import ServerTool
 from agent_ls.mcp.names import tool_name
 from agent_ls.mcp.resources import resource_tool
 from agent_ls.mcp.server import ManagedServer, ServerContext, State
-from agent_ls.mcp.sources import Found
+from agent_ls.mcp.sources import FoundServers
 from agent_ls.mcp.tools import ToolKit, server_tool
 from agent_ls.mcp.visible import without_hidden
 from agent_ls.tools.base import Tool
@@ -48,7 +48,7 @@ DEFERRED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """Limits from the settings. `first_wait_ms`: how long an input waits for servers whose tools are not in the
     cache.
     """
@@ -67,7 +67,7 @@ class Host:
     are stored. `changed` is called after each change of `SessionServers.servers`.
     """
 
-    find: Callable[[], Found]
+    find: Callable[[], FoundServers]
     approve: Callable[[ServerConfig], Awaitable[bool | None]]
     start: Callable[[Callable[[], Awaitable[None]]], None]
     warn: Callable[[str], None]
@@ -75,7 +75,7 @@ class Host:
     keep_folder: str
     approvals: ApprovalStore
     cache: FactsCache
-    limits: Callable[[], Limits]
+    limits: Callable[[], ServerLimits]
     redact: Callable[[str], str]
     changed: Callable[[], None]
 
@@ -134,7 +134,7 @@ class SessionServers:
 
     # --- which servers run
 
-    async def _take(self, found: Found) -> None:
+    async def _take(self, found: FoundServers) -> None:
         """Start and stop servers so that they match the configuration, with the user's approval."""
         self.problems = found.problems
         for problem in found.problems:

@@ -27,18 +27,18 @@ from agent_ls._version import __version__
 from agent_ls.mcp.config import HttpTarget
 from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.facts import (
-    Block,
     CallResult,
     Elicitation,
     ElicitationReply,
     Era,
     PromptArgument,
+    ResultBlock,
     ServerFacts,
     ServerPrompt,
     ServerResource,
     ServerTool,
 )
-from agent_ls.mcp.limits import JudgeAddress, Limits
+from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.schemas import is_object_schema
@@ -59,12 +59,12 @@ _LISTS: Mapping[str, type[Any]] = {
 }
 
 
-class ServerError(Exception):
+class McpServerError(Exception):
     """A request failed: it could not be sent, or the server refused it. `str()` is for the model and the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Callbacks:
+class ConnectionCallbacks:
     """Calls to the owner of a connection. `changed` gets the name of the list that changed, and returns at once."""
 
     changed: Callable[[str], None]
@@ -105,7 +105,7 @@ class _Mended:
         return True
 
 
-class Connection:
+class McpConnection:
     """An open connection. Calls may be made from any task while it is open."""
 
     def __init__(self, client: Client, mended: _Mended) -> None:
@@ -171,7 +171,9 @@ class Connection:
         blocks = tuple(block for part in result.content if (block := _block(part)))
         return CallResult(blocks, result.structured_content, bool(result.is_error))
 
-    async def prompt(self, name: str, arguments: Mapping[str, str], timeout_s: float) -> Sequence[Block]:
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], timeout_s: float
+    ) -> Sequence[ResultBlock]:
         """
         Raises:
             ServerError: as `call`.
@@ -180,7 +182,7 @@ class Connection:
             result = await self._client.get_prompt(name, dict(arguments))
         return [block for message in result.messages if (block := _block(message.content))]
 
-    async def resource(self, uri: str, timeout_s: float) -> Sequence[Block]:
+    async def resource(self, uri: str, timeout_s: float) -> Sequence[ResultBlock]:
         """
         Raises:
             ServerError: as `call`.
@@ -210,8 +212,8 @@ class Connection:
 
 @asynccontextmanager
 async def by_process(
-    process: ServerProcess, callbacks: Callbacks, *, is_legacy: bool, timeout_s: float
-) -> AsyncIterator[Connection]:
+    process: ServerProcess, callbacks: ConnectionCallbacks, *, is_legacy: bool, timeout_s: float
+) -> AsyncIterator[McpConnection]:
     """Connect to a running process.
 
     Raises:
@@ -225,14 +227,14 @@ async def by_process(
 @asynccontextmanager
 async def by_http(
     target: HttpTarget,
-    callbacks: Callbacks,
+    callbacks: ConnectionCallbacks,
     *,
     auth: httpx2.Auth | None,
     judge: JudgeAddress,
     is_legacy: bool,
     timeout_s: float,
     asks_nobody: bool = False,
-) -> AsyncIterator[Connection]:
+) -> AsyncIterator[McpConnection]:
     """Connect to a server by HTTP. Redirects to other origins are refused. `asks_nobody`: fail if a login is needed.
 
     Raises:
@@ -240,7 +242,7 @@ async def by_http(
     """
     mended = _Mended()
     timeout = httpx2.Timeout(timeout_s, read=None)
-    hooks: Any = Limits(target.url, MAX_LINE_BYTES, judge).hooks()
+    hooks: Any = HttpLimits(target.url, MAX_LINE_BYTES, judge).hooks()
     if asks_nobody:
         hooks["response"].append(refuse_login)
     async with httpx2.AsyncClient(
@@ -255,8 +257,8 @@ async def by_http(
 
 @asynccontextmanager
 async def _connected(
-    transport: Any, mended: _Mended, callbacks: Callbacks, is_legacy: bool, timeout_s: float
-) -> AsyncIterator[Connection]:
+    transport: Any, mended: _Mended, callbacks: ConnectionCallbacks, is_legacy: bool, timeout_s: float
+) -> AsyncIterator[McpConnection]:
     async def on_message(message: Any) -> None:
         match message:
             case types.ToolListChangedNotification():
@@ -297,14 +299,14 @@ async def _connected(
             async with client:
                 entered = True
                 starting.deadline = float("inf")
-                yield Connection(client, mended)
+                yield McpConnection(client, mended)
         if starting.cancelled_caught and not entered:
-            raise ServerError(f"it did not answer within {timeout_s:g} s")
+            raise McpServerError(f"it did not answer within {timeout_s:g} s")
     except BaseException as error:
         if entered:
             raise
         if problem := problem_of(error):
-            raise ServerError(problem) from error
+            raise McpServerError(problem) from error
         raise
 
 
@@ -411,9 +413,9 @@ class _SdkErrors:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         was_timeout = bool(self._scope.__exit__(kind, error, trace)) and self._scope.cancelled_caught
         if was_timeout:
-            raise ServerError(f"it did not answer within {self._timeout_s:g} s") from None
+            raise McpServerError(f"it did not answer within {self._timeout_s:g} s") from None
         if error is not None and (problem := problem_of(error)):
-            raise ServerError(problem) from error
+            raise McpServerError(problem) from error
 
 
 def problem_of(error: BaseException) -> str:
@@ -474,24 +476,26 @@ def _resource(resource: types.Resource) -> ServerResource:
     )
 
 
-def _block(part: Any) -> Block | None:
+def _block(part: Any) -> ResultBlock | None:
     match part:
         case types.TextContent():
-            return Block("text", part.text)
+            return ResultBlock("text", part.text)
         case types.ImageContent():
-            return Block("image", data=part.data, mime_type=part.mime_type)
+            return ResultBlock("image", data=part.data, mime_type=part.mime_type)
         case types.AudioContent():
-            return Block("audio", data=part.data, mime_type=part.mime_type)
+            return ResultBlock("audio", data=part.data, mime_type=part.mime_type)
         case types.ResourceLink():
             text = part.description or ""
-            return Block("link", text, uri=str(part.uri), name=part.name, mime_type=part.mime_type or "")
+            return ResultBlock(
+                "link", text, uri=str(part.uri), name=part.name, mime_type=part.mime_type or ""
+            )
         case types.EmbeddedResource():
             return _content(part.resource)
         case _:
             return None
 
 
-def _content(part: Any) -> Block:
+def _content(part: Any) -> ResultBlock:
     if isinstance(part, types.BlobResourceContents):
-        return Block("resource", data=part.blob, mime_type=part.mime_type or "", uri=str(part.uri))
-    return Block("resource", part.text, mime_type=part.mime_type or "", uri=str(part.uri))
+        return ResultBlock("resource", data=part.blob, mime_type=part.mime_type or "", uri=str(part.uri))
+    return ResultBlock("resource", part.text, mime_type=part.mime_type or "", uri=str(part.uri))

@@ -18,7 +18,7 @@ MAX_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundServers:
     """The servers in order of precedence, names unique, and a sentence for each error or ignored entry."""
 
     servers: tuple[ServerConfig, ...] = ()
@@ -36,7 +36,7 @@ class Given:
 NOTHING_GIVEN = Given({}, {})
 
 
-def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN) -> Found:
+def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN) -> FoundServers:
     """Return all servers of a session in `folder`. None: read no project files (switched off or not trusted).
 
     If two servers have the same name, the first in this order is used: ACP client, user's file, settings, project.
@@ -57,7 +57,7 @@ def find_servers(state: Path, folder: Path | None, given: Given = NOTHING_GIVEN)
             )
             continue
         chosen[config.name] = (config, place)
-    return Found(tuple(config for config, _ in chosen.values()), tuple(problems))
+    return FoundServers(tuple(config for config, _ in chosen.values()), tuple(problems))
 
 
 def _read(path: Path, source: Source, problems: list[str]) -> Iterable[tuple[ServerConfig, str]]:

@@ -20,7 +20,7 @@ TYPOGRAPHY_LEVEL = 4
 
 
 @dataclass(frozen=True, slots=True)
-class LineEdit:
+class ChunkEdit:
     """Replace file lines [start, end) with `added` (texts without line endings).
 
     `without_ending`: the last added line gets no line ending.
@@ -39,13 +39,13 @@ class _OpenEdit:
     added: list[PatchLine]
 
 
-def line_edits(placed_chunk: PlacedChunk, file: FileLines) -> list[LineEdit]:
+def line_edits(placed_chunk: PlacedChunk, file: FileLines) -> list[ChunkEdit]:
     """Return the edits of one chunk, in file order."""
     context, open_edits = _walk(placed_chunk, file)
     return [_close_edit(edit, context, placed_chunk.level) for edit in open_edits]
 
 
-def find_overlap(edits: Sequence[LineEdit]) -> LineEdit | None:
+def find_overlap(edits: Sequence[ChunkEdit]) -> ChunkEdit | None:
     """Return the first edit that begins before the previous one ends. `edits` must be sorted by
     `sort_line_edits`.
     """
@@ -57,7 +57,7 @@ def find_overlap(edits: Sequence[LineEdit]) -> LineEdit | None:
     return None
 
 
-def sort_line_edits(edits: Sequence[LineEdit]) -> list[LineEdit]:
+def sort_line_edits(edits: Sequence[ChunkEdit]) -> list[ChunkEdit]:
     """Sort by position. Insertions before a line precede its replacement; edits at one position keep their order."""
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 
@@ -84,7 +84,7 @@ def _walk(placed_chunk: PlacedChunk, file: FileLines) -> tuple[list[tuple[str, s
     return context, found
 
 
-def _close_edit(edit: _OpenEdit, context: Sequence[tuple[str, str]], level: int) -> LineEdit:
+def _close_edit(edit: _OpenEdit, context: Sequence[tuple[str, str]], level: int) -> ChunkEdit:
     texts = [line.text for line in edit.added]
     if level == TYPOGRAPHY_LEVEL and len(edit.removed) == len(texts):
         texts = [keep_spelling(*pair, added) for pair, added in zip(edit.removed, texts, strict=True)]
@@ -92,4 +92,4 @@ def _close_edit(edit: _OpenEdit, context: Sequence[tuple[str, str]], level: int)
         seen = indent_pairs(edit.removed or context)
         texts = shift_indentation(texts, seen, from_context=not edit.removed)
     without_ending = bool(edit.added) and edit.added[-1].without_ending
-    return LineEdit(edit.start, edit.start + len(edit.removed), tuple(texts), without_ending)
+    return ChunkEdit(edit.start, edit.start + len(edit.removed), tuple(texts), without_ending)

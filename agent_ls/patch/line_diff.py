@@ -17,7 +17,7 @@ DIFFLIB_MAX_LINES = 10_000  # in all gaps together: a reformatted file of 100,00
 _SLICE_LINES = 1024
 
 
-class Block(NamedTuple):
+class MatchingBlock(NamedTuple):
     """`length` lines from `old` in the old list equal those from `new` in the new list."""
 
     old: int
@@ -41,9 +41,9 @@ class _Window:
         return max(self.old_end - self.old_start, self.new_end - self.new_start)
 
 
-def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
     """Return the blocks of equal lines, in order and not overlapping."""
-    blocks: list[Block] = []
+    blocks: list[MatchingBlock] = []
     windows = [_Window(0, len(old), 0, len(new))]
     left = DIFFLIB_MAX_LINES
     while windows:
@@ -63,7 +63,7 @@ def line_hunks(old_lines: Sequence[str], new_lines: Sequence[str]) -> tuple[Line
     """Return the hunks from old to new: disjoint, sorted, with at least one equal line between two of them."""
     hunks = []
     i = j = 0
-    for block in [*equal_blocks(old_lines, new_lines), Block(len(old_lines), len(new_lines), 0)]:
+    for block in [*equal_blocks(old_lines, new_lines), MatchingBlock(len(old_lines), len(new_lines), 0)]:
         if i < block.old or j < block.new:
             hunks.append(
                 LineHunk(i, block.old, tuple(old_lines[i : block.old]), tuple(new_lines[j : block.new]))
@@ -128,16 +128,16 @@ def explicit_endings(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> tup
     return (*hunks[:-1], widened)
 
 
-def _trim(old: Sequence[str], new: Sequence[str], window: _Window, blocks: list[Block]) -> _Window:
+def _trim(old: Sequence[str], new: Sequence[str], window: _Window, blocks: list[MatchingBlock]) -> _Window:
     """Record the common head and tail of a window as blocks, and return the window between them."""
     a, a_end, b, b_end = window.old_start, window.old_end, window.new_start, window.new_end
     head = _common_head(old, new, window)
     a, b = a + head, b + head
     tail = _common_tail(old, new, _Window(a, a_end, b, b_end))
     if head:
-        blocks.append(Block(a - head, b - head, head))
+        blocks.append(MatchingBlock(a - head, b - head, head))
     if tail:
-        blocks.append(Block(a_end - tail, b_end - tail, tail))
+        blocks.append(MatchingBlock(a_end - tail, b_end - tail, tail))
     return _Window(a, a_end - tail, b, b_end - tail)
 
 
@@ -201,30 +201,32 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return chosen[::-1]
 
 
-def _gaps_between(anchors: list[tuple[int, int]], window: _Window, blocks: list[Block]) -> list[_Window]:
+def _gaps_between(
+    anchors: list[tuple[int, int]], window: _Window, blocks: list[MatchingBlock]
+) -> list[_Window]:
     gaps = []
     a, b = window.old_start, window.new_start
     for i, j in [*anchors, (window.old_end, window.new_end)]:
         if a < i and b < j:
             gaps.append(_Window(a, i, b, j))
         a, b = i + 1, j + 1
-    blocks += [Block(i, j, 1) for i, j in anchors]
+    blocks += [MatchingBlock(i, j, 1) for i, j in anchors]
     return gaps
 
 
-def _by_difflib(old: Sequence[str], new: Sequence[str], window: _Window) -> list[Block]:
+def _by_difflib(old: Sequence[str], new: Sequence[str], window: _Window) -> list[MatchingBlock]:
     a = old[window.old_start : window.old_end]
     b = new[window.new_start : window.new_end]
     found = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
-    return [Block(window.old_start + m.a, window.new_start + m.b, m.size) for m in found if m.size]
+    return [MatchingBlock(window.old_start + m.a, window.new_start + m.b, m.size) for m in found if m.size]
 
 
-def _join_blocks(blocks: list[Block]) -> list[Block]:
-    joined: list[Block] = []
+def _join_blocks(blocks: list[MatchingBlock]) -> list[MatchingBlock]:
+    joined: list[MatchingBlock] = []
     for block in blocks:
         last = joined[-1] if joined else None
         if last and last.old + last.length == block.old and last.new + last.length == block.new:
-            joined[-1] = Block(last.old, last.new, last.length + block.length)
+            joined[-1] = MatchingBlock(last.old, last.new, last.length + block.length)
         else:
             joined.append(block)
     return joined

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from agent_ls.patch.chunk_edits import LineEdit
+from agent_ls.patch.chunk_edits import ChunkEdit
 from agent_ls.patch.errors import ENCODING_ADVICE, Code, PatchError
 from agent_ls.patch.hunks import LineHunk, PlannedChange, PlannedFile
-from agent_ls.patch.line_diff import Block, append_lines, apply_hunks, atomic_hunks, line_hunks
+from agent_ls.patch.line_diff import MatchingBlock, append_lines, apply_hunks, atomic_hunks, line_hunks
 from agent_ls.patch.unified import is_text
 from agent_ls.text import (
     DecodedText,
@@ -42,20 +42,20 @@ class TextFile:
     """A text in lines. `origins` are the blocks of original lines, with their positions in the original file."""
 
     lines: tuple[str, ...]
-    origins: tuple[Block, ...]
+    origins: tuple[MatchingBlock, ...]
     form: DecodedText
 
     @classmethod
     def of(cls, data: bytes) -> TextFile:
         form = decode(data)
         lines = tuple(split_lines(form.text))
-        return cls(lines, (Block(0, 0, len(lines)),), form)
+        return cls(lines, (MatchingBlock(0, 0, len(lines)),), form)
 
-    def edited(self, edits: Sequence[LineEdit]) -> TextFile:
+    def edited(self, edits: Sequence[ChunkEdit]) -> TextFile:
         """Return the text with these edits applied (sorted, disjoint), using the file's line ending."""
         ending = preferred_ending(self.lines[:1])
         lines: list[str] = []
-        origins: list[Block] = []
+        origins: list[MatchingBlock] = []
         at = 0
         for edit in edits:
             origins += _clip_blocks(self.origins, at, edit.start, len(lines) - at)
@@ -198,7 +198,7 @@ class Overlay:
 def _edited_hunks(base_lines: Sequence[str], text: TextFile) -> tuple[LineHunk, ...]:
     hunks: list[LineHunk] = []
     after_base = after_now = 0
-    for block in [*text.origins, Block(len(base_lines), len(text.lines), 0)]:
+    for block in [*text.origins, MatchingBlock(len(base_lines), len(text.lines), 0)]:
         if block.old > after_base or block.new > after_now:
             removed, added = base_lines[after_base : block.old], text.lines[after_now : block.new]
             hunks += atomic_hunks(after_base, removed, added)
@@ -206,12 +206,14 @@ def _edited_hunks(base_lines: Sequence[str], text: TextFile) -> tuple[LineHunk, 
     return tuple(hunks)
 
 
-def _clip_blocks(blocks: Sequence[Block], start: int, end: int, shift: int) -> Iterator[Block]:
+def _clip_blocks(
+    blocks: Sequence[MatchingBlock], start: int, end: int, shift: int
+) -> Iterator[MatchingBlock]:
     """Yield the parts of `blocks` in lines [start, end), moved down by `shift` lines."""
     for block in blocks:
         at, stop = max(block.new, start), min(block.new + block.length, end)
         if at < stop:
-            yield Block(block.old + at - block.new, at + shift, stop - at)
+            yield MatchingBlock(block.old + at - block.new, at + shift, stop - at)
 
 
 def _whole_hunks(before: bytes | None, after: bytes | None) -> tuple[LineHunk, ...]:

@@ -49,7 +49,7 @@ RebasedHunk: TypeAlias = PlacedHunk | AlreadyApplied | Conflict
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedText:
     """Current with every proposed change that it did not have yet. `hunks` lead from current to `lines`."""
 
     lines: tuple[str, ...]
@@ -67,14 +67,14 @@ class Conflicted:
         return "\n".join(f"lines {c.start + 1}-{max(c.end, c.start + 1)}: {c.reason}" for c in self.conflicts)
 
 
-def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str]) -> Merged | Conflicted:
+def rebase(base: Sequence[str], proposed: Sequence[str], current: Sequence[str]) -> MergedText | Conflicted:
     """Apply the changes from base to proposed to current."""
     rebased = rebase_hunks(base, line_hunks(base, proposed), current)
     conflicts = tuple(item for item in rebased if isinstance(item, Conflict))
     if conflicts:
         return Conflicted(conflicts)
     hunks = placed_hunks(rebased)
-    return Merged(tuple(apply_hunks(current, hunks)), hunks)
+    return MergedText(tuple(apply_hunks(current, hunks)), hunks)
 
 
 def placed_hunks(rebased: Sequence[RebasedHunk]) -> tuple[LineHunk, ...]:

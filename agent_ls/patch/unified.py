@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from agent_ls.patch.hunks import LineHunk, PlannedChange
 from agent_ls.patch.line_diff import apply_hunks, explicit_endings, line_hunks
-from agent_ls.patch.rebase import Conflicted, Merged, rebase
+from agent_ls.patch.rebase import Conflicted, MergedText, rebase
 from agent_ls.patch.splice import text_hunks
 from agent_ls.text import BOM, DecodedText, TextLines, decode, is_encodable, looks_binary
 
@@ -18,7 +18,7 @@ __all__ = [
     "Conflicted",
     "Content",
     "FileDiff",
-    "Merged",
+    "MergedText",
     "apply_hunks",
     "change_diff",
     "file_diff",

@@ -47,7 +47,7 @@ from agent_ls.environments.errors import PathNotFoundError, UnsupportedError
 from agent_ls.environments.language_host import (
     FileChanges,
     FileProblems,
-    Found,
+    FoundLocations,
     FoundSymbols,
     LanguageQuery,
     Spot,
@@ -361,11 +361,11 @@ class _Place:
     def answers(self) -> frozenset[LanguageQuery]:
         return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
 
-    async def definition(self, spot: Spot) -> Found:
-        return self._answer(Found, "definition", spot)
+    async def definition(self, spot: Spot) -> FoundLocations:
+        return self._answer(FoundLocations, "definition", spot)
 
-    async def references(self, spot: Spot) -> Found:
-        return self._answer(Found, "references", spot)
+    async def references(self, spot: Spot) -> FoundLocations:
+        return self._answer(FoundLocations, "references", spot)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
         return self._answer(FoundSymbols, "symbols_of", path)

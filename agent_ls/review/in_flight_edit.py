@@ -43,7 +43,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
-from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.review.edit_detection import (
     Absent,
     EditDetection,
@@ -236,7 +236,7 @@ def _has_old_version(edit: InFlightEdit, seen: Observed) -> bool:
 def _rebase_to(edit: InFlightEdit, text: str) -> InFlightEdit:
     """Move the edit on to `text`, which lacks it, so that the next text is compared with this one."""
     merged = rebase(split_lines(edit.old), split_lines(edit.expected), split_lines(text))
-    if isinstance(merged, Merged):
+    if isinstance(merged, MergedText):
         expected = "".join(merged.lines) if merged.hunks else None
     else:
         expected = apply_ignoring_versions(edit.old, edit.expected, text)

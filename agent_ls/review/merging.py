@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.review.hunks import Lines
 
 
@@ -13,4 +13,4 @@ def apply_same_change(old: Lines, new: Lines, agent_lines: Lines) -> Lines:
     if exactly the agent's own text is restored.
     """
     merged = rebase(old, new, agent_lines)
-    return merged.lines if isinstance(merged, Merged) else agent_lines
+    return merged.lines if isinstance(merged, MergedText) else agent_lines

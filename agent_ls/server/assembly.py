@@ -40,7 +40,7 @@ from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.access import follow_access
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.event_sender import EventSenders
-from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.rpc.router import Route, Router
 from agent_ls.server.server import AgentServer
 from agent_ls.server.transport.jsonrpc import AgentProtocol
@@ -171,7 +171,7 @@ def assemble(
             changed(path)
 
     manager.review.watch_positions(moved)
-    answers = Answers(start)
+    answers = RecentAnswers(start)
 
     def create_channel() -> LocalChannel:
         from agent_ls.server.channel.listener import LocalChannel  # no editor waits for it

@@ -43,7 +43,7 @@ abandoned.
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ClientStreams:
     """Two file descriptors, and the data read from them before the server was ready.
 
     `first` are whole messages, `parser` holds the rest. `is_answered`: the first message already has its response.
@@ -113,7 +113,7 @@ class AgentServer(LanguageServer):
             self._done.set()
             self._on_finish(code)
 
-    async def serve(self, connection: Connection) -> int:
+    async def serve(self, connection: ClientStreams) -> int:
         """Serve one connection until its end. Returns the exit code of the process."""
         self.writer = ThreadWriter(connection.writer, lambda: self.finish(1))
         self.protocol.set_writer(self.writer)
@@ -153,7 +153,7 @@ class AgentServer(LanguageServer):
         self.finish(1)
 
 
-def run(backend: Backend, connection: Connection) -> int:
+def run(backend: Backend, connection: ClientStreams) -> int:
     """Run the whole process until its end. Returns the exit code, even if some work does not settle."""
 
     def leave_behind(code: int) -> None:

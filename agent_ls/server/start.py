@@ -46,10 +46,10 @@ def main(token_file: str = "") -> int:
     make_lean()
     from agent_ls.app.models.key_store import protect_keys
     from agent_ls.server.backend import AgentBackend
-    from agent_ls.server.server import Connection, run
+    from agent_ls.server.server import ClientStreams, run
 
     protect_keys()
-    return run(AgentBackend(), Connection(reader, writer, parser, first, is_answered=answer is not None))
+    return run(AgentBackend(), ClientStreams(reader, writer, parser, first, is_answered=answer is not None))
 
 
 def _is_let_in(body: bytes, writer: int, token_file: str) -> bool:

@@ -54,7 +54,7 @@ from agent_ls.store.journal import Intent, Review, Standing
 
 
 @dataclass(slots=True)
-class Said:
+class UnrecordedText:
     """A text or reasoning of the model that is not part of a recorded turn yet."""
 
     kind: Literal["text", "reasoning"]
@@ -110,7 +110,7 @@ class Fold:
     title: str = ""
     turn_id: str = ""
     is_closed: bool = False
-    said: dict[str, Said] = field(default_factory=dict)
+    said: dict[str, UnrecordedText] = field(default_factory=dict)
     round: Round | None = None
     early: Round | None = None
     outputs: dict[str, str] = field(default_factory=dict)
@@ -213,13 +213,13 @@ class Fold:
             return
         match envelope.event:
             case AssistantTextStart(part_id=part_id):
-                self.said[part_id] = Said("text")
+                self.said[part_id] = UnrecordedText("text")
             case ReasoningStart(part_id=part_id):
-                self.said[part_id] = Said("reasoning")
+                self.said[part_id] = UnrecordedText("reasoning")
             case AssistantTextEnd(part_id=part_id, text=text):
-                self.said[part_id] = Said("text", text, has_ended=True)
+                self.said[part_id] = UnrecordedText("text", text, has_ended=True)
             case ReasoningEnd(part_id=part_id, text=text):
-                self.said[part_id] = Said("reasoning", text, has_ended=True)
+                self.said[part_id] = UnrecordedText("reasoning", text, has_ended=True)
             case ToolCallStart() as start:
                 self.call_ids.add(start.call_id)
                 if self.round is None and self.early is None:

@@ -30,7 +30,7 @@ _OF_FILES = (b'"kind":"file_change"', b'"kind":"processing_end"')
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ItemPage:
     """Items, newest first. `more`: there are older ones."""
 
     items: tuple[Item, ...]
@@ -190,7 +190,7 @@ def _last_seq(log: LogPart) -> int:
     return next((event.seq for line in log.backward(log.size) if (event := event_lines.maybe_event(line))), 0)
 
 
-def read_page(path: Path, before: int | None, limit: int) -> Page:
+def read_page(path: Path, before: int | None, limit: int) -> ItemPage:
     """Return the newest `limit` items that began before event `before` (None: the newest), in their current state.
 
     Raises:
@@ -200,7 +200,7 @@ def read_page(path: Path, before: int | None, limit: int) -> Page:
         return page_of(log, before, limit)
 
 
-def snapshot(path: Path, last: int, limit: int) -> Page:
+def snapshot(path: Path, last: int, limit: int) -> ItemPage:
     """Return the newest `limit` items in their state after event number `last`.
 
     Raises:
@@ -210,7 +210,7 @@ def snapshot(path: Path, last: int, limit: int) -> Page:
         return page_of(log, last + 1, limit, is_final=True)
 
 
-def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = False) -> Page:
+def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = False) -> ItemPage:
     """Return a page as `read_page` does; with `is_final`, later events are ignored."""
     place = log.size if before is None else log.place_of(before)
     lines, more = _wanted(log, place, limit)
@@ -223,7 +223,7 @@ def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = Fa
                 break
             if envelope := maybe_event(line):
                 fold.complete(envelope)
-    return Page(tuple(reversed(fold.items))[:limit], more)
+    return ItemPage(tuple(reversed(fold.items))[:limit], more)
 
 
 def all_items(path: Path) -> tuple[Item, ...]:

@@ -21,14 +21,14 @@ _OPENS, _CLOSES = (b"approval_requested", b"question_asked"), (b"approval_resolv
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StoredProgress:
     """`cost_usd` None: not known."""
 
     activity: Activity = "closed"
     cost_usd: float | None = None
 
 
-def read_progress(log: Path) -> Progress:
+def read_progress(log: Path) -> StoredProgress:
     """Return the progress of a session that a process has open. A log that cannot be read counts as idle."""
     try:
         with log.open("rb") as file:
@@ -36,7 +36,7 @@ def read_progress(log: Path) -> Progress:
             file.seek(max(0, size - PEEK_BYTES))
             tail = file.read(PEEK_BYTES)
     except OSError:
-        return Progress("idle")
+        return StoredProgress("idle")
     state, cost = b"IDLE", None
     asked: set[bytes] = set()
     for line in tail.split(b"\n"):
@@ -51,5 +51,5 @@ def read_progress(log: Path) -> Progress:
         elif kind in (*_OPENS, *_CLOSES) and (named := _ID.search(line)):
             (asked.add if kind in _OPENS else asked.discard)(named[1])
     if asked or state == b"AWAITING_INPUT":
-        return Progress("waiting", cost)
-    return Progress("working" if state == b"PROCESSING" else "idle", cost)
+        return StoredProgress("waiting", cost)
+    return StoredProgress("working" if state == b"PROCESSING" else "idle", cost)

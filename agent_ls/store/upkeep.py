@@ -23,7 +23,7 @@ from agent_ls.store.worktrees import has_unbrought, remove_worktree
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RetentionLimits:
     """Retention limits; 0 means no limit.
 
     `max_bytes` is the total of a workspace's sessions; the oldest are deleted first.
@@ -41,7 +41,9 @@ class Swept:
     in_use: tuple[str, ...] = ()
 
 
-def prune(layout: Layout, workspace: str, limits: Limits, now: str, spare: Sequence[str] = ()) -> Swept:
+def prune(
+    layout: Layout, workspace: str, limits: RetentionLimits, now: str, spare: Sequence[str] = ()
+) -> Swept:
     """Delete the sessions of a workspace beyond its limits, except those in `spare`. `now` is ISO 8601."""
     found = layout.sessions(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from agent_ls.environments.language_host import LanguageHost, Place
+from agent_ls.environments.language_host import FoundLocation, LanguageHost
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import CUT, list_locations
 from agent_ls.tools.summary import one_line
@@ -34,7 +34,7 @@ async def prepare(host: LanguageHost, arguments: SymbolArguments, context: ToolC
 
 async def _definitions(
     host: LanguageHost, arguments: SymbolArguments, context: ToolContext
-) -> tuple[list[Place], bool]:
+) -> tuple[list[FoundLocation], bool]:
     if not arguments.file_path:
         return [one.place for one in await symbols_with_name(arguments.symbol, host)], False
     spot = await find_symbol(arguments, host, context)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from agent_ls.environments.errors import EnvError, OutsideBoundsError, SecretFileError
-from agent_ls.environments.language_host import Place
+from agent_ls.environments.language_host import FoundLocation
 from agent_ls.text import decode, looks_binary, split_lines
 from agent_ls.tools.base import ToolContext, ToolError
 from agent_ls.tools.paths import shown_path
@@ -47,7 +47,7 @@ class FileTexts:
         return "binary" if looks_binary(data) else split_lines(decode(data).text)
 
 
-async def list_locations(places: Sequence[Place], first: int, noun: str, context: ToolContext) -> str:
+async def list_locations(places: Sequence[FoundLocation], first: int, noun: str, context: ToolContext) -> str:
     """Return one page of locations, from number `first` (from 1) on, each line of code once."""
     rows = list({(place.name, place.line): place for place in places}.values())
     page = get_page(rows, first, noun)
@@ -56,10 +56,10 @@ async def list_locations(places: Sequence[Place], first: int, noun: str, context
     return "\n".join([*lines, *paging_note(len(rows), first, len(page))])
 
 
-def sort_locations(places: Sequence[Place], context: ToolContext) -> list[Place]:
+def sort_locations(places: Sequence[FoundLocation], context: ToolContext) -> list[FoundLocation]:
     """Sort workspace files first, then by path and line."""
 
-    def key(place: Place) -> tuple[bool, str, int]:
+    def key(place: FoundLocation) -> tuple[bool, str, int]:
         shown = shown_path(place.name, context.environment)
         return (shown == place.name, shown, place.line)
 
@@ -85,13 +85,13 @@ def paging_note(total: int, first: int, shown: int) -> list[str]:
     return ["", f"[{first} to {end} of {total}.{rest}]"]
 
 
-def format_location(place: Place, context: ToolContext) -> str:
+def format_location(place: FoundLocation, context: ToolContext) -> str:
     """Return `name:line` on one line: file names and URIs are untrusted text."""
     name = shown_path(place.name, context.environment) if place.is_file else place.name
     return f"{one_line(name, NAME_MAX_CHARS)}:{place.line + 1}"
 
 
-async def _render_row(place: Place, texts: FileTexts, context: ToolContext) -> str:
+async def _render_row(place: FoundLocation, texts: FileTexts, context: ToolContext) -> str:
     where = format_location(place, context)
     if not place.is_file:
         return f"{where} [no file: its text cannot be shown]"

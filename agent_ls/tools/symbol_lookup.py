@@ -11,8 +11,8 @@ from pydantic import Field
 from agent_ls.environments.effects import Effect, NoEffect, ReadEffect
 from agent_ls.environments.errors import NoAnswerError, PathNotFoundError
 from agent_ls.environments.language_host import (
+    FoundLocation,
     LanguageHost,
-    Place,
     Spot,
     Symbol,
     code_points,
@@ -146,7 +146,7 @@ async def _spot_by_name(symbol: str, host: LanguageHost, context: ToolContext) -
     return _spot(place.name, place.line, line, column) if column is not None else _reported_position(place)
 
 
-def _reported_position(place: Place) -> Spot:
+def _reported_position(place: FoundLocation) -> Spot:
     return Spot(place.name, place.line, place.character)
 
 

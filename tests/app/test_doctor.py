@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from agent_ls.app.diagnostics.doctor import EDITORS as EDITORS_KNOWN, Finding, examine, windows
+from agent_ls.app.diagnostics.doctor import EDITORS as EDITORS_KNOWN, DoctorFinding, examine, windows
 from agent_ls.app.diagnostics.places import examine_place
 from agent_ls.app.diagnostics.user_files import user_file_findings
 from agent_ls.app.settings.model import Settings, parse_settings
@@ -27,7 +27,7 @@ from tests.support.loopback import AnthropicServer, ErrorReply
 SECRET = "sk-ant-not-to-be-seen"
 
 
-async def found(*, asks_providers: bool = False) -> dict[str, Finding]:
+async def found(*, asks_providers: bool = False) -> dict[str, DoctorFinding]:
     return {finding.subject: finding for finding in await examine(asks_providers=asks_providers)}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.diagnostics.findings import Finding
+from agent_ls.app.diagnostics.findings import DoctorFinding
 from agent_ls.app.diagnostics.servers import server_findings
 from agent_ls.app.diagnostics.user_files import user_file_findings
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
@@ -71,7 +71,7 @@ def own_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def about_files() -> list[Finding]:
+def about_files() -> list[DoctorFinding]:
     return [*server_findings(Settings()), *user_file_findings(Settings())]
 
 

@@ -14,7 +14,7 @@ from agent_ls.loop.events.items import (
     Item,
     Notice,
     RetriedCall,
-    Said,
+    SaidItem,
     SteerMessage,
     ToolUse,
     TurnEnd,
@@ -34,14 +34,14 @@ def test_a_transcript_reads_in_the_order_of_its_items() -> None:
     end = ToolCallEnd("c", "shell", "out\n", "exit 0", False, "", 5, 4)
     told = exported(
         UserMessage("Fix it."),
-        Said("reasoning", "r", "Hm."),
+        SaidItem("reasoning", "r", "Hm."),
         ToolUse("c", "shell", "ls", '{"command":"ls"}', "done", end),
         ChangedFile(FileChange("c", "/w/a.py", "modify", 1, 2, "-a\n+b\n")),
         SteerMessage("s", "Faster", "injected"),
         RetriedCall(1, 100, "Busy."),
         Notice("warn", "Careful.", "Slow down."),
         AskedApproval(ApprovalRequested("a", "c", "shell", "ls", "", {}, ""), "deny", "not now"),
-        Said("text", "p", "Done.", interrupted=True),
+        SaidItem("text", "p", "Done.", interrupted=True),
         TurnEnd("completed", (FileSum("/w/a.py", "modify", 1, 2),)),
     )
 
@@ -70,7 +70,7 @@ def test_a_fence_is_longer_than_any_inside_and_a_quote_marks_every_line(text: st
 
 @given(st.text(alphabet="`a \n\r~>#", max_size=30))
 def test_no_line_of_a_message_is_outside_its_quotation(text: str) -> None:
-    told = exported(UserMessage(text), Said("text", "p", text), Notice("error", text, text))
+    told = exported(UserMessage(text), SaidItem("text", "p", text), Notice("error", text, text))
     body = told.split("\n\n", 2)[2]
     for line in body.split("\n"):
         assert not line or line.startswith((">", "## You, ", "### Agent", "**Error:** ")), line

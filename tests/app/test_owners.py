@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from agent_ls.app.errors import OwnerSilentError, SessionBusyError
+from agent_ls.app.errors import OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.ownership import ANSWER_MS, BRIEF_MS, ENDING_MS, Opener, SessionOwnership
 from agent_ls.store.log import Header
@@ -45,7 +45,7 @@ class Stage:
         except Exception as error:
             if self.then:
                 self.then.pop(0)()
-            raise SessionBusyError(session_id) from error
+            raise SessionOwnedError(session_id) from error
         return cast(LiveSession, found)
 
     async def wait(self) -> bool:
@@ -55,7 +55,7 @@ class Stage:
             try:
                 await self.open_now(ID, self.store.open)
                 return True
-            except SessionBusyError:
+            except SessionOwnedError:
                 if not await self.owners.is_worth_waiting(ID, begun_ms):
                     return False
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from agent_ls.app.models.probe import Reached, look_around, reach_all
+from agent_ls.app.models.probe import ReachedProvider, look_around, reach_all
 from agent_ls.app.models.service import server_title
 from agent_ls.llm.credentials import Credentials
 
@@ -51,7 +51,7 @@ def reply(status: str, body: bytes, *headers: str) -> bytes:
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
-async def reached(name: str) -> Reached:
+async def reached(name: str) -> ReachedProvider:
     (found,) = [row for row in await reach_all(NOBODY) if row.provider == name]
     return found
 

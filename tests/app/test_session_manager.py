@@ -13,7 +13,7 @@ from agent_ls.app.errors import (
     AppError,
     BadChoiceError,
     NotRunningError,
-    SessionBusyError,
+    SessionOwnedError,
     UnknownSessionError,
 )
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
@@ -152,7 +152,7 @@ async def test_a_session_of_another_process_is_busy_until_that_ends(tmp_path: Pa
     async with running(tmp_path) as first:
         session_id = (await first.talk()).session_id
         async with running(tmp_path) as second:
-            with pytest.raises(SessionBusyError, match=str(os.getpid())):
+            with pytest.raises(SessionOwnedError, match=str(os.getpid())):
                 await second.manager.open_session(session_id)
     async with running(tmp_path) as third:
         await third.manager.open_session(session_id)

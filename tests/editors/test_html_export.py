@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.sessions.html_export import page
-from agent_ls.loop.events.items import Item, Said, UserMessage
+from agent_ls.loop.events.items import Item, SaidItem, UserMessage
 
 CHROMIUM = shutil.which("chromium") or ""
 
@@ -74,7 +74,7 @@ def test_hostile_transcript_runs_nothing_and_loads_nothing(tmp_path: Path) -> No
     file = tmp_path / "chat.html"
     with counting_server() as (address, seen):
         text = attacks(address)
-        items = [Item(1, "t", "now", UserMessage(text)), Item(2, "t", "now", Said("text", "p", text))]
+        items = [Item(1, "t", "now", UserMessage(text)), Item(2, "t", "now", SaidItem("text", "p", text))]
         file.write_text(page("Fix it", [("Folder", text)], items, []), "utf-8")
         document = rendered(file, tmp_path / "profile")
 

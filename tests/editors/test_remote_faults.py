@@ -17,7 +17,7 @@ import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
 from agent_ls.environments.errors import CommitError, EnvironmentLostError
-from agent_ls.environments.far.connection import Connection
+from agent_ls.environments.far.connection import FarConnection
 from tests.support import far_kills, places
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
@@ -111,7 +111,7 @@ async def test_a_container_that_is_killed_in_the_middle_of_a_commit_is_reported(
     environment = place.environment(str(tmp_path), host)
     writes = [FileWrite(f"f{number}", os.urandom(3_000_000), None) for number in range(6)]
 
-    def stop(connection: Connection) -> None:
+    def stop(connection: FarConnection) -> None:
         subprocess.run(["podman", "kill", name], env=environ, check=True, capture_output=True)
 
     outcome = await far_kills.kill_in_the_middle(

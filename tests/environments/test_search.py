@@ -12,7 +12,7 @@ from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.environments.search import (
     MAX_LINE_CHARS,
-    Findings,
+    ResultLines,
     clip,
     compile_glob,
     compile_pattern,
@@ -219,7 +219,7 @@ def test_lines_of_a_file_are_found_as_ripgrep_counts_them(data: bytes, expected:
 
 
 def test_findings_at_their_limit_drop_context_of_what_is_not_kept() -> None:
-    findings = Findings(GrepOptions(max_results=1, before_lines=1, after_lines=1))
+    findings = ResultLines(GrepOptions(max_results=1, before_lines=1, after_lines=1))
     lines = [
         GrepLine("f", 1, ""),
         GrepLine("f", 2, "", False),
@@ -233,7 +233,7 @@ def test_findings_at_their_limit_drop_context_of_what_is_not_kept() -> None:
 
 
 def test_a_limit_of_no_results_finds_none_and_says_so() -> None:
-    findings = Findings(GrepOptions(max_results=0))
+    findings = ResultLines(GrepOptions(max_results=0))
     assert not findings.add(GrepLine("f", 1, ""))
     assert (findings.result().lines, findings.result().truncated) == ((), True)
 

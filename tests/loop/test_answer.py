@@ -14,7 +14,7 @@ from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, ReasoningEnd, Warning
 from agent_ls.loop.ids import SessionId
-from agent_ls.loop.model.answer import Answer
+from agent_ls.loop.model.answer import ModelAnswer
 from agent_ls.loop.model.call_ids import CallIds
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_provider import FakeProvider, text
@@ -25,10 +25,10 @@ CALL = ToolCallPart("c1", "look", "{}")
 OPAQUE = OpaquePart(Origin("p", "m", {"type": "server_tool_use"}))
 
 
-def _fed(*events: StreamEvent) -> tuple[Answer, EventEmitter, MemoryRecorder]:
+def _fed(*events: StreamEvent) -> tuple[ModelAnswer, EventEmitter, MemoryRecorder]:
     recorder = MemoryRecorder()
     emitter = EventEmitter(SessionId("s"), recorder, FakeClock())
-    answer = Answer(emitter, CallIds())
+    answer = ModelAnswer(emitter, CallIds())
     for event in events:
         answer.feed(event)
     return answer, emitter, recorder

@@ -13,8 +13,8 @@ from agent_ls.loop.calls.approval import (
     Decision,
     Denied,
     PendingApprovals,
+    PolicyVerdict,
     UnknownApprovalError,
-    Verdict,
     effect_json,
 )
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
@@ -22,7 +22,7 @@ from tests.support.fake_clock import FakeClock
 
 RULE = RuleOffer("r1", "all of make", "session")
 QUESTION = ApprovalQuestion("c1", "t1", "shell", "make", CommandEffect("make", "/w"))
-VERDICT = Verdict("ask", "it runs a command", (RULE,))
+VERDICT = PolicyVerdict("ask", "it runs a command", (RULE,))
 
 
 async def _asked(*answers: Answer) -> tuple[list[Decision], list[RecordedEvent], PendingApprovals]:

@@ -190,7 +190,7 @@ def test_end_events_of_unknown_items_are_ignored() -> None:
 
 
 def test_every_class_of_item_has_a_kind_of_its_own() -> None:
-    kinds = [body.kind for body in get_args(items.Body) if body is not items.Said]
+    kinds = [body.kind for body in get_args(items.Body) if body is not items.SaidItem]
 
     assert sorted(kinds) == [
         "approval",

@@ -16,7 +16,7 @@ from agent_ls.loop.events.tool_records import (
     REMEDIES,
     CallError,
     ErrorType,
-    StateChange,
+    RecordedChange,
     ToolRecord,
     tool_records,
 )
@@ -107,7 +107,7 @@ async def test_a_record_has_only_the_files_that_its_call_changed() -> None:
     async with running_session(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
         await b.say("go")
     (record,) = tool_records(b.recorder.envelopes)
-    assert record.state_changes == (StateChange("FileCreated", "/project/a.py"),)
+    assert record.state_changes == (RecordedChange("FileCreated", "/project/a.py"),)
 
 
 CALLS: dict[str, list[tuple[str, dict[str, object]]]] = {

@@ -23,7 +23,7 @@ from agent_ls.mcp.config import HttpTarget
 from agent_ls.mcp.elicitation import SKIP
 from agent_ls.mcp.facts import Elicitation, ElicitationReply
 from agent_ls.mcp.oauth import KeptTokens, Login, open_listener
-from agent_ls.mcp.session import Callbacks, ServerError, by_http
+from agent_ls.mcp.session import ConnectionCallbacks, McpServerError, by_http
 from agent_ls.tools.base import Question, QuestionReply, ToolContext
 from tests.support.tool_calls import Reads
 
@@ -83,7 +83,7 @@ async def main(url: str) -> None:
     if secret := CONTEXT.get("client_secret"):
         login = Login(url, client_id, tokens, open_page, client_secret=str(secret))
     listener, port = await open_listener()
-    callbacks = Callbacks(lambda kind: None, elicit, tuple)
+    callbacks = ConnectionCallbacks(lambda kind: None, elicit, tuple)
     async with anyio.create_task_group() as group:
         group.start_soon(login.serve, listener)
         auth = await login.provider(port)
@@ -94,7 +94,7 @@ async def main(url: str) -> None:
                 arguments = {"a": 2, "b": 3} if "a" in tool.schema.get("properties", {}) else {}
                 try:
                     await connection.call(tool.name, arguments, 20, lambda text: None)
-                except ServerError as error:
+                except McpServerError as error:
                     sys.stderr.write(f"{tool.name}: {error}\n")
         group.cancel_scope.cancel()
 

@@ -14,7 +14,7 @@ from agent_ls.patch.rebase import (
     AlreadyApplied,
     Conflict,
     Conflicted,
-    Merged,
+    MergedText,
     placed_hunks,
     rebase,
     rebase_hunks,
@@ -41,7 +41,7 @@ def versions(draw: st.DrawFn) -> list[str]:
 
 def merged(base: str, proposed: str, current: str) -> str | None:
     result = rebase(split_lines(base), split_lines(proposed), split_lines(current))
-    return "".join(result.lines) if isinstance(result, Merged) else None
+    return "".join(result.lines) if isinstance(result, MergedText) else None
 
 
 ABC = "a\nb\nc\n"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.review.proposals import (
     ProposalSheet,
     mark_decided,
@@ -157,8 +157,8 @@ def test_what_fits_next_to_the_typing_equals_a_merge(old: str, new: str, typed: 
         return
     beside = rebase_sheet(sheet(old, new), text(typed))
     merged = rebase(*(split_lines(text(it) or "") for it in (old, new, typed)))
-    assert isinstance(merged, Merged) == ("stale" not in states(beside))
-    if isinstance(merged, Merged):
+    assert isinstance(merged, MergedText) == ("stale" not in states(beside))
+    if isinstance(merged, MergedText):
         assert text_with_proposals(text(typed), beside.waiting) == "".join(merged.lines)
 
 

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from agent_ls.app.errors import NotRunningError
-from agent_ls.server.rpc.idempotency import KEPT, Answers
+from agent_ls.server.rpc.idempotency import KEPT, RecentAnswers
 from agent_ls.server.transport.errors import KeyReusedError
 
 
@@ -31,14 +31,14 @@ class Counter:
         return self.count
 
 
-def answers(tasks: anyio.abc.TaskGroup) -> Answers:
+def answers(tasks: anyio.abc.TaskGroup) -> RecentAnswers:
     async def run(work: Callable[[], Awaitable[None]]) -> None:
         await work()
 
     def start(work: Callable[[], Awaitable[None]]) -> None:
         tasks.start_soon(run, work)
 
-    return Answers(start)
+    return RecentAnswers(start)
 
 
 @pytest.mark.req("H2")

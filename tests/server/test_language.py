@@ -12,7 +12,7 @@ from agent_ls.environments.language_host import (
     CodeProblem,
     FileChanges,
     FileProblems,
-    Place,
+    FoundLocation,
     Spot,
     Symbol,
     TextChange,
@@ -60,7 +60,10 @@ async def test_a_position_is_sent_with_a_uri_and_answered_as_a_path_for_files() 
     assert client.asked == [
         ("references", {"uri": "file:///p/a%20b.py", "line": 3, "character": 7}, DEADLINE_MS)
     ]
-    assert found.places == (Place("/p/a b.py", 1, 2), Place("jdt://x/A.class", 1, 2, is_file=False))
+    assert found.places == (
+        FoundLocation("/p/a b.py", 1, 2),
+        FoundLocation("jdt://x/A.class", 1, 2, is_file=False),
+    )
     assert found.is_cut
 
 
@@ -68,7 +71,7 @@ async def test_a_position_is_sent_with_a_uri_and_answered_as_a_path_for_files() 
 async def test_symbols_have_kinds_by_name_and_unknown_kinds_are_symbols() -> None:
     one = {"uri": "file:///p/a.py", "startLine": 1, "endLine": 3, "name": "f", "kind": 12}
     client = Client({"symbols": [{**one, "container": "C", "depth": 1}, {**one, "kind": 99}]})
-    place = Place("/p/a.py", 1)
+    place = FoundLocation("/p/a.py", 1)
 
     assert (await client.language.symbols_named("f")).symbols == (
         Symbol("f", "function", place, 3, "C", 1),

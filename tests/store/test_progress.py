@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.store.progress import Progress, read_progress
+from agent_ls.store.progress import StoredProgress, read_progress
 
 pytestmark = pytest.mark.req("H23")
 
@@ -32,23 +32,26 @@ ANSWERED = ("approval_resolved", {"requestId": "a1", "decision": "allow"})
 @pytest.mark.parametrize(
     ("events", "progress"),
     [
-        ([], Progress("idle")),
-        ([WORKING], Progress("working")),
-        ([WORKING, ASKED], Progress("waiting")),
-        ([WORKING, ASKED, ANSWERED], Progress("working")),
-        ([WORKING, ("question_asked", {"questionId": "q1"})], Progress("waiting")),
-        ([WORKING, ("state", {"state": "AWAITING_INPUT"})], Progress("waiting")),
-        ([WORKING, ASKED, ("processing_end", {"reason": "interrupted"})], Progress("idle")),
-        ([ASKED], Progress("waiting")),
-        ([WORKING, ("usage", {"totalCostUsd": 0.25}), ("state", {"state": "IDLE"})], Progress("idle", 0.25)),
-        ([WORKING, ("processing_end", {"reason": "completed"})], Progress("idle")),
+        ([], StoredProgress("idle")),
+        ([WORKING], StoredProgress("working")),
+        ([WORKING, ASKED], StoredProgress("waiting")),
+        ([WORKING, ASKED, ANSWERED], StoredProgress("working")),
+        ([WORKING, ("question_asked", {"questionId": "q1"})], StoredProgress("waiting")),
+        ([WORKING, ("state", {"state": "AWAITING_INPUT"})], StoredProgress("waiting")),
+        ([WORKING, ASKED, ("processing_end", {"reason": "interrupted"})], StoredProgress("idle")),
+        ([ASKED], StoredProgress("waiting")),
+        (
+            [WORKING, ("usage", {"totalCostUsd": 0.25}), ("state", {"state": "IDLE"})],
+            StoredProgress("idle", 0.25),
+        ),
+        ([WORKING, ("processing_end", {"reason": "completed"})], StoredProgress("idle")),
     ],
 )
 def test_the_last_events_say_what_a_session_does(
-    tmp_path: Path, events: list[tuple[str, dict[str, Any]]], progress: Progress
+    tmp_path: Path, events: list[tuple[str, dict[str, Any]]], progress: StoredProgress
 ) -> None:
     assert read_progress(log(tmp_path / "log.jsonl", *events)) == progress
 
 
 def test_a_log_that_cannot_be_read_counts_as_idle(tmp_path: Path) -> None:
-    assert read_progress(tmp_path / "none") == Progress("idle")
+    assert read_progress(tmp_path / "none") == StoredProgress("idle")

@@ -12,7 +12,7 @@ from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import Layout, StoredSummary
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession, SessionStore
-from agent_ls.store.upkeep import Limits
+from agent_ls.store.upkeep import RetentionLimits
 
 pytestmark = pytest.mark.req("R7")
 
@@ -47,7 +47,7 @@ def test_pruning_deletes_old_sessions_and_keeps_open_ones(tmp_path: Path) -> Non
         made(kept, name, tmp_path / ("b" if name == "other" else "a"), days).close()
     in_use = made(kept, "in-use", tmp_path / "a", 50)
 
-    swept = upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(keep_days=30), NOW)
+    swept = upkeep.prune(kept.layout, str(tmp_path / "a"), RetentionLimits(keep_days=30), NOW)
 
     assert (swept.removed, swept.in_use) == (("old",), ("in-use",))
     assert ids(kept) == {"young", "other", "in-use"}
@@ -65,7 +65,7 @@ def test_pruning_by_size_deletes_the_oldest_and_never_the_newest(
     for name, days in (("a", 0), ("b", 1), ("c", 2)):
         made(kept, name, tmp_path, days, size=2_500).close()
 
-    upkeep.prune(kept.layout, str(tmp_path), Limits(max_bytes=max_bytes), NOW)
+    upkeep.prune(kept.layout, str(tmp_path), RetentionLimits(max_bytes=max_bytes), NOW)
 
     assert ids(kept) == left
 
@@ -73,7 +73,7 @@ def test_pruning_by_size_deletes_the_oldest_and_never_the_newest(
 def test_pruning_keeps_a_protected_session(tmp_path: Path) -> None:
     kept = store(tmp_path)
     made(kept, "old", tmp_path, 100).close()
-    assert upkeep.prune(kept.layout, str(tmp_path), Limits(keep_days=1), NOW, ["old"]).removed == ()
+    assert upkeep.prune(kept.layout, str(tmp_path), RetentionLimits(keep_days=1), NOW, ["old"]).removed == ()
 
 
 def test_delete_all_keeps_only_open_sessions(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_pruning_keeps_a_session_that_was_used_after_the_listing(tmp_path: Path)
         opened.recorder.prompt("on")
         opened.close()
 
-    swept = upkeep.prune(Listing(kept.layout.root, use), str(tmp_path), Limits(keep_days=1), NOW)
+    swept = upkeep.prune(Listing(kept.layout.root, use), str(tmp_path), RetentionLimits(keep_days=1), NOW)
 
     assert swept.removed == () and ids(kept) == {"old"}
 
@@ -189,7 +189,7 @@ def test_recording_goes_with_its_session_however_that_is_deleted(tmp_path: Path)
         recorded(kept, name)
     kept.delete("one")
     assert not kept.layout.recording("one").exists()
-    upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(keep_days=30), NOW)
+    upkeep.prune(kept.layout, str(tmp_path / "a"), RetentionLimits(keep_days=30), NOW)
     assert not kept.layout.recording("old").exists()
     assert kept.layout.recording("left").exists()
 
@@ -212,7 +212,7 @@ def test_recordings_count_for_the_quota(tmp_path: Path) -> None:
     for days, name in enumerate(("new", "older")):
         made(kept, name, tmp_path / "a", days).close()
         recorded(kept, name, size=5_000)
-    upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(max_bytes=8_000), NOW)
+    upkeep.prune(kept.layout, str(tmp_path / "a"), RetentionLimits(max_bytes=8_000), NOW)
     assert ids(kept) == {"new"}
 
 
@@ -220,5 +220,5 @@ def test_recording_of_a_session_that_is_gone_is_kept_as_long_as_a_session_would_
     kept = store(tmp_path)
     recorded(kept, "old", days=31)
     recorded(kept, "young", days=29)
-    upkeep.prune(kept.layout, str(tmp_path / "a"), Limits(keep_days=30), NOW)
+    upkeep.prune(kept.layout, str(tmp_path / "a"), RetentionLimits(keep_days=30), NOW)
     assert [it.stem for it in kept.layout.lost_recordings()] == ["young"]

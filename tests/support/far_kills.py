@@ -14,29 +14,29 @@ import anyio
 
 from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
 from agent_ls.environments.errors import EnvironmentLostError
-from agent_ls.environments.far.connection import Connection
+from agent_ls.environments.far.connection import FarConnection
 from agent_ls.environments.far.environment import FarEnvironment
 
 LIMIT_S = 120
 MAX_DELAY_S = 0.06
 TAG = "AGENT_LS_TEST_STORY"
 
-Kill = Callable[[Connection], None]
+Kill = Callable[[FarConnection], None]
 
 
-def kill_client(connection: Connection) -> None:
+def kill_client(connection: FarConnection) -> None:
     _signal(connection.client_pid, signal.SIGKILL)
 
 
-def cut_connection(connection: Connection) -> None:
+def cut_connection(connection: FarConnection) -> None:
     _signal(connection.client_pid, signal.SIGUSR1)
 
 
-def kill_far_end(connection: Connection) -> None:
+def kill_far_end(connection: FarConnection) -> None:
     _signal(connection.pid, signal.SIGKILL)
 
 
-def kill_parent_of_far_end(connection: Connection) -> None:
+def kill_parent_of_far_end(connection: FarConnection) -> None:
     """Over ssh: the server's process of this connection."""
     stat = Path(f"/proc/{connection.pid}/stat").read_text().rpartition(")")[2].split()
     _signal(int(stat[1]), signal.SIGKILL)

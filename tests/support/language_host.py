@@ -10,10 +10,10 @@ from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
     FileChanges,
     FileProblems,
-    Found,
+    FoundLocation,
+    FoundLocations,
     FoundSymbols,
     LanguageQuery,
-    Place,
     Spot,
     Symbol,
 )
@@ -25,7 +25,7 @@ ALL: frozenset[LanguageQuery] = frozenset(get_args(LanguageQuery))
 class KnownCode:
     """Answers of None are never sent. `renames` are called in turn; the last one is repeated."""
 
-    places: Sequence[Place] | None = ()
+    places: Sequence[FoundLocation] | None = ()
     symbols: Sequence[Symbol] | None = ()
     renames: list[Callable[[], Sequence[FileChanges]]] = field(default_factory=list)
     files: Sequence[FileProblems] | None = ()
@@ -36,10 +36,10 @@ class KnownCode:
     def answers(self) -> frozenset[LanguageQuery]:
         return self.offers
 
-    async def definition(self, spot: Spot) -> Found:
+    async def definition(self, spot: Spot) -> FoundLocations:
         return self._found(spot)
 
-    async def references(self, spot: Spot) -> Found:
+    async def references(self, spot: Spot) -> FoundLocations:
         return self._found(spot)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
@@ -61,11 +61,11 @@ class KnownCode:
             raise NoAnswerError("The editor's language tools could not answer: gone.")
         return self.files
 
-    def _found(self, spot: Spot) -> Found:
+    def _found(self, spot: Spot) -> FoundLocations:
         self.asked.append(spot)
         if self.places is None:
             raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
-        return Found(tuple(self.places), self.is_cut)
+        return FoundLocations(tuple(self.places), self.is_cut)
 
     def _symbols(self, asked: str) -> FoundSymbols:
         self.asked.append(asked)

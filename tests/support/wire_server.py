@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 
 from agent_ls.server.backend import AgentBackend
 from agent_ls.server.editor.host import LspEditorHost
-from agent_ls.server.server import AgentServer, Connection, run
+from agent_ls.server.server import AgentServer, ClientStreams, run
 from agent_ls.server.transport.framing import FrameParser
 from agent_ls.server.transport.jsonrpc import RawJson
 from agent_ls.system import claim_stdio
@@ -89,4 +89,4 @@ def _broken(host: LspEditorHost, options: dict[str, Any]) -> tuple[SessionManage
 if __name__ == "__main__":
     reader, writer = claim_stdio()
     backend = AgentBackend(_broken) if "broken" in sys.argv else WireBackend()
-    sys.exit(run(backend, Connection(reader, writer, FrameParser())))
+    sys.exit(run(backend, ClientStreams(reader, writer, FrameParser())))

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.effects import NoEffect, ReadEffect
-from agent_ls.environments.language_host import Place, Spot, Symbol
+from agent_ls.environments.language_host import FoundLocation, Spot, Symbol
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
@@ -32,8 +32,8 @@ def calls() -> ToolCalls:
     return ToolCalls(MemoryEnvironment(FILES))
 
 
-def in_project(*places: tuple[str, int]) -> list[Place]:
-    return [Place(f"/project/{name}", line) for name, line in places]
+def in_project(*places: tuple[str, int]) -> list[FoundLocation]:
+    return [FoundLocation(f"/project/{name}", line) for name, line in places]
 
 
 @pytest.mark.req("T14")
@@ -95,7 +95,7 @@ async def test_what_is_not_on_the_line_is_refused_with_where_it_is(
 @pytest.mark.req("T14")
 async def test_a_name_alone_is_looked_up_and_must_be_the_only_one() -> None:
     def symbol(name: str, file: str, line: int, container: str = "") -> Symbol:
-        return Symbol(name, "function", Place(f"/project/{file}", line), line, container)
+        return Symbol(name, "function", FoundLocation(f"/project/{file}", line), line, container)
 
     one = KnownCode(in_project(("b.py", 1)), [symbol("add", "b.py", 1), symbol("added", "b.py", 0)])
     several = KnownCode((), [symbol("add", "a.py", 4, "Cart"), symbol("add", "b.py", 1)])
@@ -128,7 +128,7 @@ async def test_many_references_come_in_pages_a_line_once() -> None:
     count = PAGE + 7
     environment = MemoryEnvironment({"a.py": "".join(f"use({n})\n" for n in range(count))})
     many = KnownCode(
-        [*in_project(*(("a.py", n) for n in reversed(range(count)))), Place("/project/a.py", 0, 9)]
+        [*in_project(*(("a.py", n) for n in reversed(range(count)))), FoundLocation("/project/a.py", 0, 9)]
     )
     tool, pages = references(many), ToolCalls(environment)
 
@@ -151,14 +151,14 @@ async def test_many_references_come_in_pages_a_line_once() -> None:
     )
 
 
-async def bounded(folder: Path, places: Sequence[Place | Symbol]) -> tuple[ToolCalls, KnownCode]:
+async def bounded(folder: Path, places: Sequence[FoundLocation | Symbol]) -> tuple[ToolCalls, KnownCode]:
     """The bounds that a session has, over a real folder."""
     found = ToolCalls()
     environment = BoundedEnvironment(LocalEnvironment(str(folder)), PathBounds(places_of(str(folder))))
     context = found.context
     found.context = ToolContext(environment, context.attribution, context.on_output, context.reads)
     symbols_of = [one for one in places if isinstance(one, Symbol)]
-    return found, KnownCode([one for one in places if isinstance(one, Place)], symbols_of)
+    return found, KnownCode([one for one in places if isinstance(one, FoundLocation)], symbols_of)
 
 
 @pytest.mark.req("T14")
@@ -171,7 +171,10 @@ async def test_what_may_not_be_read_is_named_without_its_text(tmp_path: Path) ->
     (root / IGNORE_FILE).write_text("hidden.py\n")
     outside.write_text("key = 'far'\n")
     names = [str(root / "a.py"), str(root / ".env"), str(root / "hidden.py"), str(outside)]
-    places = [*(Place(name, 0) for name in names), Place("jdt://x/Key.class", 3, is_file=False)]
+    places = [
+        *(FoundLocation(name, 0) for name in names),
+        FoundLocation("jdt://x/Key.class", 3, is_file=False),
+    ]
     tools, host = await bounded(root, places)
 
     told = (await tools.call(references(host), file_path="a.py", line=1, symbol="key")).text
@@ -183,7 +186,7 @@ async def test_what_may_not_be_read_is_named_without_its_text(tmp_path: Path) ->
     assert "no file" in rows["jdt://x/Key.class:4"]
     assert not any(word in told for word in ("of the user", "'hidden'", "far"))
 
-    tools, host = await bounded(root, [Symbol("PASSWORD", "variable", Place(names[1], 0), 0)])
+    tools, host = await bounded(root, [Symbol("PASSWORD", "variable", FoundLocation(names[1], 0), 0)])
     told = (await tools.call(symbols(host), query="pass")).text
     assert told.startswith(".env:1: variable [name not shown:") and "PASSWORD" not in told
 
@@ -192,9 +195,9 @@ async def test_what_may_not_be_read_is_named_without_its_text(tmp_path: Path) ->
 async def test_an_outline_shows_kinds_lines_and_depth() -> None:
     host = KnownCode(
         symbols=[
-            Symbol("Cart\nx", "class", Place("/project/a.py", 0), 4),
-            Symbol("total", "method", Place("/project/a.py", 3), 4, "Cart", 1),
-            Symbol("x", "variable", Place("/project/a.py", 2), 2),
+            Symbol("Cart\nx", "class", FoundLocation("/project/a.py", 0), 4),
+            Symbol("total", "method", FoundLocation("/project/a.py", 3), 4, "Cart", 1),
+            Symbol("x", "variable", FoundLocation("/project/a.py", 2), 2),
         ]
     )
     tool = symbols(host)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agent_ls.app.review.findings import MAX_FINDINGS, Findings
+from agent_ls.app.review.findings import MAX_FINDINGS, ReviewFindings
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.report_finding import report_finding_tool
@@ -29,7 +29,7 @@ def call(**more: Any) -> dict[str, Any]:
 
 
 async def test_a_finding_is_listed_once_with_its_lines() -> None:
-    found = Findings()
+    found = ReviewFindings()
     changed: list[str] = []
     found.changed = changed.append
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT}))
@@ -54,7 +54,7 @@ async def test_a_finding_is_listed_once_with_its_lines() -> None:
 async def test_what_cannot_be_listed_is_refused_and_changes_nothing(
     arguments: dict[str, Any], kind: str
 ) -> None:
-    found = Findings()
+    found = ReviewFindings()
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT, "a.bin": b"\0\1"}))
 
     assert (await calls.fails(report_finding_tool(found), **arguments)).kind == kind
@@ -73,17 +73,17 @@ async def test_what_cannot_be_listed_is_refused_and_changes_nothing(
 )
 async def test_arguments_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        await ToolCalls().prepare(report_finding_tool(Findings()), **call(**wrong))
+        await ToolCalls().prepare(report_finding_tool(ReviewFindings()), **call(**wrong))
 
 
 async def test_the_effect_names_the_file_so_that_path_rules_apply() -> None:
-    prepared = await ToolCalls().prepare(report_finding_tool(Findings()), **call(file_path="x/../a.py"))
+    prepared = await ToolCalls().prepare(report_finding_tool(ReviewFindings()), **call(file_path="x/../a.py"))
 
     assert prepared.effect == ReadEffect((PATH,))
 
 
 async def test_findings_move_with_edits_and_are_dropped_with_their_lines() -> None:
-    found = Findings()
+    found = ReviewFindings()
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT}))
     tool = report_finding_tool(found)
     await calls.call(tool, **call())
@@ -98,7 +98,7 @@ async def test_findings_move_with_edits_and_are_dropped_with_their_lines() -> No
 
 
 async def test_the_list_of_a_session_has_a_limit() -> None:
-    found = Findings()
+    found = ReviewFindings()
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT}))
     tool = report_finding_tool(found)
     for number in range(MAX_FINDINGS):

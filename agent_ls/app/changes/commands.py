@@ -21,7 +21,7 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileSt
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events.types import FileChange, Warning
-from agent_ls.patch.rebase import Merged, rebase
+from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.system import relative_to_folder
 from agent_ls.text import NotEncodableError, decode, encode, split_lines
 
@@ -236,7 +236,7 @@ class Filing:
     def _file_there(self, path: str, old: str, new: str, shown: str, who: Attribution) -> None:
         """Record a change that the editor had already reloaded and reported as if the user had typed it."""
         without = rebase(split_lines(new), split_lines(old), split_lines(shown))
-        if isinstance(without, Merged):
+        if isinstance(without, MergedText):
             self._review.agent_edit(path, "".join(without.lines), shown, who)
 
     def _file(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:

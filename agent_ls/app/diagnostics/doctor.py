@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from agent_ls._version import __version__
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.diagnostics.findings import Finding as Finding
+from agent_ls.app.diagnostics.findings import DoctorFinding as DoctorFinding
 from agent_ls.app.diagnostics.logs import log_path
 from agent_ls.app.diagnostics.servers import server_findings
 from agent_ls.app.diagnostics.user_files import user_file_findings
@@ -73,7 +73,7 @@ _WINDOWS = (
 _VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
 
 
-async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[Finding]:
+async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[DoctorFinding]:
     """Return all findings in display order. Never raises if something is missing.
 
     `settings` are the editor's settings, if they are known here.
@@ -98,29 +98,29 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
     return found + await _editors()
 
 
-def _program() -> Finding:
+def _program() -> DoctorFinding:
     python = ".".join(map(str, sys.version_info[:3]))
-    return Finding("agent-ls", "good", f"{__version__}, Python {python}, {platform.platform()}")
+    return DoctorFinding("agent-ls", "good", f"{__version__}, Python {python}, {platform.platform()}")
 
 
-def _system() -> Iterator[Finding]:
+def _system() -> Iterator[DoctorFinding]:
     if os.name == "nt":
         yield from windows()
         return
     shell = shutil.which("bash") or shutil.which("sh")
     if shell:
-        yield Finding("commands", "good", f"run by {shell}, through pipes")
+        yield DoctorFinding("commands", "good", f"run by {shell}, through pipes")
     else:
-        yield Finding("commands", "bad", "there is no shell on PATH", "install bash, or correct PATH")
+        yield DoctorFinding("commands", "bad", "there is no shell on PATH", "install bash, or correct PATH")
 
 
-def windows() -> Iterator[Finding]:
+def windows() -> Iterator[DoctorFinding]:
     """Report the features that are missing on Windows (H19). The sandbox finding reports its own state."""
     for subject, text in _WINDOWS:
-        yield Finding(subject, "note", f"Windows: {text}", "docs/security-details.md, Systems")
+        yield DoctorFinding(subject, "note", f"Windows: {text}", "docs/security-details.md, Systems")
 
 
-async def _sandbox() -> Finding:
+async def _sandbox() -> DoctorFinding:
     """Report the limits that a sandbox would enforce for a session in this folder."""
     text = "bubblewrap and seatbelt are not for Windows"
     if os.name == "posix":
@@ -136,27 +136,27 @@ async def _sandbox() -> Finding:
         stands = sandbox.is_raised
         await anyio.to_thread.run_sync(sandbox.take_down)
         if stands:
-            return Finding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")
-    return Finding(
+            return DoctorFinding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")
+    return DoctorFinding(
         "sandbox", "note", f"commands cannot be confined: {text}", "see docs/configuration.md, Sandbox"
     )
 
 
-async def _looking(settings: Settings) -> Finding:
+async def _looking(settings: Settings) -> DoctorFinding:
     """Report whether read-only commands run confined."""
     looking = LookingSandbox(state_folder())
     if sandbox := await looking.find():
         text = f"read-only commands run confined ({sandbox.kind}): no file is written, no network"
-        return Finding("read-only", "good", text)
+        return DoctorFinding("read-only", "good", text)
     asked = settings.unconfined_commands == "ask"
     then = "most of them need your approval" if asked else "they run unasked, as you have set"
     text = f"read-only commands cannot be confined ({looking.why}): {then}"
-    return Finding(
+    return DoctorFinding(
         "read-only", "note", text, "see docs/security-details.md, How silent commands are confined"
     )
 
 
-def _state() -> Finding:
+def _state() -> DoctorFinding:
     folder = state_folder()
     hint = "set AGENT_LS_STATE_DIR to a folder that you may write"
     try:
@@ -164,18 +164,18 @@ def _state() -> Finding:
         with tempfile.TemporaryFile(dir=folder):
             mode = folder.stat().st_mode & 0o777
     except OSError as error:
-        return Finding("state", "bad", f"{folder} cannot be written: {error.strerror or error}", hint)
+        return DoctorFinding("state", "bad", f"{folder} cannot be written: {error.strerror or error}", hint)
     free = shutil.disk_usage(folder).free // (1024 * 1024)
     if os.name == "posix" and mode & 0o077:
-        return Finding(
+        return DoctorFinding(
             "state", "bad", f"{folder} may be read by others (mode {mode:o})", f"chmod 700 {folder}"
         )
     if free < 100:
-        return Finding("state", "note", f"{folder}, only {free} MB are free", "free some space")
-    return Finding("state", "good", f"sessions are stored in {folder}")
+        return DoctorFinding("state", "note", f"{folder}, only {free} MB are free", "free some space")
+    return DoctorFinding("state", "good", f"sessions are stored in {folder}")
 
 
-def _kept_keys() -> Iterator[Finding]:
+def _kept_keys() -> Iterator[DoctorFinding]:
     """Report stored keys that other users may read, because a folder was made accessible or a file was copied."""
     file = state_folder() / "keys.json"
     try:
@@ -184,10 +184,10 @@ def _kept_keys() -> Iterator[Finding]:
         return
     if os.name == "posix" and mode & 0o077:
         hint = f"chmod 600 {file}, and replace the keys if other people use this machine"
-        yield Finding("keys", "bad", f"{file} may be read by others (mode {mode:o})", hint)
+        yield DoctorFinding("keys", "bad", f"{file} may be read by others (mode {mode:o})", hint)
 
 
-def _trust() -> list[Finding]:
+def _trust() -> list[DoctorFinding]:
     here = str(Path().resolve())
     standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(here)
     words = {
@@ -195,45 +195,49 @@ def _trust() -> list[Finding]:
         "restricted": "this folder is not trusted: nothing is changed or run in it",
         "unknown": "you have not decided whether to trust this folder",
     }
-    found = [Finding("trust", "good" if standing == "trusted" else "note", words[standing], _TRUST_HINT)]
+    found = [
+        DoctorFinding("trust", "good" if standing == "trusted" else "note", words[standing], _TRUST_HINT)
+    ]
     if everywhere := [place for place in trusted_by_variable() if place == os.path.abspath(os.sep)]:
         text = f"{TRUST_VARIABLE} trusts all folders ({everywhere[0]})"
-        found.append(Finding("trust", "note", text, "use this only in a container that runs nothing else"))
+        found.append(
+            DoctorFinding("trust", "note", text, "use this only in a container that runs nothing else")
+        )
     return found
 
 
-def _log() -> Iterator[Finding]:
+def _log() -> Iterator[DoctorFinding]:
     file = log_path()
     nearest = next(place for place in (file, *file.parents) if place.exists())
     if nearest != file and not nearest.is_dir():
-        yield Finding("log", "bad", f"{file} cannot be written", f"{nearest} is not a folder")
+        yield DoctorFinding("log", "bad", f"{file} cannot be written", f"{nearest} is not a folder")
         return
     if not os.access(nearest, os.W_OK):
         hint = f"make {nearest} writable; until then the log goes to stderr only"
-        yield Finding("log", "bad", f"{file} cannot be written", hint)
+        yield DoctorFinding("log", "bad", f"{file} cannot be written", hint)
         return
     places = (
         "warnings are also on the server's stderr, which the editor keeps: in Neovim the file "
         "vim.lsp.log.get_filename(), in VS Code the output channel agent-ls, in Emacs the buffer *EGLOT … stderr*"
     )
-    yield Finding("log", "good", f"{file}; {places}")
+    yield DoctorFinding("log", "good", f"{file}; {places}")
 
 
-async def _ripgrep() -> Finding:
+async def _ripgrep() -> DoctorFinding:
     program = await anyio.to_thread.run_sync(lambda: newest(candidates()))
     if not program:
         hint = "pip install ripgrep==14.1.0, or put rg on PATH"
-        return Finding("ripgrep", "note", "not found: searching is slower without it", hint)
+        return DoctorFinding("ripgrep", "note", "not found: searching is slower without it", hint)
     version = await _version_of(program)
     text = f"{_told(version)}, {program}"
     if version >= RIPGREP_FROM:
-        return Finding("ripgrep", "good", text)
-    return Finding(
+        return DoctorFinding("ripgrep", "good", text)
+    return DoctorFinding(
         "ripgrep", "note", f"{text} is older than {_told(RIPGREP_FROM)}", "pip install ripgrep==14.1.0"
     )
 
 
-def _tool_packs(settings: Settings) -> Iterator[Finding]:
+def _tool_packs(settings: Settings) -> Iterator[DoctorFinding]:
     """Report missing programs and permissions of the tool packs in the settings; nothing if no pack is chosen."""
     chosen = settings.tool_packs
     if chosen == ToolPackSettings():
@@ -248,17 +252,19 @@ def _tool_packs(settings: Settings) -> Iterator[Finding]:
         permissions=permissions_of(os.getcwd(), is_restricted=False, has_network=has_network),
     ).report
     text = f"{report.usable} of {report.total} tools can be used ({report.coverage_percent}%)"
-    yield Finding("tool packs", "good" if report.is_complete else "note", text)
+    yield DoctorFinding("tool packs", "good" if report.is_complete else "note", text)
     for one in report.missing:
-        yield Finding("tool packs", "note", f"{one.name} is missing, for {', '.join(one.tools)}", one.hint)
+        yield DoctorFinding(
+            "tool packs", "note", f"{one.name} is missing, for {', '.join(one.tools)}", one.hint
+        )
     for problem in report.problems:
-        yield Finding("tool packs", "note", problem)
+        yield DoctorFinding("tool packs", "note", problem)
 
 
-def _certificates(settings: Settings) -> Iterator[Finding]:
+def _certificates(settings: Settings) -> Iterator[DoctorFinding]:
     if (folder := os.environ.get("SSL_CERT_DIR")) and not Path(folder).is_dir():
         text = f"SSL_CERT_DIR names {folder}, which is not there"
-        yield Finding("certificates", "bad", text, "unset SSL_CERT_DIR")
+        yield DoctorFinding("certificates", "bad", text, "unset SSL_CERT_DIR")
     files = {"SSL_CERT_FILE": os.environ.get("SSL_CERT_FILE", "")}
     files |= {f"providers.{name}.caFile": entry.ca_file for name, entry in settings.providers.items()}
     for name, file in files.items():
@@ -267,62 +273,64 @@ def _certificates(settings: Settings) -> Iterator[Finding]:
     proxies = [name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
     if proxies:
         # The values may contain a password.
-        yield Finding("proxy", "note", f"set by {', '.join(proxies)}")
+        yield DoctorFinding("proxy", "note", f"set by {', '.join(proxies)}")
     count = ssl.create_default_context().cert_store_stats()["x509_ca"]
     if not count and not ssl.get_default_verify_paths().capath:
         hint = "install the system's certificates, or set SSL_CERT_FILE, or caFile of a provider"
-        yield Finding("certificates", "note", "the system has no certificate authorities of its own", hint)
+        yield DoctorFinding(
+            "certificates", "note", "the system has no certificate authorities of its own", hint
+        )
     else:
-        yield Finding("certificates", "good", f"{count} authorities of the system")
+        yield DoctorFinding("certificates", "good", f"{count} authorities of the system")
 
 
-def _authorities(name: str, file: Path) -> Finding:
+def _authorities(name: str, file: Path) -> DoctorFinding:
     found = look_at(file, datetime.fromisoformat(SystemClock().now()).timestamp())
     if not found.problem:
-        return Finding("certificates", "good", f"{name}: {found.text}")
+        return DoctorFinding("certificates", "good", f"{name}: {found.text}")
     hint = f"put a PEM file of valid certificates there, or unset {name}"
     text = f"{name}: {found.text}: {found.problem}"
-    return Finding("certificates", "bad" if found.is_useless else "note", text, hint)
+    return DoctorFinding("certificates", "bad" if found.is_useless else "note", text, hint)
 
 
-def _keys(credentials: Credentials) -> Finding:
+def _keys(credentials: Credentials) -> DoctorFinding:
     names = [name for name in credentials.providers if credentials.secret(name)]
     if names:
-        return Finding("keys", "good", f"there is one for {', '.join(names)}")
+        return DoctorFinding("keys", "good", f"there is one for {', '.join(names)}")
     hint = f"`agent-ls keys set anthropic`, or set {key_variable('anthropic')}; local models need none"
-    return Finding("keys", "note", "there is none", hint)
+    return DoctorFinding("keys", "note", "there is none", hint)
 
 
-def _misnamed(credentials: Credentials) -> Iterator[Finding]:
+def _misnamed(credentials: Credentials) -> Iterator[DoctorFinding]:
     """Report a key in a variable that nothing reads, for a provider without a key. Names the variable, never
     its value.
     """
     missing = {key_variable(name) for name in VARIABLES if not credentials.secret(name)}
     for name, variable in find_misnamed_keys(sorted(os.environ)):
         if variable in missing and os.environ[name].strip():
-            yield Finding("keys", "note", f"{name} is set, but not read", f"the variable is {variable}")
+            yield DoctorFinding("keys", "note", f"{name} is set, but not read", f"the variable is {variable}")
 
 
-async def _providers(credentials: Credentials, settings: Settings) -> list[Finding]:
+async def _providers(credentials: Credentials, settings: Settings) -> list[DoctorFinding]:
     """Check the configured providers and the usual ports of local model servers."""
     endpoints = {name: entry.endpoint() for name, entry in settings.providers.items()}
     found = []
     for one in await reach_all(credentials, endpoints):
         if not one.problem:
             text = f"{server_title(one)} at {one.address} answers, {len(one.models)} models"
-            found.append(Finding(one.provider, "good", text))
+            found.append(DoctorFinding(one.provider, "good", text))
         elif credentials.secret(one.provider) or (one.address and one.provider not in LOCAL):
             hint = one.hint or "check that it is running and that its address is correct"
-            found.append(Finding(one.provider, "bad", f"{one.address}: {one.problem}", hint))
+            found.append(DoctorFinding(one.provider, "bad", f"{one.address}: {one.problem}", hint))
     if not any(item.grade == "good" for item in found):
         hint = "set a key, or start a local server such as Ollama; `agent-ls demo` needs neither"
         if found:
             hint = f"correct the problem of {found[0].subject} above; `agent-ls demo` needs no model"
-        found.append(Finding("models", "bad", "no model can be used now", hint))
+        found.append(DoctorFinding("models", "bad", "no model can be used now", hint))
     return found
 
 
-async def _editors() -> list[Finding]:
+async def _editors() -> list[DoctorFinding]:
     found = []
     for program, name, lowest in EDITORS:
         if not shutil.which(program):
@@ -330,22 +338,24 @@ async def _editors() -> list[Finding]:
         version = await _version_of(program)
         if not version:
             hint = f"look by `{program} --version`; {_told(lowest)} is known to work"
-            found.append(Finding(name, "note", _told(version), hint))
+            found.append(DoctorFinding(name, "note", _told(version), hint))
         elif version < lowest:
             hint = f"use {_told(lowest)} or newer"
-            found.append(Finding(name, "note", f"{_told(version)} is older than what is known to work", hint))
+            found.append(
+                DoctorFinding(name, "note", f"{_told(version)} is older than what is known to work", hint)
+            )
         else:
-            found.append(Finding(name, "good", f"{_told(version)}; {_told(lowest)} and newer work"))
+            found.append(DoctorFinding(name, "good", f"{_told(version)}; {_told(lowest)} and newer work"))
     return found
 
 
-async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: str) -> Finding:
+async def _versioned(program: str, name: str, lowest: tuple[int, ...], without: str) -> DoctorFinding:
     if not shutil.which(program):
-        return Finding(name, "note", f"not found: {without}", f"install {name}")
+        return DoctorFinding(name, "note", f"not found: {without}", f"install {name}")
     version = await _version_of(program)
     if version >= lowest:
-        return Finding(name, "good", _told(version))
-    return Finding(
+        return DoctorFinding(name, "good", _told(version))
+    return DoctorFinding(
         name,
         "note",
         f"{_told(version)}: older than needed, or unknown",

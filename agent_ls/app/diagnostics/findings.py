@@ -9,7 +9,7 @@ Grade: TypeAlias = Literal["good", "note", "bad"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One finding. `bad`: a main function does not work; `note`: an optional one is missing. `hint` says what to do."""
 
     subject: str

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
-from agent_ls.app.diagnostics.findings import Finding
+from agent_ls.app.diagnostics.findings import DoctorFinding
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.far.environment import FarEnvironment
@@ -23,7 +23,7 @@ _PROGRAMS = (
 )
 
 
-async def examine_place(place: Place, environ: Mapping[str, str] | None = None) -> Sequence[Finding]:
+async def examine_place(place: Place, environ: Mapping[str, str] | None = None) -> Sequence[DoctorFinding]:
     """Connect to a place, and check what sessions need there. Changes nothing except the copy of agent-ls in
     ~/.cache.
     """
@@ -34,30 +34,32 @@ async def examine_place(place: Place, environ: Mapping[str, str] | None = None) 
         begun = time.monotonic()
         connection = await host.connected()
         took_ms = round((time.monotonic() - begun) * 1000)
-        found = [Finding(subject, "good", f"Python {connection.version} answers after {took_ms} ms")]
+        found = [DoctorFinding(subject, "good", f"Python {connection.version} answers after {took_ms} ms")]
         found.append(await _folder(environment, place))
         found.append(await _speed(host, subject))
         if found[1].grade == "good":
             found += [await _program(environment, subject, *row) for row in _PROGRAMS]
         return found
     except EnvironmentLostError as error:
-        return [Finding(subject, "bad", error.sentence, error.hint)]
+        return [DoctorFinding(subject, "bad", error.sentence, error.hint)]
     finally:
         await environment.cleanup()
         await host.close()
 
 
-async def _folder(environment: FarEnvironment, place: Place) -> Finding:
+async def _folder(environment: FarEnvironment, place: Place) -> DoctorFinding:
     try:
         await environment.initialize()
     except EnvironmentLostError:
         raise
     except EnvError as error:
-        return Finding(place.machine, "bad", str(error), "name a folder that exists there")
-    return Finding(place.machine, "good", f"{environment.working_directory()}, {environment.os_version()}")
+        return DoctorFinding(place.machine, "bad", str(error), "name a folder that exists there")
+    return DoctorFinding(
+        place.machine, "good", f"{environment.working_directory()}, {environment.os_version()}"
+    )
 
 
-async def _speed(host: FarHost, subject: str) -> Finding:
+async def _speed(host: FarHost, subject: str) -> DoctorFinding:
     from agent_ls.environments.far.connection import finished
 
     connection = await host.connected()
@@ -67,15 +69,15 @@ async def _speed(host: FarHost, subject: str) -> Finding:
     took_ms = (time.monotonic() - begun) * 1000 / TRIPS
     words = f"a request takes {took_ms:.1f} ms"
     if took_ms > SLOW_MS:
-        return Finding(subject, "note", words, "a tool call needs about three of them")
-    return Finding(subject, "good", words)
+        return DoctorFinding(subject, "note", words, "a tool call needs about three of them")
+    return DoctorFinding(subject, "good", words)
 
 
-async def _program(environment: FarEnvironment, subject: str, program: str, meaning: str) -> Finding:
+async def _program(environment: FarEnvironment, subject: str, program: str, meaning: str) -> DoctorFinding:
     try:
         result = await environment.exec_command(f"command -v {program}", CommandOptions())
     except EnvError as error:
-        return Finding(subject, "bad", f"commands do not run there: {error}")
+        return DoctorFinding(subject, "bad", f"commands do not run there: {error}")
     if result.exit_code == 0:
-        return Finding(subject, "good", f"{program}: {result.stdout.strip()}")
-    return Finding(subject, "note", f"{program} is not there", meaning)
+        return DoctorFinding(subject, "good", f"{program}: {result.stdout.strip()}")
+    return DoctorFinding(subject, "note", f"{program} is not there", meaning)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.diagnostics.findings import Finding
+from agent_ls.app.diagnostics.findings import DoctorFinding
 from agent_ls.app.models.key_store import load_credentials
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.servers.trial import environ_without_keys, values_for
@@ -21,36 +21,38 @@ from agent_ls.mcp.sources import PROJECT_FILES, Given, find_servers
 from agent_ls.store.trust import TrustStore
 
 
-def _unusable(config: ServerConfig, values: Values) -> Iterator[Finding]:
+def _unusable(config: ServerConfig, values: Values) -> Iterator[DoctorFinding]:
     """Yield why a server that is configured correctly cannot be started on this machine."""
     where = f"{config.file or 'agentLs.mcp.servers'}: the server {config.name}"
     try:
         target = filled(config, values).target
     except ConfigError as error:
         hint = "set the variable, or write a default: ${NAME:-default}"
-        yield Finding("mcp", "note", f"{where}: {error}", "" if "login" in str(error) else hint)
+        yield DoctorFinding("mcp", "note", f"{where}: {error}", "" if "login" in str(error) else hint)
         return
     if isinstance(target, StdioTarget) and not shutil.which(
         os.path.expanduser(target.command), path=_path(target)
     ):
         if os.sep not in target.command:  # others are relative to a folder that is known at the start only
             hint = f"install {target.command}, or write its whole path as `command`"
-            yield Finding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)
+            yield DoctorFinding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)
 
 
 def _path(target: StdioTarget) -> str | None:
     return dict(target.env).get("PATH") or os.environ.get("PATH")
 
 
-def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[Finding]:
+def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[DoctorFinding]:
     """Name a project's files of servers that count only once its folder is trusted. Nothing in them is read."""
     present = [name for name in PROJECT_FILES if (folder / name).exists()]
     if present and settings.mcp.project_files and not is_trusted:
         text = f"{', '.join(present)}: not read, because you have not trusted {folder}"
-        yield Finding("mcp", "note", text, "`agent-ls trust add` in the folder, if you know what is in it")
+        yield DoctorFinding(
+            "mcp", "note", text, "`agent-ls trust add` in the folder, if you know what is in it"
+        )
 
 
-def server_findings(settings: Settings) -> list[Finding]:
+def server_findings(settings: Settings) -> list[DoctorFinding]:
     """Return the findings; empty if no server is configured. Blocks: run in a thread."""
     folder = Path().resolve()
     is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(str(folder)) == "trusted"
@@ -60,7 +62,9 @@ def server_findings(settings: Settings) -> list[Finding]:
         for name, entry in settings.mcp.servers.items()
     }
     found = find_servers(state_folder(), project, Given(entries, {}))
-    problems = [Finding("mcp", "bad", text, "correct the entry, see docs/mcp.md") for text in found.problems]
+    problems = [
+        DoctorFinding("mcp", "bad", text, "correct the entry, see docs/mcp.md") for text in found.problems
+    ]
     problems += _unread(folder, settings, is_trusted=is_trusted)
     environ = environ_without_keys(list(load_credentials().known_secrets())) if found.servers else {}
     values = values_for(state_folder(), folder, environ)
@@ -69,7 +73,7 @@ def server_findings(settings: Settings) -> list[Finding]:
     if found.servers and importlib.util.find_spec("mcp") is None:
         hint = "pip install 'agent-ls[mcp]'"
         problems.append(
-            Finding(
+            DoctorFinding(
                 "mcp", "bad", f"{len(found.servers)} servers are configured, and the SDK is missing", hint
             )
         )
@@ -78,10 +82,10 @@ def server_findings(settings: Settings) -> list[Finding]:
         known = cache.read(config.digest)
         invalid = known.invalid if known else ()
         problems += [
-            Finding("mcp", "note", f"{config.name}: {it}", "report it to the author of the server")
+            DoctorFinding("mcp", "note", f"{config.name}: {it}", "report it to the author of the server")
             for it in invalid
         ]
     if found.servers and not problems:
         names = ", ".join(config.name for config in found.servers)
-        return [Finding("mcp", "good", f"{names}; `agent-ls mcp test NAME` connects with one")]
+        return [DoctorFinding("mcp", "good", f"{names}; `agent-ls mcp test NAME` connects with one")]
     return problems

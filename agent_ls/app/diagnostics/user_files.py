@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent_ls.app.clock import SystemClock
-from agent_ls.app.diagnostics.findings import Finding
+from agent_ls.app.diagnostics.findings import DoctorFinding
 from agent_ls.app.hooks.config import MAX_BYTES, Hook, load_hooks, read_regular
 from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
 from agent_ls.app.permissions.ignore_file import IgnoreFile
@@ -32,7 +32,7 @@ _OTHER_TOOLS = (
 )  # fmt: skip
 
 
-def user_file_findings(settings: Settings) -> Iterator[Finding]:
+def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     """Return the findings; empty if there are no such files. Blocks: run in a thread."""
     folder, state = str(Path().resolve()), str(state_folder())
     is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(folder) == "trusted"
@@ -41,16 +41,18 @@ def user_file_findings(settings: Settings) -> Iterator[Finding]:
     commands = load_user_commands(settings.skills, state, project, is_ignored=ignored)
     kinds = load_agent_kinds(settings.skills, state, project, is_ignored=ignored)
     for problem in (*commands.problems, *kinds.problems):
-        yield Finding("skills", "note", problem, "`agent-ls skills` lists what is used, see docs/skills.md")
+        yield DoctorFinding(
+            "skills", "note", problem, "`agent-ls skills` lists what is used, see docs/skills.md"
+        )
     if settings.skills.enabled:
         yield from _links(settings, state, project)
     hooks = load_hooks(settings.hooks, state, project)
     for problem in hooks.problems:
-        yield Finding("hooks", "bad", problem, "mend the entry, see docs/hooks.md")
+        yield DoctorFinding("hooks", "bad", problem, "mend the entry, see docs/hooks.md")
     confirmed = read_confirmed(Path(state))
     if waiting := [it for it in hooks.hooks if not is_confirmed(it, folder, confirmed)]:
         text = f"{waiting[0].path}: you have not confirmed {len(waiting)} of the project's hooks: they do not run"
-        yield Finding(
+        yield DoctorFinding(
             "hooks", "note", text, "`agent-ls hooks` shows them, `agent-ls hooks --confirm` lets them run"
         )
     if settings.hooks.enabled:
@@ -59,13 +61,13 @@ def user_file_findings(settings: Settings) -> Iterator[Finding]:
         yield from _unread(folder)
     for hook in hooks.hooks:
         if hook.event in _OF_CALLS and not _can_match(hook):
-            yield Finding(
+            yield DoctorFinding(
                 "hooks", "note", f"{hook.path}: the matcher {_pattern(hook)} fits no tool of agent-ls",
                 "use a name of docs/hooks.md, or SERVER__TOOL for a tool of an MCP server",
             )  # fmt: skip
 
 
-def _links(settings: Settings, state: str, project: str | None) -> Iterator[Finding]:
+def _links(settings: Settings, state: str, project: str | None) -> Iterator[DoctorFinding]:
     """Yield links that lead out of a folder of skills, commands or kinds of subagents: they are not followed."""
     places = {
         place.folder: None
@@ -96,14 +98,14 @@ def _leaves(path: str, folder: str) -> bool:
     return not os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
-def _link(path: str) -> Finding:
+def _link(path: str) -> DoctorFinding:
     text = f"{path}: it is a link to {os.path.realpath(path)}, outside of its folder, and is not followed"
-    return Finding(
+    return DoctorFinding(
         "skills", "note", text, "copy it there, or name the other folder in the setting skills.folders"
     )
 
 
-def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[Finding]:
+def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFinding]:
     """Yield files with hooks of other agents that are not read."""
     paths = [os.path.join(project, path) for path in _FOREIGN_HOOKS] if project else []
     paths += sorted(map(str, Path(project, ".github", "hooks").glob("*.json"))) if project else []
@@ -120,15 +122,19 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[Finding]
             hint = (
                 "the setting hooks.foreign reads it" if is_shared else "copy what you need, see docs/hooks.md"
             )
-            yield Finding("hooks", "note", f"{path}: it has hooks of another agent, which are not read", hint)
+            yield DoctorFinding(
+                "hooks", "note", f"{path}: it has hooks of another agent, which are not read", hint
+            )
 
 
-def _unread(folder: str) -> Iterator[Finding]:
+def _unread(folder: str) -> Iterator[DoctorFinding]:
     """Name a project's files that count only once its folder is trusted. Nothing in them is read."""
     names = (os.path.join(".agent-ls", "hooks.json"), *(path for path, _ in PROJECT_FOLDERS))
     if found := [name for name in names if os.path.exists(os.path.join(folder, name))]:
         text = f"{', '.join(dict.fromkeys(found))}: not read, because you have not trusted {folder}"
-        yield Finding("skills", "note", text, "`agent-ls trust add` in the folder, if you know what is in it")
+        yield DoctorFinding(
+            "skills", "note", text, "`agent-ls trust add` in the folder, if you know what is in it"
+        )
 
 
 def _pattern(hook: Hook) -> str:

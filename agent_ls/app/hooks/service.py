@@ -41,7 +41,7 @@ _OBSERVED = {
 
 @dataclass(frozen=True, slots=True)
 class HookedSession:
-    """The session, as its hooks are told about it. `transcript` is its log.
+    """The session, as its hooks get it in their input. `transcript` is its log.
 
     `is_trusted` returns whether the project's files may be used now (it blocks).
     """

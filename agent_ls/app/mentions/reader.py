@@ -167,9 +167,9 @@ class SessionMentions:
         same = [one for one in outline if one.name == name and one.place.name == path]
         if same:
             return min(same, key=lambda one: abs(one.place.line - line))
-        from agent_ls.environments.language_host import Place
+        from agent_ls.environments.language_host import FoundLocation
 
-        return Symbol(name, "", Place(path, line), end_line)
+        return Symbol(name, "", FoundLocation(path, line), end_line)
 
     # -- terminals
 

@@ -34,7 +34,7 @@ _BY_OWNER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedProvider:
     """One provider. `problem` "": it answered, and `models` is its list. `address` "": it was not asked.
 
     `is_guessed`: nobody set this server up; something answers at its usual port.
@@ -55,10 +55,10 @@ class Reached:
 
 async def reach_all(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
-) -> tuple[Reached, ...]:
+) -> tuple[ReachedProvider, ...]:
     """Ask all providers at the same time; return them in their usual order. Never raises for one that fails."""
     told = settings or {}
-    found: dict[str, Reached] = {}
+    found: dict[str, ReachedProvider] = {}
 
     async def one(name: str) -> None:
         found[name] = await _reach(name, credentials, told)
@@ -71,10 +71,10 @@ async def reach_all(
 
 async def look_around(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
-) -> tuple[Reached, ...]:
+) -> tuple[ReachedProvider, ...]:
     """Return servers without a key that answer, at the configured address, else at their usual ports."""
     told = settings or {}
-    found: dict[str, Reached] = {}
+    found: dict[str, ReachedProvider] = {}
 
     async def one(name: str) -> None:
         reached = await _reach(name, credentials, told)
@@ -91,33 +91,37 @@ async def ask_server(
     name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
 ) -> Sequence[ListedModel]:
     """Return the models of a server without a key, with their sizes; empty if it does not answer at once."""
-    found = Reached(name)
+    found = ReachedProvider(name)
     with anyio.move_on_after(SIZE_S):
         found = await _reach(name, credentials, settings)
     return found.models
 
 
-async def _reach(name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]) -> Reached:
+async def _reach(
+    name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
+) -> ReachedProvider:
     is_set_up = name in settings or bool(credentials.base_url(name) or credentials.secret(name))
     if credentials.secret(name) or (name in KEYLESS and is_set_up):
         return await _ask(provider_adapter(name, credentials, settings))
     if name in LOCAL:
         return replace(await _ask(probe_adapter(name)), is_guessed=True)
     if name in KEYLESS:
-        return Reached(name, problem="no address", hint="set COMPATIBLE_BASE_URL")
-    return Reached(name, problem="no key", hint=f"`agent-ls keys set {name}`, or set {key_variable(name)}")
+        return ReachedProvider(name, problem="no address", hint="set COMPATIBLE_BASE_URL")
+    return ReachedProvider(
+        name, problem="no key", hint=f"`agent-ls keys set {name}`, or set {key_variable(name)}"
+    )
 
 
-async def _ask(adapter: HttpAdapter) -> Reached:
+async def _ask(adapter: HttpAdapter) -> ReachedProvider:
     try:
         with anyio.fail_after(ASK_S):
             models = await adapter.list_models()
     except LlmError as error:
-        return Reached(adapter.name, adapter.base_url, problem=str(error), hint=error.hint)
+        return ReachedProvider(adapter.name, adapter.base_url, problem=str(error), hint=error.hint)
     except TimeoutError:
-        return Reached(adapter.name, adapter.base_url, problem=f"no answer within {ASK_S:g} s")
+        return ReachedProvider(adapter.name, adapter.base_url, problem=f"no answer within {ASK_S:g} s")
     finally:
         await adapter.close()
     if not models:
-        return Reached(adapter.name, adapter.base_url, problem="it answered without a list of models")
-    return Reached(adapter.name, adapter.base_url, models)
+        return ReachedProvider(adapter.name, adapter.base_url, problem="it answered without a list of models")
+    return ReachedProvider(adapter.name, adapter.base_url, models)

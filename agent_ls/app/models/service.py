@@ -33,7 +33,7 @@ from agent_ls.profiles.options import DEFAULT_OPTIONS, ModelFacts, ProfileOption
 from agent_ls.tools.base import Tool
 
 if TYPE_CHECKING:
-    from agent_ls.app.models.probe import Reached
+    from agent_ls.app.models.probe import ReachedProvider
 
 OwnProfile: TypeAlias = ProviderProfile | Callable[[str], ProviderProfile]
 """A host's own profile, or a function that creates one for the name of a model ("": the default model)."""
@@ -334,7 +334,7 @@ class Models:
         return self.choose(provider, None)[1] or default_model(provider)
 
 
-def server_title(reached: Reached) -> str:
+def server_title(reached: ReachedProvider) -> str:
     """Return the display name of a server that answered: the name that it reports, not the usual owner of its
     port."""
     title = provider_title(reached.provider)
@@ -343,7 +343,7 @@ def server_title(reached: Reached) -> str:
     return f"a server that does not say which, at the port of {title}" if reached.is_guessed else title
 
 
-def _other_server(reached: Reached) -> str:
+def _other_server(reached: ReachedProvider) -> str:
     """Return " (vLLM)" for a server that names itself otherwise than the owner of its port."""
     title = provider_title(reached.provider)
     return f" ({reached.says})" if reached.says and not title.startswith(reached.says) else ""

@@ -18,8 +18,8 @@ from agent_ls.loop.calls.approval import (
     Decision,
     Denied,
     PendingApprovals,
+    PolicyVerdict,
     UnknownApprovalError,
-    Verdict,
 )
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
 from agent_ls.loop.restored import Suspended
@@ -43,7 +43,7 @@ MAX_LOOKS = 5  # how often a call is judged again because files or links changed
 
 
 @dataclass(frozen=True, slots=True)
-class Confinement:
+class ConfinementFacts:
     """Limits that the kernel can enforce on commands. `has_sandbox` returns whether a configured sandbox is active.
 
     `can_confine` returns whether this machine can confine a read-only command; `unconfined` says what happens if not.
@@ -54,7 +54,7 @@ class Confinement:
     unconfined: Callable[[], UnconfinedSetting] = lambda: "ask"
 
 
-NO_CONFINEMENT = Confinement()
+NO_CONFINEMENT = ConfinementFacts()
 
 
 class PolicyApprover:
@@ -73,7 +73,7 @@ class PolicyApprover:
         grants: SessionRules,
         review: ReviewSetting = "after",
         is_trusted: Callable[[], bool] = lambda: True,
-        confinement: Confinement = NO_CONFINEMENT,
+        confinement: ConfinementFacts = NO_CONFINEMENT,
     ) -> None:
         self.mode = mode
         self.review = review
@@ -242,7 +242,7 @@ class PolicyApprover:
                 # Compare the whole question: a changed target or another reason is asked about again.
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
                     return Allowed()
-                return await self.approvals.ask(question, Verdict("ask", reason, offers))
+                return await self.approvals.ask(question, PolicyVerdict("ask", reason, offers))
 
 
 def _is_command(question: ApprovalQuestion) -> bool:

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from agent_ls.app.errors import AppError
 from agent_ls.environments.effects import TrustEffect
-from agent_ls.loop.calls.approval import Allowed, Answer, ApprovalQuestion, PendingApprovals, Verdict
+from agent_ls.loop.calls.approval import Allowed, Answer, ApprovalQuestion, PendingApprovals, PolicyVerdict
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.store.layout import canonical
@@ -99,7 +99,9 @@ class WorkspaceTrust:
         asking = (path, approvals)
         self._asking.append(asking)
         try:
-            decision = await approvals.ask(question, Verdict("ask", f"{_foreign(effect.owner)}{REASON}"))
+            decision = await approvals.ask(
+                question, PolicyVerdict("ask", f"{_foreign(effect.owner)}{REASON}")
+            )
         finally:
             self._asking.remove(asking)
         if await anyio.to_thread.run_sync(self.standing, folder) == "unknown":

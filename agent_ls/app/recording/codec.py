@@ -28,9 +28,11 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
     }
 
 
-# `Page` is WebPage in older recordings. The stream's classes come last, so that they win over equal names.
+# Older recordings have other names of some classes. The stream's classes come last, so that they win over equal names.
 CLASSES: dict[str, type[Any]] = {
     "Page": web_fetch.WebPage,
+    "Found": language_host.FoundLocations,
+    "Place": language_host.FoundLocation,
     **_classes(base, messages, requests, web_fetch, language_host, editor_events),
     **{cls.__name__: cls for cls in get_args(StreamEvent)},
 }

@@ -12,7 +12,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.language_host import (
     FileChanges,
     FileProblems,
-    Found,
+    FoundLocations,
     FoundSymbols,
     LanguageHost,
     LanguageQuery,
@@ -56,10 +56,10 @@ class RecordingLanguage:
         _noted(self._tape, "answers", (), sorted(answers))
         return answers
 
-    async def definition(self, spot: Spot) -> Found:
+    async def definition(self, spot: Spot) -> FoundLocations:
         return await self._told("definition", (spot,), self._inner.definition(spot))
 
-    async def references(self, spot: Spot) -> Found:
+    async def references(self, spot: Spot) -> FoundLocations:
         return await self._told("references", (spot,), self._inner.references(spot))
 
     async def symbols_of(self, path: str) -> FoundSymbols:

@@ -51,7 +51,7 @@ Group: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Task:
+class FileDecision:
     """A decision about hunks of one file, while it is carried out.
 
     `groups` maps linked hunks to their move. `refused` maps hunk ids to reasons. `decided` has the decided
@@ -80,7 +80,7 @@ class Task:
 class _Step:
     """The effect of a decision on one file: `data` is its content, `expected` its new text (None: no file)."""
 
-    task: Task
+    task: FileDecision
     undoing: Undoing
     data: bytes | None
     expected: str | None
@@ -142,7 +142,7 @@ class HunkDecisions:
         groups = {_group(hunk) for hunk in hunks if hunk.id in ids}
         return ids | {hunk.id for hunk in hunks if _group(hunk) in groups}
 
-    def _tasks(self, wanted: set[str], named: set[str], asked: DecisionRequest) -> list[Task]:
+    def _tasks(self, wanted: set[str], named: set[str], asked: DecisionRequest) -> list[FileDecision]:
         """Create one task per file.
 
         A stale hunk is included only by its id, so that only a user who saw it closes it.
@@ -153,10 +153,10 @@ class HunkDecisions:
             hunks += [hunk for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in named]
             if hunks:
                 groups = {hunk.id: _group(hunk) for hunk in hunks if hunk.link}
-                tasks.append(Task(file, frozenset(hunk.id for hunk in hunks), asked, groups))
+                tasks.append(FileDecision(file, frozenset(hunk.id for hunk in hunks), asked, groups))
         return tasks
 
-    async def _in_files(self, tasks: Sequence[Task]) -> None:
+    async def _in_files(self, tasks: Sequence[FileDecision]) -> None:
         """Decide in all of these files, or in none."""
         audiences = (self._state.owner_of(task.file, task.ids) for task in tasks)
         audience = next((found for found in audiences if found), None)
@@ -172,7 +172,7 @@ class HunkDecisions:
                 task.refuse_rest(reason)
             self._tell_model(task)
 
-    def _tell_model(self, task: Task) -> None:
+    def _tell_model(self, task: FileDecision) -> None:
         asked = task.asked
         if asked.replacement is not None:
             text = asked.replacement
@@ -188,7 +188,7 @@ class HunkDecisions:
                 lambda name, hunks: verdict_notice(name, hunks, asked.verdict, asked.comment),
             )
 
-    async def _carried_out(self, tasks: Sequence[Task], audience: Audience) -> str:
+    async def _carried_out(self, tasks: Sequence[FileDecision], audience: Audience) -> str:
         """Carry out the tasks. Return "" or the reason why it was not possible.
 
         Raises:
@@ -209,7 +209,7 @@ class HunkDecisions:
                 return ""
         return KEEPS_CHANGING
 
-    def _chosen(self, tasks: Sequence[Task]) -> list[list[str]]:
+    def _chosen(self, tasks: Sequence[FileDecision]) -> list[list[str]]:
         """Return the hunks to decide for each task; of a move both ends or none."""
         chosen = [self._to_decide(task) for task in tasks]
         ready = {id_ for ids in chosen for id_ in ids}
@@ -220,7 +220,7 @@ class HunkDecisions:
                 task.refused[id_] = OTHER_END
         return chosen
 
-    def _to_decide(self, task: Task) -> list[str]:
+    def _to_decide(self, task: FileDecision) -> list[str]:
         """Return the hunks that can be decided now; note the reason for each other one."""
         file, asked, ids = task.file, task.asked, []
         for hunk in (*file.ledger.open_hunks, *file.ledger.closed):
@@ -325,9 +325,9 @@ def _group(hunk: LedgerHunk) -> Group:
     return (hunk.session_id, hunk.call_id, hunk.link)
 
 
-def _together(tasks: Sequence[Task]) -> list[list[Task]]:
+def _together(tasks: Sequence[FileDecision]) -> list[list[FileDecision]]:
     """Group files that have ends of the same moves; each other file is a group of its own."""
-    found: list[list[Task]] = []
+    found: list[list[FileDecision]] = []
     for task in tasks:
         own = set(task.groups.values())
         joined = [it for it in found if any(own & set(other.groups.values()) for other in it)]
@@ -336,7 +336,7 @@ def _together(tasks: Sequence[Task]) -> list[list[Task]]:
     return found
 
 
-def _step(task: Task, ids: Sequence[str], data: bytes | None) -> _Step:
+def _step(task: FileDecision, ids: Sequence[str], data: bytes | None) -> _Step:
     ledger, decision = task.file.ledger, task.asked.decision(ids)
     divided, chosen = narrow_to_lines(ledger, decision)
     stale = [hunk for hunk in divided.closed if hunk.id in chosen and hunk.state == "stale"]

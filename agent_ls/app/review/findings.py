@@ -19,7 +19,7 @@ MAX_FINDINGS = 200  # of one session; nobody works through a longer list
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ReviewFinding:
     """A finding in lines [start, end), from 0. `message` and `fix` are untrusted text of a model, "" for no fix."""
 
     id: str
@@ -37,10 +37,10 @@ class _File:
     """The findings of a file. `text` is the one that their lines refer to."""
 
     text: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ReviewFinding] = field(default_factory=list)
 
 
-class Findings:
+class ReviewFindings:
     """Implements FindingSink of tools/report_finding.py."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Findings:
                 f"{MAX_FINDINGS} findings are listed, which is the limit. Report the others in your answer.",
                 kind="limit",
             )
-        added = Finding(
+        added = ReviewFinding(
             f"f{next(self._numbers)}",
             finding.session_id,
             finding.path,
@@ -82,22 +82,22 @@ class Findings:
         self.changed(finding.path)
         return True
 
-    def of_file(self, path: str) -> Sequence[Finding]:
+    def of_file(self, path: str) -> Sequence[ReviewFinding]:
         """Return the findings of a file, by line."""
         file = self._files.get(path)
         return sorted(file.findings, key=lambda it: (it.start, it.end)) if file else ()
 
-    def of_session(self, session_id: str) -> Sequence[Finding]:
+    def of_session(self, session_id: str) -> Sequence[ReviewFinding]:
         """Return the findings that a session has reported, by path and line."""
         found = [it for file in self._files.values() for it in file.findings if it.session_id == session_id]
         return sorted(found, key=lambda it: (it.path, it.start, it.end))
 
-    def find(self, finding_id: str) -> Finding | None:
+    def find(self, finding_id: str) -> ReviewFinding | None:
         return next(
             (it for file in self._files.values() for it in file.findings if it.id == finding_id), None
         )
 
-    def dismiss(self, finding_id: str) -> Finding | None:
+    def dismiss(self, finding_id: str) -> ReviewFinding | None:
         """Remove a finding and return it; None if it is not listed."""
         finding = self.find(finding_id)
         if finding:

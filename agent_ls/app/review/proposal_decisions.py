@@ -37,7 +37,7 @@ KEEPS_CHANGING = "something else keeps changing the file; try again when it is d
 
 
 @dataclass(slots=True)
-class Task:
+class CallDecision:
     """A decision about hunks of one call: the `wanted` ids, and the result."""
 
     call: Call
@@ -57,9 +57,9 @@ class ProposalDecisions:
         self._state = state
         self._proposals = proposals
 
-    async def carry_out(self, ids: Collection[str], asked: DecisionRequest) -> list[Task]:
+    async def carry_out(self, ids: Collection[str], asked: DecisionRequest) -> list[CallDecision]:
         """Carry out the decision for each call that proposed one of these hunks or a hunk linked to them."""
-        tasks = [Task(call, wanted, asked) for call, wanted in self._by_call(ids).items()]
+        tasks = [CallDecision(call, wanted, asked) for call, wanted in self._by_call(ids).items()]
         for task in tasks:
             audience = self._state.audience(task.call[0])
             if audience is None:
@@ -91,7 +91,7 @@ class ProposalDecisions:
             return ""
         return ASKED_FIRST if audience.is_asked(call[1]) else NOT_YET
 
-    async def _undo(self, task: Task, audience: Audience) -> None:
+    async def _undo(self, task: CallDecision, audience: Audience) -> None:
         for file, proposal in self._concerned(task):
             sheets, ids = self._divided(proposal, task)
             proposal.sheets = sheets
@@ -103,7 +103,7 @@ class ProposalDecisions:
             self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
             self._note(file, proposal, judged, task)
 
-    async def _keep(self, task: Task, audience: Audience) -> None:
+    async def _keep(self, task: CallDecision, audience: Audience) -> None:
         """Write the kept hunks.
 
         Raises:
@@ -129,7 +129,7 @@ class ProposalDecisions:
             return
         task.refused |= dict.fromkeys(task.open_ids, KEEPS_CHANGING)
 
-    def _refuse_unfit(self, task: Task, contents: Mapping[str, bytes | None]) -> None:
+    def _refuse_unfit(self, task: CallDecision, contents: Mapping[str, bytes | None]) -> None:
         wanted = [
             (hunk, hunk.state == "stale" or (it.is_opaque and contents[file.path] != it.write.base))
             for file, it in self._concerned(task)
@@ -141,7 +141,7 @@ class ProposalDecisions:
             if is_unfit or hunk.link in unfit:
                 task.refused[hunk.id] = DOES_NOT_FIT
 
-    def _landings(self, task: Task) -> list[tuple[ReviewedFile, Landing]]:
+    def _landings(self, task: CallDecision) -> list[tuple[ReviewedFile, Landing]]:
         """Return the pending writes, one per file."""
         landings = []
         for file, proposal in self._concerned(task):
@@ -159,7 +159,9 @@ class ProposalDecisions:
             landings.append((file, Landing(task.call, proposal, sheets, ids, lines, task.asked.comment)))
         return landings
 
-    def _divided(self, proposal: Proposal, task: Task) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
+    def _divided(
+        self, proposal: Proposal, task: CallDecision
+    ) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
         """Return the proposal's sheets and the decided hunk ids.
 
         If only some lines are decided, the hunk is split first.
@@ -183,7 +185,7 @@ class ProposalDecisions:
         self,
         landings: list[tuple[ReviewedFile, Landing]],
         contents: Mapping[str, bytes | None],
-        task: Task,
+        task: CallDecision,
         audience: Audience,
     ) -> None:
         """Write the files.
@@ -210,7 +212,7 @@ class ProposalDecisions:
             for file, _ in landings:
                 file.landing = None
 
-    def _kept(self, file: ReviewedFile, landing: Landing, task: Task) -> list[Judged]:
+    def _kept(self, file: ReviewedFile, landing: Landing, task: CallDecision) -> list[Judged]:
         hunks = [hunk for sheet in landing.sheets for hunk in sheet.hunks if hunk.id in landing.ids]
         asked = task.asked
         return [
@@ -218,7 +220,7 @@ class ProposalDecisions:
             for hunk in hunks
         ]
 
-    def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: Task) -> None:
+    def _note(self, file: ReviewedFile, proposal: Proposal, judged: list[Judged], task: CallDecision) -> None:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
         told = ids | (task.open_ids if ids else frozenset())  # if the hunk was split, the rest of it too
@@ -237,7 +239,7 @@ class ProposalDecisions:
                 found[call] = own
         return found
 
-    def _concerned(self, task: Task) -> list[tuple[ReviewedFile, Proposal]]:
+    def _concerned(self, task: CallDecision) -> list[tuple[ReviewedFile, Proposal]]:
         found = self._proposals.of_call(task.call)
         return [it for it in found if task.wanted & {hunk.id for hunk in it[1].waiting}]
 

@@ -18,7 +18,7 @@ from agent_ls.app.review.change_events import file_change
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.proposal_notes import orphan_notice
 from agent_ls.app.review.proposals import Proposals, Wait, call_of
-from agent_ls.app.review.restore_proposals import Waiting, judged_by, read_waiting, stands_again
+from agent_ls.app.review.restore_proposals import WaitingCall, judged_by, read_waiting, stands_again
 from agent_ls.app.review.reviewed_file import Proposal, is_text, maybe_bytes, text_of
 from agent_ls.app.review.state import Audience, ReviewState
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
@@ -57,13 +57,13 @@ class Evidence:
     intents: Mapping[str, Intent]
     now: Mapping[str, bytes | None]
     preimages: Mapping[str, bytes]
-    waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    waiting: Mapping[str, WaitingCall] = field(default_factory=dict)
     late: frozenset[str] = frozenset()
     put_out: Owner | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LogComparison:
     """Result of the comparison of log and files.
 
     `events` belong to the interrupted turn. `changes` are ledgers with the hunks that differ from the log.
@@ -74,8 +74,8 @@ class Found:
     events: tuple[RecordedEvent, ...] = ()
     changes: tuple[LedgerChange, ...] = ()
     proposals: tuple[Proposal, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
-    decided: tuple[Waiting, ...] = ()
+    waiting: tuple[WaitingCall, ...] = ()
+    decided: tuple[WaitingCall, ...] = ()
     missing: Mapping[str, tuple[StoredHunk, ...]] = field(default_factory=dict)
 
     @property
@@ -138,7 +138,7 @@ async def gather(
     return replace(known, now=now)
 
 
-def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> Found:
+def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogComparison:
     """Combine log and files with the hunks that other sessions have in the same files."""
     events: list[RecordedEvent] = []
     changes: list[LedgerChange] = []
@@ -159,14 +159,16 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> Found
         elif path in evidence.intents:
             events.append(_unsettled(path, "cannot be read"))
     waits = {proposal.attribution.call_id for proposal in proposals if proposal.waiting}
-    waiting: list[Waiting] = []
-    decided: list[Waiting] = []
+    waiting: list[WaitingCall] = []
+    decided: list[WaitingCall] = []
     for call_id, it in evidence.waiting.items():
         (waiting if call_id in waits else decided).append(it)
-    return Found(tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided), missing)
+    return LogComparison(
+        tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided), missing
+    )
 
 
-def stand_found(proposals: Proposals, found: Found, audience: Audience) -> None:
+def stand_found(proposals: Proposals, found: LogComparison, audience: Audience) -> None:
     """Restore proposals and register their calls as waiting.
 
     For calls that no longer wait, the model gets a notice of the decisions, because it never received the
@@ -228,7 +230,7 @@ class _Look:
             if not hunks:
                 continue
             who = Attribution(self.stored.header.session_id, hunks[0].hunk.turn_id, call_id)
-            waiting = self.evidence.waiting.get(call_id) or Waiting(who, ())
+            waiting = self.evidence.waiting.get(call_id) or WaitingCall(who, ())
             proposal, gone = stands_again(path, hunks, waiting, self.evidence.now[path], places, text_then)
             lost += gone
             if proposal.hunks:

@@ -27,7 +27,7 @@ _HUNK_STATE = b'"kind":"hunk_state"'
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingCall:
     """A call that has proposed `writes` and not ended, with the decisions so far."""
 
     attribution: Attribution
@@ -35,9 +35,9 @@ class Waiting:
     judged: tuple[Judged, ...] = ()
 
 
-def read_waiting(opened: OpenSession, session_id: str, reviews: Iterable[Review]) -> dict[str, Waiting]:
+def read_waiting(opened: OpenSession, session_id: str, reviews: Iterable[Review]) -> dict[str, WaitingCall]:
     """Return the waiting calls whose file contents are all stored, by call id. Blocks."""
-    found: dict[str, Waiting] = {}
+    found: dict[str, WaitingCall] = {}
     for review in reviews:
         names = {name for file in review.files for name in (file.before, file.after) if name is not None}
         blobs = {name: data for name in names if (data := opened.kept(name)) is not None}
@@ -52,7 +52,7 @@ def read_waiting(opened: OpenSession, session_id: str, reviews: Iterable[Review]
                 for file in review.files
             )
             who = Attribution(session_id, review.turn_id, review.call_id)
-            found[review.call_id] = Waiting(who, writes)
+            found[review.call_id] = WaitingCall(who, writes)
     return found
 
 
@@ -93,7 +93,7 @@ def _kept(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> Judged:
 def stands_again(
     path: str,
     stored: Sequence[StoredHunk],
-    waiting: Waiting,
+    waiting: WaitingCall,
     now: bytes | None,
     places: Mapping[str, Place],
     text_of_places: str,

@@ -16,7 +16,7 @@ from functools import partial
 from agent_ls.app.review.change_events import action, file_change
 from agent_ls.app.review.decision_request import DecisionRequest, Selection, Verdict
 from agent_ls.app.review.decisions import HunkDecisions
-from agent_ls.app.review.findings import Findings
+from agent_ls.app.review.findings import ReviewFindings
 from agent_ls.app.review.hunk_events import Start
 from agent_ls.app.review.open_hunks import open_hunks, proposed_text
 from agent_ls.app.review.proposal_decisions import ProposalDecisions
@@ -58,7 +58,7 @@ class ReviewService:
         self._last_unreviewed: dict[str, tuple[str, str, str | None]] = {}
         self.saved = SavedFiles()
         self.under_way = UnderWay()
-        self.findings = Findings()
+        self.findings = ReviewFindings()
 
     # -- reports from editors
 

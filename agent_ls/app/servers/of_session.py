@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_ls.app.permissions.trust import NOT_PERSONS
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.effects import ServerEffect
-from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, Verdict
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.seams import Clock
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent_ls.mcp.config import Confined, ServerConfig
     from agent_ls.mcp.server import ServerContext
     from agent_ls.mcp.servers import SessionServers
-    from agent_ls.mcp.sources import Found
+    from agent_ls.mcp.sources import FoundServers
     from agent_ls.policy.places import Places
 
 FILES = ("mcp.json",)
@@ -93,11 +93,11 @@ class ServersOfSession:
     def _make(self) -> SessionServers:
         from agent_ls.mcp.approvals import ApprovalStore
         from agent_ls.mcp.cache import FactsCache
-        from agent_ls.mcp.servers import Host, Limits, SessionServers
+        from agent_ls.mcp.servers import Host, ServerLimits, SessionServers
 
-        def limits() -> Limits:
+        def limits() -> ServerLimits:
             settings = self.settings().mcp
-            return Limits(settings.defer_at_percent, settings.call_timeout_ms, settings.first_wait_ms)
+            return ServerLimits(settings.defer_at_percent, settings.call_timeout_ms, settings.first_wait_ms)
 
         host = Host(
             find=self._find,
@@ -114,11 +114,11 @@ class ServersOfSession:
         )
         return SessionServers(host, self._context)
 
-    def _find(self) -> Found:
-        from agent_ls.mcp.sources import Found, Given, find_servers
+    def _find(self) -> FoundServers:
+        from agent_ls.mcp.sources import FoundServers, Given, find_servers
 
         if not self.is_trusted():
-            return Found()
+            return FoundServers()
         settings = self.settings().mcp
         entries = {
             name: entry.model_dump(by_alias=True, exclude_unset=True)
@@ -162,7 +162,7 @@ class ServersOfSession:
         reason = _limits(config) + (FETCHED if effect.is_fetched else "")
         if config.source == "client":
             reason = f"{reason}{HANDED_OVER}"
-        decision = await self.approvals.ask(question, Verdict("ask", reason))
+        decision = await self.approvals.ask(question, PolicyVerdict("ask", reason))
         if isinstance(decision, Allowed):
             return True
         if decision.by in NOT_PERSONS:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_ls.mcp.servers import SessionServers
 
 
-class ServersOfSession(Protocol):
+class PromptServers(Protocol):
     """SEAM: the MCP servers of one session, created when they are first needed."""
 
     def are_configured(self) -> bool:
@@ -32,7 +32,7 @@ class PromptsWithServers:
     trust.
     """
 
-    def __init__(self, inner: PromptSource, servers: ServersOfSession) -> None:
+    def __init__(self, inner: PromptSource, servers: PromptServers) -> None:
         self._inner = inner
         self._servers = servers
 

@@ -68,7 +68,7 @@ async def _connect(
     places = await anyio.to_thread.run_sync(places_of, str(folder))
     confinement = ServerConfinement(lambda: places, state)
     processes = ServerProcesses(environ, str(folder), confinement.confine)
-    callbacks = session.Callbacks(lambda kind: None, _decline, lambda: (str(folder),))
+    callbacks = session.ConnectionCallbacks(lambda kind: None, _decline, lambda: (str(folder),))
     try:
         ready = filled(config, values_for(state, folder, environ))
         async with AsyncExitStack() as stack:

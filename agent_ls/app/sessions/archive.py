@@ -25,7 +25,7 @@ from agent_ls.store.drafts import keep_draft, kept_draft
 from agent_ls.store.errors import BadSessionError
 from agent_ls.store.layout import log_path, summary
 from agent_ls.store.outputs import OutputPart, read_part
-from agent_ls.store.pages import Page
+from agent_ls.store.pages import ItemPage
 from agent_ls.store.sessions import SessionStore
 
 ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html"]
@@ -40,7 +40,7 @@ class Archive:
         self._drafts: dict[str, Mapping[str, Any]] = {}
         self._writing_drafts = anyio.Lock()
 
-    async def history(self, session_id: str, before: int | None, limit: int) -> Page:
+    async def history(self, session_id: str, before: int | None, limit: int) -> ItemPage:
         """Return the newest items that began before event number `before` (None: the newest of all).
 
         Raises:

@@ -24,7 +24,7 @@ from agent_ls.app.context.prompts import (
 )
 from agent_ls.app.models.other_models import ConfiguredModels
 from agent_ls.app.models.service import Models
-from agent_ls.app.permissions.approver import Confinement, PolicyApprover
+from agent_ls.app.permissions.approver import ConfinementFacts, PolicyApprover
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.paths import PathBounds, places_of, user_memory
 from agent_ls.app.permissions.session_rules import SessionRules
@@ -401,7 +401,7 @@ class SessionBuilder:
             grants=rules,
             review=choice.review,
             is_trusted=gate.is_trusted,
-            confinement=Confinement(
+            confinement=ConfinementFacts(
                 has_sandbox=lambda: sandbox is None or sandbox.is_raised,
                 can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
                 # A program's own environment is confined or trusted as that program decides.

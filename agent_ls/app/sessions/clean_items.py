@@ -14,7 +14,7 @@ from agent_ls.loop.events.items import (
     Notice,
     RetriedCall,
     RollBack,
-    Said,
+    SaidItem,
     StartedAgent,
     SteerMessage,
     ToolUse,
@@ -32,7 +32,7 @@ def cleaned(item: Item, clean: Clean) -> Item:
 
 def _body(body: Body, clean: Clean) -> Body:
     match body:
-        case UserMessage() | SteerMessage() | Said() | RetriedCall():
+        case UserMessage() | SteerMessage() | SaidItem() | RetriedCall():
             return replace(body, text=clean(body.text))
         case Notice():
             return replace(body, text=clean(body.text), hint=clean(body.hint))

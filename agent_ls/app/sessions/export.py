@@ -17,7 +17,7 @@ from agent_ls.loop.events.items import (
     Notice,
     RetriedCall,
     RollBack,
-    Said,
+    SaidItem,
     SteerMessage,
     ToolUse,
     TurnEnd,
@@ -65,7 +65,7 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             yield from (f"## You, {_words(timestamp)}", "", *quoted(text))
         case SteerMessage(text=text, status=status):
             yield from (f"### You, meanwhile ({status})", "", *quoted(text))
-        case Said(kind=kind, text=text, interrupted=interrupted):
+        case SaidItem(kind=kind, text=text, interrupted=interrupted):
             name = "Agent" if kind == "text" else "Reasoning"
             yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *quoted(text))
         case ToolUse():

@@ -45,7 +45,7 @@ from agent_ls.store.fold import Fold
 from agent_ls.store.layout import lock_path, log_path
 from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header, parse_header
-from agent_ls.store.pages import Page
+from agent_ls.store.pages import ItemPage
 from agent_ls.store.progress import Activity
 from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.tail import LogTail
@@ -175,7 +175,7 @@ class ReadAlong:
         """Return encoded recorded events after number `seq`, up to `last` (None: the newest)."""
         return pages.events_between(self._path, seq, last)
 
-    def snapshot(self, last: int, limit: int) -> Page:
+    def snapshot(self, last: int, limit: int) -> ItemPage:
         """Return the newest `limit` items as they were after event number `last`."""
         return pages.snapshot(self._path, last, limit)
 

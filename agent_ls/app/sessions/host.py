@@ -26,7 +26,7 @@ ClientFiles: TypeAlias = Callable[[str, ExecutionEnvironment], ExecutionEnvironm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorServices:
-    """What the editor offers to sessions; None: it does not offer this, or there is no editor.
+    """Services of the editor for sessions; None: it does not offer this one, or there is no editor.
 
     `host` has its open documents, `status` the user's position in them. `watch` reports changed files. `terminals`
     display commands and pass on what the user types. `language` provides language tools. `client_files` replaces `host`

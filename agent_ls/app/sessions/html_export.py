@@ -24,7 +24,7 @@ from agent_ls.loop.events.items import (
     Notice,
     RetriedCall,
     RollBack,
-    Said,
+    SaidItem,
     StartedAgent,
     SteerMessage,
     ToolUse,
@@ -85,11 +85,11 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             yield f'<section class="user"><h2>You <time>{text(timestamp)}</time></h2>{_prose(said)}</section>'
         case SteerMessage(text=said, status=status):
             yield f'<section class="user"><h3>You, during the turn ({text(status)})</h3>{_prose(said)}</section>'
-        case Said(kind="reasoning", text=said):
+        case SaidItem(kind="reasoning", text=said):
             yield (
                 f'<details class="reasoning"><summary class="dim">Reasoning</summary>{_prose(said)}</details>'
             )
-        case Said(text=said, interrupted=interrupted):
+        case SaidItem(text=said, interrupted=interrupted):
             end = " (interrupted)" if interrupted else ""
             yield f'<section class="said"><h3>Agent{end}</h3>{_prose(said)}</section>'
         case ToolUse():

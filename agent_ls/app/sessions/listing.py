@@ -13,7 +13,7 @@ from agent_ls.app.settings.model import Settings
 from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header
-from agent_ls.store.progress import Progress, read_progress
+from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
 
 
@@ -52,11 +52,11 @@ class SessionListing:
         return [self.summary(it, *found) for it, found in zip(page, looked, strict=True)], more
 
     def summary(
-        self, stored: StoredSummary, owner: Owner | None = None, progress: Progress | None = None
+        self, stored: StoredSummary, owner: Owner | None = None, progress: StoredProgress | None = None
     ) -> SessionSummary:
         """Return the summary of a session. `owner` is the process that has it open."""
         header = stored.header
-        progress = progress or Progress()
+        progress = progress or StoredProgress()
         if live := self._live(header.session_id):
             return replace(live.summary(), cost_usd=progress.cost_usd)
         if owner and owner.is_same(this_process()):
@@ -72,6 +72,6 @@ def _owner(stored: StoredSummary) -> Owner | None:
     return owner_of(lock_path(stored.folder))
 
 
-def _look(stored: StoredSummary) -> tuple[Owner | None, Progress]:
+def _look(stored: StoredSummary) -> tuple[Owner | None, StoredProgress]:
     owner = _owner(stored)
-    return owner, read_progress(log_path(stored.folder)) if owner else Progress()
+    return owner, read_progress(log_path(stored.folder)) if owner else StoredProgress()

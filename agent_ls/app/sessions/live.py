@@ -33,13 +33,13 @@ from agent_ls.profiles.base import ProviderProfile
 from agent_ls.store import pages
 from agent_ls.store.journal import Standing
 from agent_ls.store.locks import Owner
-from agent_ls.store.pages import Page
+from agent_ls.store.pages import ItemPage
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.worktree import BroughtFile, SessionWorktree
     from agent_ls.app.settings.model import Settings
     from agent_ls.store.layout import StoredSummary
-    from agent_ls.store.progress import Activity, Progress
+    from agent_ls.store.progress import Activity, StoredProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SessionSummary:
 
 
 def stored_summary(
-    stored: StoredSummary, settings: Settings, owner: Owner | None, worktree: str, progress: Progress
+    stored: StoredSummary, settings: Settings, owner: Owner | None, worktree: str, progress: StoredProgress
 ) -> SessionSummary:
     """Return the summary of a session that is not open in this process."""
     header = stored.header
@@ -347,7 +347,7 @@ class LiveSession:
         """
         return pages.events_between(self.stored.path, seq, last)
 
-    def snapshot(self, last: int, limit: int) -> Page:
+    def snapshot(self, last: int, limit: int) -> ItemPage:
         """Return the newest `limit` items as they were after event number `last`. Blocks: run in a thread."""
         return pages.snapshot(self.stored.path, last, limit)
 

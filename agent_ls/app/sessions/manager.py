@@ -23,8 +23,8 @@ from agent_ls.app.context.mentions import Mentions
 from agent_ls.app.diagnostics.logs import set_level
 from agent_ls.app.errors import (
     NotRunningError,
-    SessionBusyError,
     SessionHasHunksError,
+    SessionOwnedError,
     UnbroughtChangesError,
     UnknownSessionError,
 )
@@ -284,13 +284,13 @@ class SessionManager:
         If its owner is about to end, wait for that: the server of an editor that was just closed still
         finishes its work.
 
-        Raises: UnknownSessionError, SessionBusyError, AppError.
+        Raises: UnknownSessionError, SessionOwnedError, AppError.
         """
         begun_ms = self._clock.monotonic_ms()
         while True:
             try:
                 return await self._open_now(session_id, self._store.open)
-            except SessionBusyError:
+            except SessionOwnedError:
                 if not await self.owners.is_worth_waiting(session_id, begun_ms):
                     raise
 
@@ -459,7 +459,7 @@ class SessionManager:
     async def rename(self, session_id: str, title: str) -> SessionSummary:
         """Set the title of a live or stored session.
 
-        Raises: UnknownSessionError, SessionBusyError, AppError.
+        Raises: UnknownSessionError, SessionOwnedError, AppError.
         """
         async with self._opening:
             if live := await self._maybe_open(session_id):
@@ -513,7 +513,7 @@ class SessionManager:
         """Delete a session with all its stored data. Files of the workspace stay as they are.
 
         Raises: SessionHasHunksError: it has unreviewed changes, without `force`. UnknownSessionError,
-        SessionBusyError, AppError.
+        SessionOwnedError, AppError.
         """
         if not force and await self.worktrees.has_unbrought(session_id):
             raise UnbroughtChangesError(session_id)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.errors import OwnerSilentError, SessionBusyError
+from agent_ls.app.errors import OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.follower import ReadAlong
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.store_errors import store_errors
@@ -41,7 +41,7 @@ ANSWER_MS = 5000  # the owner looks four times a second; a slower one is not wor
 Opener: TypeAlias = Callable[[str], OpenSession]
 """Opens the session with this id on disk, as SessionStore.open does. Blocks."""
 OpenNow: TypeAlias = Callable[[str, Opener], Awaitable[LiveSession]]
-"""Makes the session live if no other process has it. Raises SessionBusyError at once otherwise."""
+"""Makes the session live if no other process has it. Raises SessionOwnedError at once otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +200,14 @@ class SessionOwnership:
         """Check that this process still owns the session.
 
         Raises:
-            SessionBusyError: another process has taken it, which was not noticed until now.
+            SessionOwnedError: another process has taken it, which was not noticed until now.
         """
         if not live.is_ours:
             self.give_up(live)
-            raise SessionBusyError(live.id)
+            raise SessionOwnedError(live.id)
 
     def demand_all(self) -> None:
-        """Check that this process still owns all its sessions. Raises SessionBusyError."""
+        """Check that this process still owns all its sessions. Raises SessionOwnedError."""
         for live in self._live():
             if live.id not in self._read:
                 self.demand(live)
@@ -241,7 +241,7 @@ class SessionOwnership:
 
         Raises:
             OwnerSilentError: the owner did not answer, and `force` is False.
-            SessionBusyError: another process got it first, or this system cannot replace open
+            SessionOwnedError: another process got it first, or this system cannot replace open
             files.
             UnknownSessionError, AppError.
         """
@@ -250,15 +250,15 @@ class SessionOwnership:
         while True:
             try:
                 return await open_now(session_id, partial(_opened, self._store.open, asked))
-            except SessionBusyError:
+            except SessionOwnedError:
                 owner = await self._ask(session_id, asked)
             asked = asked or owner
             if owner and not owner.is_same(asked):
-                raise SessionBusyError(session_id, str(owner))
+                raise SessionOwnedError(session_id, str(owner))
             if self._clock.monotonic_ms() - begun_ms > _patience_ms(owner, ANSWER_MS):
                 await self._withdraw(session_id)
                 if asked is None:
-                    raise SessionBusyError(session_id)
+                    raise SessionOwnedError(session_id)
                 if not force:
                     raise OwnerSilentError(session_id, str(asked))
                 return await open_now(

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from agent_ls.app.settings.model import SessionSettings
 from agent_ls.store.layout import Layout
-from agent_ls.store.upkeep import Limits, prune
+from agent_ls.store.upkeep import RetentionLimits, prune
 
 log = logging.getLogger(__name__)
 
@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 class Retention:
     def __init__(self, layout: Layout, kept: SessionSettings) -> None:
         self._layout = layout
-        self._limits = Limits()
+        self._limits = RetentionLimits()
         self._done: set[str] = set()
         self.change(kept)
 
     def change(self, kept: SessionSettings) -> None:
         """Set the limits. They apply from the next session that is created or opened."""
-        limits = Limits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
+        limits = RetentionLimits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
         if limits != self._limits:
             self._limits = limits
             self._done.clear()
@@ -34,7 +34,7 @@ class Retention:
 
         `now` is ISO 8601. Does nothing without limits.
         """
-        if folder in self._done or self._limits == Limits():
+        if folder in self._done or self._limits == RetentionLimits():
             return
         self._done.add(folder)
         work = partial(prune, self._layout, folder, self._limits, now, spare)

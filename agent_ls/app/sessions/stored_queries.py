@@ -20,7 +20,7 @@ from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import owner_of
-from agent_ls.store.progress import Progress, read_progress
+from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
 from agent_ls.store.upkeep import Swept
 from agent_ls.store.worktrees import has_unbrought
@@ -35,7 +35,7 @@ class KeptSession:
     stored: StoredSummary
     size_bytes: int
     owner: str
-    progress: Progress
+    progress: StoredProgress
 
     @property
     def facts(self) -> dict[str, str | int | float | bool]:
@@ -86,7 +86,7 @@ class KeptSessions:
     def _kept(self, found: StoredSummary) -> KeptSession:
         size = upkeep.session_bytes(self._store.layout, found)
         owner = str(owner_of(lock_path(found.folder)) or "")
-        progress = read_progress(log_path(found.folder)) if owner else Progress()
+        progress = read_progress(log_path(found.folder)) if owner else StoredProgress()
         return KeptSession(found, size, owner, progress)
 
     def transcript(self, session_id: str) -> str:

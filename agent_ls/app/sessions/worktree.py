@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.session_link import SessionLink
     from agent_ls.app.sessions.session_log import SessionFiles
     from agent_ls.app.sessions.session_parts import SessionPermissions
-    from agent_ls.app.worktrees.worktree import Change, Worktree
+    from agent_ls.app.worktrees.worktree import Worktree, WorktreeChange
     from agent_ls.environments.effects import Effect
     from agent_ls.policy.places import Places
 
@@ -69,7 +69,7 @@ class BroughtFile:
 class _Plan:
     """The writes that bring one change, or the reason why there are none. Without both, the user's file has it."""
 
-    change: Change
+    change: WorktreeChange
     writes: tuple[FileWrite, ...] = ()
     reason: str = ""
 
@@ -155,7 +155,7 @@ class SessionWorktree:
     # -- internal
 
     async def _write(
-        self, changes: Sequence[Change], who: Attribution, how: How, *, is_proposing: bool
+        self, changes: Sequence[WorktreeChange], who: Attribution, how: How, *, is_proposing: bool
     ) -> tuple[list[_Plan], list[_Plan]]:
         """Write or propose what can be brought. Returns the plans that are done, and those that are left."""
         bounds = PathBounds(await anyio.to_thread.run_sync(self._places))
@@ -190,7 +190,7 @@ class SessionWorktree:
     def _places(self) -> Places:
         return places_of(self._folder, settings=self._settings().paths, state=self._state)
 
-    async def _plan(self, change: Change) -> _Plan:
+    async def _plan(self, change: WorktreeChange) -> _Plan:
         """Merge a change into the user's text."""
         tree = self.worktree
         if not (tree.is_in_folder(change.path) and tree.is_in_folder(change.old_path)):

@@ -10,10 +10,15 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from agent_ls.app.settings.model import SkillSettings
-from agent_ls.app.skills.front_matter import FrontMatterError, Page, parse_page
-from agent_ls.app.skills.places import Place, find_agent_places
+from agent_ls.app.skills.front_matter import FrontMatterError, MarkdownPage, parse_page
+from agent_ls.app.skills.places import SkillFolder, find_agent_places
 from agent_ls.app.skills.values import Origin
-from agent_ls.environments.instruction_files import LOCAL_FILES, Budget, InstructionFiles, UnreadableFileError
+from agent_ls.environments.instruction_files import (
+    LOCAL_FILES,
+    InstructionFiles,
+    ReadBudget,
+    UnreadableFileError,
+)
 from agent_ls.tools.foreign_names import names_of_tool
 
 MAX_DESCRIPTION = 1024
@@ -76,7 +81,7 @@ def load_agent_kinds(
     """
     found: dict[str, AgentKind] = {}
     problems: list[str] = []
-    budget = Budget()
+    budget = ReadBudget()
     for place in find_agent_places(settings, state, workspace, files) if settings.enabled else ():
         for path in place.files.walk(place.folder, place.suffix, budget, is_ignored):
             try:
@@ -91,7 +96,7 @@ def load_agent_kinds(
     return AgentKinds({name: found[name] for name in sorted(found)}, tuple(problems))
 
 
-def _read(path: str, place: Place) -> tuple[AgentKind, list[str]]:
+def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
     """
     Raises:
         UnreadableFileError, FrontMatterError
@@ -130,7 +135,7 @@ def _read(path: str, place: Place) -> tuple[AgentKind, list[str]]:
     return kind, warnings
 
 
-def _tools(page: Page, row: str) -> tuple[str, ...] | None:
+def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
     """Return the tools in a field; None if the field is absent or names all."""
     if row not in page.rows or page.rows[row] is None:
         return None

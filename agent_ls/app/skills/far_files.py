@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from agent_ls.app.skills.places import PROJECT_FOLDERS
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.instruction_files import (
-    Budget,
     InstructionFile,
     Listing,
+    ReadBudget,
     Signature,
     UnreadableFileError,
 )
@@ -57,7 +57,7 @@ class FarInstructionFiles:
         return os.path.join(level, folder) in self._bases
 
     def walk(
-        self, base: str, suffix: str, budget: Budget, is_ignored: Callable[[str], bool]
+        self, base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
     ) -> Iterator[str]:
         if base in self._bases:
             below = base.rstrip("/") + "/"

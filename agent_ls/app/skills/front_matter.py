@@ -15,7 +15,7 @@ class FrontMatterError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MarkdownPage:
     """A Markdown file: the fields of its front matter, and the text after it.
 
     `is_repaired`: the front matter is valid YAML only after values were quoted.
@@ -43,7 +43,7 @@ class Page:
         return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def parse_page(data: str) -> Page:
+def parse_page(data: str) -> MarkdownPage:
     """Return the fields and the text of a Markdown file; no fields if it has no front matter.
 
     If the block is invalid, it is parsed again with the values of `name` and `description` quoted, because an
@@ -55,7 +55,7 @@ def parse_page(data: str) -> Page:
     data = data.removeprefix("\ufeff").replace("\r\n", "\n")
     block = _BLOCK.match(data)
     if block is None:
-        return Page(text=data.strip())
+        return MarkdownPage(text=data.strip())
     rows, is_repaired = _rows(block[1]), False
     if rows is None:
         rows, is_repaired = _rows(_UNQUOTED.sub(_quoted, block[1])), True
@@ -63,7 +63,7 @@ def parse_page(data: str) -> Page:
         raise FrontMatterError(
             "the block between the lines `---` is not valid YAML: quote values with colons"
         )
-    return Page(rows, data[block.end() :].strip(), is_repaired)
+    return MarkdownPage(rows, data[block.end() :].strip(), is_repaired)
 
 
 def _rows(block: str) -> Mapping[str, object] | None:

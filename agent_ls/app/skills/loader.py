@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from agent_ls.app.settings.model import SkillSettings
-from agent_ls.app.skills.front_matter import FrontMatterError, Page, parse_page
-from agent_ls.app.skills.places import Place, find_places
+from agent_ls.app.skills.front_matter import FrontMatterError, MarkdownPage, parse_page
+from agent_ls.app.skills.places import SkillFolder, find_places
 from agent_ls.app.skills.values import NO_COMMANDS, Origin, UserCommand, UserCommands
 from agent_ls.app.slash_commands import NAMES
 from agent_ls.environments.instruction_files import (
     LOCAL_FILES,
     MAX_FILES,
-    Budget,
     InstructionFiles,
+    ReadBudget,
     Signature,
     UnreadableFileError,
 )
@@ -68,18 +68,18 @@ def has_skills(
         if place.kind == "skill"
         and whose in (None, place.origin)
         and (settings.foreign or not place.is_foreign)
-        for path in place.files.walk(place.folder, place.suffix, Budget(), lambda path: False)
+        for path in place.files.walk(place.folder, place.suffix, ReadBudget(), lambda path: False)
     )
 
 
 @dataclass(slots=True)
 class _Reading:
     is_ignored: Callable[[str], bool]
-    budget: Budget = field(default_factory=Budget)
+    budget: ReadBudget = field(default_factory=ReadBudget)
     found: dict[str, UserCommand] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def read_place(self, place: Place) -> None:
+    def read_place(self, place: SkillFolder) -> None:
         for path in place.files.walk(place.folder, place.suffix, self.budget, self.is_ignored):
             if place.kind == "skill" and os.path.basename(path) != "SKILL.md":
                 continue
@@ -103,7 +103,7 @@ class _Reading:
 
 @lru_cache(maxsize=2 * MAX_FILES)
 def _read_again(
-    path: str, place: Place, signature: Signature | None
+    path: str, place: SkillFolder, signature: Signature | None
 ) -> tuple[UserCommand | None, tuple[str, ...]]:
     """Return the command in a file, and its errors. A file is read again only when its signature changes.
 
@@ -115,7 +115,7 @@ def _read_again(
         return None, (f"{path}: {error}.",)
 
 
-def _read(path: str, place: Place) -> tuple[UserCommand, tuple[str, ...]]:
+def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
     """
     Raises:
         UnreadableFileError, FrontMatterError
@@ -142,7 +142,7 @@ def _read(path: str, place: Place) -> tuple[UserCommand, tuple[str, ...]]:
     return _described(command, page), ()
 
 
-def _problems_of_skill(skill: UserCommand, page: Page) -> Iterator[str]:
+def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
     """Yield the errors of a skill that can be used, each as half a sentence.
 
     Raises:
@@ -167,7 +167,7 @@ def _problems_of_skill(skill: UserCommand, page: Page) -> Iterator[str]:
             yield f"its row `{row}` is not used: write true or false"
 
 
-def _toml_page(text: str) -> Page:
+def _toml_page(text: str) -> MarkdownPage:
     """Parse a command in the TOML format of Gemini CLI: `prompt`, and optionally `description`."""
     import tomllib  # few have such files
 
@@ -178,10 +178,10 @@ def _toml_page(text: str) -> Page:
     prompt = rows.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise FrontMatterError("it has no text named `prompt`")
-    return Page(rows, prompt.strip())
+    return MarkdownPage(rows, prompt.strip())
 
 
-def _name_of(path: str, place: Place, page: Page) -> str:
+def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
     """Return the name: for skills, the `name` field or the folder; for commands, the path (`git/commit.md` is
     git:commit).
     """
@@ -198,7 +198,7 @@ def _name_of(path: str, place: Place, page: Page) -> str:
     return name
 
 
-def _described(command: UserCommand, page: Page) -> UserCommand:
+def _described(command: UserCommand, page: MarkdownPage) -> UserCommand:
     """Use the first line of the text as the description if there is none."""
     if command.description:
         return command

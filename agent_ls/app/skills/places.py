@@ -9,11 +9,11 @@ from typing import Literal
 
 from agent_ls.app.settings.model import SkillSettings
 from agent_ls.app.skills.values import Origin
-from agent_ls.environments.instruction_files import LOCAL_FILES, Budget, InstructionFiles
+from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles, ReadBudget
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillFolder:
     """One folder to look through. `suffix` is the end of the names of its files, `files` the machine that has it."""
 
     folder: str
@@ -64,16 +64,16 @@ PROJECT_FOLDERS = (
 
 def find_agent_places(
     settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
-) -> Iterator[Place]:
+) -> Iterator[SkillFolder]:
     """Yield the folders with kinds of subagents; of one name the later wins. Blocks. Parameters as in find_places."""
     for folder, suffix, is_foreign in _USER_AGENTS:
         if settings.foreign or not is_foreign:
-            yield Place(os.path.expanduser(folder), "agent", "user", suffix, is_foreign)
-    yield Place(os.path.join(state, "agents"), "agent", "user", ".md")
+            yield SkillFolder(os.path.expanduser(folder), "agent", "user", suffix, is_foreign)
+    yield SkillFolder(os.path.join(state, "agents"), "agent", "user", ".md")
     for level in files.levels(workspace) if workspace else ():
         for folder, suffix, is_foreign in _PROJECT_AGENTS:
             if files.has_own_folder(level, folder) and (settings.foreign or not is_foreign):
-                yield Place(os.path.join(level, folder), "agent", "project", suffix, is_foreign, files)
+                yield SkillFolder(os.path.join(level, folder), "agent", "project", suffix, is_foreign, files)
 
 
 def has_agent_kinds(
@@ -84,13 +84,13 @@ def has_agent_kinds(
     return any(
         True
         for place in places
-        for _ in place.files.walk(place.folder, place.suffix, Budget(), lambda path: False)
+        for _ in place.files.walk(place.folder, place.suffix, ReadBudget(), lambda path: False)
     )
 
 
 def find_places(
     settings: SkillSettings, state: str, workspace: str | None, files: InstructionFiles = LOCAL_FILES
-) -> Iterator[Place]:
+) -> Iterator[SkillFolder]:
     """Yield the folders to look through; of one name the later wins. Blocks.
 
     `workspace` None leaves out those of the project, because the user does not trust it. `files` are those of the
@@ -117,5 +117,5 @@ def _place(
     suffix: str,
     is_foreign: bool,
     files: InstructionFiles = LOCAL_FILES,
-) -> Place:
-    return Place(folder, "skill" if kind == "skill" else "command", origin, suffix, is_foreign, files)
+) -> SkillFolder:
+    return SkillFolder(folder, "skill" if kind == "skill" else "command", origin, suffix, is_foreign, files)

@@ -18,8 +18,8 @@ from pydantic_core import SchemaError
 
 from agent_ls.environments.instruction_files import (
     LOCAL_FILES,
-    Budget,
     InstructionFiles,
+    ReadBudget,
     UnreadableFileError,
 )
 from agent_ls.llm.requests import TOOL_NAME, TOOL_NAME_RULE
@@ -147,7 +147,7 @@ def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool
         return
     folder = workspace / PROJECT_FOLDER
     files.levels(str(workspace))  # lists the files again
-    names = files.walk(str(folder), "", Budget(), lambda path: False)
+    names = files.walk(str(folder), "", ReadBudget(), lambda path: False)
     for path in sorted(map(Path, names), key=lambda path: (path.parent != folder, path.name)):
         if path == folder / FILE or (path.parent == folder / FOLDER and path.suffix in (".yaml", ".yml")):
             try:

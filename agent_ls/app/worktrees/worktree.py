@@ -50,7 +50,7 @@ _ABSENT = "000000"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WorktreeChange:
     """A difference between the text that the user's folder has and the worktree. Paths are relative to its top.
 
     `old_path` is another path for a file that was moved, else `path`. Object names and modes are git's.
@@ -115,15 +115,15 @@ class Worktree:
         return path == self.root or path.startswith(self.root + os.sep)
 
     def own_path(self, name: str) -> str:
-        """Return the path in the worktree of a name in a `Change`."""
+        """Return the path in the worktree of a name in a `WorktreeChange`."""
         return os.path.join(self.root, name)
 
     def user_path(self, name: str) -> str:
-        """Return the path in the user's folder of a name in a `Change`."""
+        """Return the path in the user's folder of a name in a `WorktreeChange`."""
         return os.path.join(self.paths.top, name)
 
     def is_in_folder(self, name: str) -> bool:
-        """Return whether a name in a `Change` is below the folder that the session works in."""
+        """Return whether a name in a `WorktreeChange` is below the folder that the session works in."""
         return not self.paths.prefix or name.startswith(self.paths.prefix + "/")
 
     async def mark_unbrought(self, *, is_unbrought: bool) -> None:
@@ -131,7 +131,7 @@ class Worktree:
         mark = partial(mark_unbrought, self._place, is_unbrought=is_unbrought)
         await anyio.to_thread.run_sync(mark)
 
-    async def changes(self) -> list[Change]:
+    async def changes(self) -> list[WorktreeChange]:
         """Return what differs from the text that the user's folder has, by path; ignored files are left out.
 
         Raises:
@@ -144,7 +144,7 @@ class Worktree:
         arguments = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--find-renames", base, tree]
         return _parse_changes(await self._in_tree(arguments, self._now))
 
-    async def texts(self, change: Change) -> tuple[bytes | None, bytes | None]:
+    async def texts(self, change: WorktreeChange) -> tuple[bytes | None, bytes | None]:
         """Return the text that the user's folder has of a changed file, and that of the worktree. None: no file.
 
         Raises:
@@ -154,7 +154,7 @@ class Worktree:
         new = None if change.is_deletion else await self._text(change.path, change.object_name)
         return old, new
 
-    async def settle(self, left: Sequence[Change]) -> None:
+    async def settle(self, left: Sequence[WorktreeChange]) -> None:
         """Record that the user's folder has all changes that `changes` returned last, except those in `left`.
 
         Raises:
@@ -202,7 +202,7 @@ def _in_portions(entries: Sequence[str]) -> list[Sequence[str]]:
     return [entries[start : start + PORTION] for start in range(0, len(entries), PORTION)]
 
 
-def _parse_changes(raw: str) -> list[Change]:
+def _parse_changes(raw: str) -> list[WorktreeChange]:
     """Parse `git diff-tree -z --raw`."""
     fields = iter(raw.split("\0"))
     found = []
@@ -213,7 +213,7 @@ def _parse_changes(raw: str) -> list[Change]:
         old_path = path = next(fields)
         if status.startswith(("R", "C")):
             path = next(fields)
-        found.append(Change(path, old_path, old_mode, mode, old_object, object_name))
+        found.append(WorktreeChange(path, old_path, old_mode, mode, old_object, object_name))
     return sorted(found, key=lambda change: change.path)
 
 

@@ -28,7 +28,7 @@ from agent_ls.environments.far.boot import GREETING, PROGRAM
 from agent_ls.environments.far.bundle import make_bundle
 from agent_ls.environments.far.facts import Facts
 from agent_ls.environments.far.failures import missing_program, reported_problem, silent_start, start_failure
-from agent_ls.environments.far.frames import FrameError, Message, Outbox, read_messages
+from agent_ls.environments.far.frames import FarFrameError, FarMessage, FarOutbox, read_messages
 from agent_ls.environments.far.place import Place
 from agent_ls.environments.far.values import ValueFault, pack, pack_error, unpack, unpack_error
 from agent_ls.environments.opened import Check
@@ -48,7 +48,7 @@ class RemoteCancelledError(Exception):
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class FarCall:
     """A call under way. `future` gets the raw value, its bytes, and the files that were opened."""
 
     number: int
@@ -58,7 +58,7 @@ class Call:
     expected: Any = None
 
 
-class Connection:
+class FarConnection:
     """A started far end. `on_lost` is called once, from any thread, when the connection ends unexpectedly."""
 
     def __init__(self, place: Place, argv: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -69,9 +69,9 @@ class Connection:
         self._argv = argv
         self._environ = environ
         self._process: subprocess.Popen[bytes]
-        self._outbox: Outbox
+        self._outbox: FarOutbox
         self._errors = ""
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, FarCall] = {}
         self._number = 0
         self._lock = threading.Lock()
         self._lost: EnvironmentLostError | None = None
@@ -128,7 +128,7 @@ class Connection:
         finally:
             limit.cancel()
         stdin = self._stdin()
-        self._outbox = Outbox(lambda data: _write_all(stdin, data), self._lose)
+        self._outbox = FarOutbox(lambda data: _write_all(stdin, data), self._lose)
         self._start_thread(self._read)
         self._start_thread(self._ping)
 
@@ -244,7 +244,7 @@ class Connection:
             for message in read_messages(cast("BinaryIO", stdout)):
                 self._heard = time.monotonic()
                 self._receive(message)
-        except (FrameError, OSError, ValueError, ValueFault) as error:
+        except (FarFrameError, OSError, ValueError, ValueFault) as error:
             reason = str(error)
         with suppress(OSError, ValueError):
             stdout.close()
@@ -258,9 +258,9 @@ class Connection:
             if time.monotonic() - self._heard > LOST_SECONDS:
                 self._lose(f"no answer for {LOST_SECONDS:.0f} s")
                 return
-            self._outbox.send(Message({"kind": "ping"}))
+            self._outbox.send(FarMessage({"kind": "ping"}))
 
-    def _receive(self, message: Message) -> None:
+    def _receive(self, message: FarMessage) -> None:
         if message.kind == "check":
             # A thread of its own: the check may ask the far end, and this thread reads the answer.
             threading.Thread(target=self._check, args=(message,), daemon=True).start()
@@ -287,7 +287,7 @@ class Connection:
             case _:
                 call.future.set_exception(EnvError("the other machine sent an unknown answer"))
 
-    def _check(self, message: Message) -> None:
+    def _check(self, message: FarMessage) -> None:
         number, call = message.header.get("id"), self._calls.get(message.header.get("call", 0))
         answer: dict[str, Any] = {"kind": "checked", "id": number}
         try:
@@ -299,7 +299,7 @@ class Connection:
             answer["error"] = pack_error(error)
         except Exception as error:
             answer["error"] = pack_error(EnvError(f"the check failed: {error}"))
-        self._outbox.send(Message(answer))
+        self._outbox.send(FarMessage(answer))
 
     # --- calls
 
@@ -310,12 +310,12 @@ class Connection:
         environment: int = 0,
         on_output: Callable[[str, str], object] | None = None,
         check: Check | None = None,
-    ) -> Call:
+    ) -> FarCall:
         """Send a call. Its future fails with EnvError, EnvironmentLostError or RemoteCancelledError."""
         packed, body = pack(arguments)
         with self._lock:
             self._number += 1
-            call = Call(self._number, on_output=on_output, check=check)
+            call = FarCall(self._number, on_output=on_output, check=check)
             if self._lost:
                 call.future.set_exception(EnvironmentLostError(self._lost.sentence, self._lost.hint))
                 return call
@@ -328,11 +328,11 @@ class Connection:
             "environment": environment,
             "isChecked": check is not None,
         }
-        self._outbox.send(Message(header, body))
+        self._outbox.send(FarMessage(header, body))
         return call
 
-    def cancel(self, call: Call) -> None:
-        self._outbox.send(Message({"kind": "cancel", "id": call.number}))
+    def cancel(self, call: FarCall) -> None:
+        self._outbox.send(FarMessage({"kind": "cancel", "id": call.number}))
 
 
 def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
@@ -350,7 +350,7 @@ def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
         raise EnvError(f"the other machine sent an answer that makes no sense: {error}") from error
 
 
-async def finished(call: Call) -> tuple[Any, bytes]:
+async def finished(call: FarCall) -> tuple[Any, bytes]:
     """Wait for a call on the event loop; return its raw value, or raise its error."""
     done, token = anyio.Event(), anyio.lowlevel.current_token()
 

@@ -35,12 +35,12 @@ from agent_ls.environments.base import (
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.far import leftovers
 from agent_ls.environments.far.facts import EndConfig, Facts, Opened, facts_of, opened_facts
-from agent_ls.environments.far.frames import FrameError, Message, Outbox, read_messages
+from agent_ls.environments.far.frames import FarFrameError, FarMessage, FarOutbox, read_messages
 from agent_ls.environments.far.values import ValueFault, pack, pack_error, unpack, unpack_error
 from agent_ls.environments.instruction_files import (
-    Budget,
     InstructionText,
     Listing,
+    ReadBudget,
     UnreadableFileError,
     list_instructions,
     read_text,
@@ -113,7 +113,7 @@ def _start_reader(source: BinaryIO, end: _End) -> None:
                     end.answer_check(message)
                 else:
                     anyio.from_thread.run_sync(end.receive, message, token=token)
-        except (FrameError, OSError, ValueError) as error:
+        except (FarFrameError, OSError, ValueError) as error:
             sys.stderr.write(f"agent-ls: {error}\n")
         finally:
             with suppress(RuntimeError):  # the event loop has ended
@@ -129,7 +129,7 @@ class _End:
         self._inherited = inherited
         self.ended = anyio.Event()
         self._heard = anyio.current_time()
-        self._outbox = Outbox(lambda data: _write_all(descriptor, data), self._failed)
+        self._outbox = FarOutbox(lambda data: _write_all(descriptor, data), self._failed)
         self._token = anyio.lowlevel.current_token()
         self._environments: dict[int, LocalEnvironment] = {}
         self._opened = 0
@@ -160,7 +160,7 @@ class _End:
 
     # --- messages
 
-    def receive(self, message: Message) -> None:
+    def receive(self, message: FarMessage) -> None:
         self._heard = anyio.current_time()
         number = message.header.get("id")
         match message.kind:
@@ -169,28 +169,28 @@ class _End:
             case "cancel" if isinstance(number, int) and (scope := self._calls.get(number)):
                 scope.cancel()
             case "ping":
-                self._outbox.send(Message({"kind": "pong"}))
+                self._outbox.send(FarMessage({"kind": "pong"}))
 
-    async def _call(self, number: int, message: Message) -> None:
-        answer: Message | None = None
+    async def _call(self, number: int, message: FarMessage) -> None:
+        answer: FarMessage | None = None
         opened: list[Facts] = []
         with anyio.CancelScope() as scope:
             self._calls[number] = scope
             try:
                 value = await self._done(number, message, opened)
                 packed, body = pack({"value": value, "opened": opened})
-                answer = Message({"kind": "result", "id": number, "value": packed}, body)
+                answer = FarMessage({"kind": "result", "id": number, "value": packed}, body)
             except EnvError as error:
                 packed, body = pack({"opened": opened})
                 failed = {"kind": "error", "id": number, "error": pack_error(error), "value": packed}
-                answer = Message(failed, body)
+                answer = FarMessage(failed, body)
             except Exception as error:  # the near end must not wait for ever
                 words = f"the program of agent-ls on that machine failed: {type(error).__name__}: {error}"
-                answer = Message({"kind": "error", "id": number, "error": pack_error(EnvError(words))})
+                answer = FarMessage({"kind": "error", "id": number, "error": pack_error(EnvError(words))})
         self._calls.pop(number, None)
-        self._outbox.send(answer or Message({"kind": "cancelled", "id": number}))
+        self._outbox.send(answer or FarMessage({"kind": "cancelled", "id": number}))
 
-    async def _done(self, number: int, message: Message, opened: list[Facts]) -> Any:
+    async def _done(self, number: int, message: FarMessage, opened: list[Facts]) -> Any:
         header = message.header
         method, raw = str(header.get("method")), header.get("arguments")
         if (general := _GENERAL.get(method)) is not None:
@@ -223,7 +223,7 @@ class _End:
                 self._is_skipping.discard(number)
                 text = _SKIPPED + text
             body = text.encode("utf-8", "surrogatepass")
-            self._outbox.send(Message({"kind": "output", "id": number, "stream": stream}, body))
+            self._outbox.send(FarMessage({"kind": "output", "id": number, "stream": stream}, body))
 
         try:
             return await environment.exec_command(command, _marked(options), show)
@@ -240,7 +240,7 @@ class _End:
             number = self._check_number
             self._checks[number] = (answered, found)
         packed, body = pack(opened_facts(real, facts))
-        self._outbox.send(Message({"kind": "check", "id": number, "call": call, "value": packed}, body))
+        self._outbox.send(FarMessage({"kind": "check", "id": number, "call": call, "value": packed}, body))
         answered.wait(CHECK_SECONDS)
         with self._lock:
             self._checks.pop(number, None)
@@ -249,7 +249,7 @@ class _End:
         if found[0]:
             raise found[0]
 
-    def answer_check(self, message: Message) -> None:
+    def answer_check(self, message: FarMessage) -> None:
         """Called in the reader's thread."""
         with self._lock:
             waiting = self._checks.get(int(message.header.get("id", 0)))
@@ -345,7 +345,7 @@ async def _instructions(end: _End, workspace: str, folders: Sequence[Sequence[st
 
 async def _walk(end: _End, base: str, folders: int, files: int) -> Sequence[str]:
     def walk() -> Sequence[str]:
-        return list(walk_files(base, "", Budget(folders=folders, files=files), lambda path: False))
+        return list(walk_files(base, "", ReadBudget(folders=folders, files=files), lambda path: False))
 
     return await anyio.to_thread.run_sync(walk)
 

@@ -32,7 +32,7 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.environments.far.connection import (
     CLOSE_SECONDS,
-    Connection,
+    FarConnection,
     RemoteCancelledError,
     finished,
     on_loop,
@@ -40,7 +40,7 @@ from agent_ls.environments.far.connection import (
 )
 from agent_ls.environments.far.facts import EndConfig, Opened
 from agent_ls.environments.far.host import FarHost
-from agent_ls.environments.far.settling import Settled, lost_commit, settle
+from agent_ls.environments.far.settling import SettledFiles, lost_commit, settle
 from agent_ls.environments.opened import current_check
 
 
@@ -67,9 +67,9 @@ class FarEnvironment:
         self._config = config
         self._demand_right = demand_right
         self._opened = known
-        self._connection: Connection | None = None
+        self._connection: FarConnection | None = None
         self._opening = anyio.Lock()
-        self._processes: dict[str, tuple[Connection, str]] = {}
+        self._processes: dict[str, tuple[FarConnection, str]] = {}
 
     @property
     def facts(self) -> Opened | None:
@@ -129,7 +129,7 @@ class FarEnvironment:
         return states
 
     async def _committed(
-        self, connection: Connection, number: int, writes: Sequence[FileWrite], attribution: Attribution
+        self, connection: FarConnection, number: int, writes: Sequence[FileWrite], attribution: Attribution
     ) -> Sequence[FileState]:
         call = connection.call("commit", list(writes), attribution, environment=number, check=current_check())
         states: Sequence[FileState] = value_of(await finished(call), Sequence[FileState])[0]
@@ -139,7 +139,7 @@ class FarEnvironment:
         self,
         writes: Sequence[FileWrite],
         attribution: Attribution,
-        lost: Connection,
+        lost: FarConnection,
         error: EnvironmentLostError,
     ) -> Sequence[FileState]:
         """Find out, over a new connection, what a commit did before the loss; complete it if it is not done.
@@ -158,13 +158,13 @@ class FarEnvironment:
                     await self._committed(connection, number, settled.not_begun, attribution)
                 settled = await settle(changed, self._content)
         except EnvironmentLostError as again:
-            raise lost_commit(error, Settled(unknown=tuple(changed)), again) from again
+            raise lost_commit(error, SettledFiles(unknown=tuple(changed)), again) from again
         if settled.is_done:
             root = self.working_directory()
             return [FileState(_absolute(root, it.path), it.base, it.content) for it in writes]
         raise lost_commit(error, settled, None)
 
-    async def _sweep(self, connection: Connection, writes: Sequence[FileWrite], pid: int) -> None:
+    async def _sweep(self, connection: FarConnection, writes: Sequence[FileWrite], pid: int) -> None:
         """Remove temporary files that a killed far end left next to these files."""
         root = self.working_directory()
         folders = sorted({posixpath.dirname(_absolute(root, write.path)) for write in writes})
@@ -252,7 +252,7 @@ class FarEnvironment:
 
     # --- calls
 
-    async def _ready(self) -> tuple[Connection, int]:
+    async def _ready(self) -> tuple[FarConnection, int]:
         """Return the connection, and this environment's number there; make both if necessary."""
         async with self._opening:
             connection = await self.host.connected()
@@ -296,7 +296,7 @@ class FarEnvironment:
 
     async def _ask_over(
         self,
-        connection: Connection,
+        connection: FarConnection,
         number: int,
         method: str,
         expected: Any,

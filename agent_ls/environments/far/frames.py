@@ -26,12 +26,12 @@ _FRAME = struct.Struct(">IQB")
 _LENGTH = struct.Struct(">I")
 
 
-class FrameError(Exception):
+class FarFrameError(Exception):
     """The other end sent something that is not a frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class FarMessage:
     """`header` has at least `kind`. `body` is binary data that JSON would make larger."""
 
     header: Mapping[str, Any]
@@ -42,12 +42,12 @@ class Message:
         return str(self.header.get("kind", ""))
 
 
-def encode(message: Message) -> bytes:
+def encode(message: FarMessage) -> bytes:
     header = json.dumps(message.header, separators=(",", ":")).encode("ascii")
     return _LENGTH.pack(len(header)) + header + message.body
 
 
-def decode(data: bytes) -> Message:
+def decode(data: bytes) -> FarMessage:
     """Return the message in `data`.
 
     Raises:
@@ -58,13 +58,13 @@ def decode(data: bytes) -> Message:
         end = _LENGTH.size + length
         header = json.loads(data[_LENGTH.size : end])
     except (struct.error, ValueError, RecursionError) as error:
-        raise FrameError(f"a message that cannot be read: {error}") from error
+        raise FarFrameError(f"a message that cannot be read: {error}") from error
     if not isinstance(header, dict) or end > len(data):
-        raise FrameError("a message that is cut off")
-    return Message(header, data[end:])
+        raise FarFrameError("a message that is cut off")
+    return FarMessage(header, data[end:])
 
 
-def read_messages(file: BinaryIO) -> Iterator[Message]:
+def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
     """Yield messages until the end of the input. Blocks.
 
     Raises:
@@ -75,13 +75,13 @@ def read_messages(file: BinaryIO) -> Iterator[Message]:
     while head := _exactly(file, _FRAME.size):
         length, number, is_last = _FRAME.unpack(head)
         if length > PIECE_BYTES or is_last > 1:
-            raise FrameError("a frame that is too long")
+            raise FarFrameError("a frame that is too long")
         piece = _exactly(file, length)
         if len(piece) < length:
             return  # cut off: the message was never complete
         sizes[number] = sizes.get(number, 0) + length
         if sizes[number] > MESSAGE_LIMIT_BYTES:
-            raise FrameError("a message that is too long")
+            raise FarFrameError("a message that is too long")
         parts.setdefault(number, []).append(piece)
         if is_last:
             del sizes[number]
@@ -97,7 +97,7 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
     return b"".join(chunks) if size == 0 else b""
 
 
-class Outbox:
+class FarOutbox:
     """Sends messages from a thread of its own, so that a slow reader blocks nobody else.
 
     `write` writes all given bytes, or raises OSError; then `on_failure` is called once, in the thread.
@@ -120,7 +120,7 @@ class Outbox:
         """How much has not been written yet."""
         return self._waiting_bytes
 
-    def send(self, message: Message) -> None:
+    def send(self, message: FarMessage) -> None:
         """Queue a message. After `close`, does nothing."""
         data = memoryview(encode(message))
         with self._ready:

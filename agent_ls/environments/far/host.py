@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
-from agent_ls.environments.far.connection import Connection, value_of
+from agent_ls.environments.far.connection import FarConnection, value_of
 from agent_ls.environments.far.facts import Facts
 from agent_ls.environments.far.launchers import launch_argv
 from agent_ls.environments.far.place import Place
@@ -30,18 +30,18 @@ class FarHost:
     def __init__(self, place: Place, environ: Callable[[], Mapping[str, str]]) -> None:
         self.place = place
         self._environ = environ
-        self._connection: Connection | None = None
+        self._connection: FarConnection | None = None
         self._lock = threading.Lock()
         self._previous = ""
         self.generation = 0
         """How many connections were made."""
 
-    def current(self) -> Connection | None:
+    def current(self) -> FarConnection | None:
         """Return the connection if it is up."""
         found = self._connection
         return found if found and not found.lost else None
 
-    def connect(self) -> Connection:
+    def connect(self) -> FarConnection:
         """Return the connection; make one if there is none. Blocks.
 
         Raises:
@@ -50,7 +50,7 @@ class FarHost:
         with self._lock:
             if found := self.current():
                 return found
-            made = Connection(self.place, launch_argv(self.place), child_environ(self._environ()))
+            made = FarConnection(self.place, launch_argv(self.place), child_environ(self._environ()))
             made.start()
             # End the far end that this one replaces, if it still runs, and processes left by dead far ends.
             with suppress(EnvError, TimeoutError):
@@ -60,7 +60,7 @@ class FarHost:
             self.generation += 1
             return made
 
-    async def connected(self) -> Connection:
+    async def connected(self) -> FarConnection:
         """As `connect`, for the event loop."""
         if found := self.current():
             return found

@@ -10,7 +10,7 @@ from agent_ls.environments.errors import EnvError, EnvironmentLostError
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledFiles:
     """Files grouped by their current content: the new one, the old one, or another one (also if it cannot be read)."""
 
     done: tuple[FileWrite, ...] = ()
@@ -30,7 +30,9 @@ class Settled:
         return bool(self.done and self.not_begun) and not self.unknown
 
 
-async def settle(writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]) -> Settled:
+async def settle(
+    writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
+) -> SettledFiles:
     """Compare each file with what the commit meant to do; `content` returns None for no file.
 
     Raises:
@@ -48,11 +50,11 @@ async def settle(writes: Sequence[FileWrite], content: Callable[[str], Awaitable
             unknown.append(write)
             continue
         (done if found == write.content else not_begun if found == write.base else unknown).append(write)
-    return Settled(tuple(done), tuple(not_begun), tuple(unknown))
+    return SettledFiles(tuple(done), tuple(not_begun), tuple(unknown))
 
 
 def lost_commit(
-    first: EnvironmentLostError, settled: Settled, again: EnvironmentLostError | None
+    first: EnvironmentLostError, settled: SettledFiles, again: EnvironmentLostError | None
 ) -> EnvironmentLostError:
     """Return the error that says what is known of each file."""
     known = (

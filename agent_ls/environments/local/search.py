@@ -62,8 +62,8 @@ class LocalSearch:
         path: str,
         options: GrepOptions,
         passes: Callable[[str, str], bool],
-    ) -> search.Findings:
-        findings = search.Findings(options)
+    ) -> search.ResultLines:
+        findings = search.ResultLines(options)
         parser = ripgrep.JsonParser(self._root)
         async with running(arguments, self._root) as process:
             assert process.stdout
@@ -142,7 +142,7 @@ def _find_ripgrep() -> str:
 
 def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOptions) -> GrepResult:
     """Search without ripgrep, in a thread or a separate process."""
-    findings = search.Findings(options)
+    findings = search.ResultLines(options)
     passes = search.file_filter(options)
     disk = _DiskTree()
     for file in _files_below(path, root):

@@ -56,7 +56,7 @@ LOOKED = (
 AGAIN = "It failed while it was confined to reading ({at!r}); this is what it did without the confinement."
 
 
-class Confinement(Protocol):
+class CommandSandbox(Protocol):
     """Interface to the sandbox.
 
     If a configured sandbox is not available, the policy asks about each command.
@@ -96,7 +96,7 @@ class Confinement(Protocol):
 
 
 class SandboxedEnvironment(ForwardingEnvironment):
-    def __init__(self, inner: ExecutionEnvironment, limits: Confinement, may_leave: Leave) -> None:
+    def __init__(self, inner: ExecutionEnvironment, limits: CommandSandbox, may_leave: Leave) -> None:
         super().__init__(inner)
         self._walls = limits
         self._may_leave = may_leave

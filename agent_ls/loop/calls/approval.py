@@ -109,7 +109,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PolicyVerdict:
     """The decision of policy on an effect, before the user is asked."""
 
     kind: Literal["allow", "ask", "refuse"]
@@ -161,7 +161,7 @@ class PendingApprovals:
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
 
-    async def ask(self, question: ApprovalQuestion, verdict: Verdict) -> Decision:
+    async def ask(self, question: ApprovalQuestion, verdict: PolicyVerdict) -> Decision:
         """Request approval and wait for the first answer.
 
         If the turn is stopped, the request is denied by `interrupt`.
@@ -270,7 +270,7 @@ def _why_not_replaced(request: ApprovalRequested, answer: Answer) -> str:
     return "a command cannot be blank" if not answer.command.strip() else ""
 
 
-def _requested(question: ApprovalQuestion, verdict: Verdict) -> ApprovalRequested:
+def _requested(question: ApprovalQuestion, verdict: PolicyVerdict) -> ApprovalRequested:
     return ApprovalRequested(
         request_id=new_id("a"),
         call_id=question.call_id,

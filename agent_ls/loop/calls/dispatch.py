@@ -29,7 +29,7 @@ from agent_ls.loop.calls.arguments import (
 from agent_ls.loop.calls.facts import touched_files
 from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, changed_arguments, hooked_call
 from agent_ls.loop.calls.outcome import (
-    Outcome,
+    CallOutcome,
     changes_of,
     denied,
     error_output,
@@ -93,7 +93,7 @@ class Call:
     index: int
     is_alone: bool = True
     known: SuspendedCall | None = None
-    outcome: Outcome | None = None
+    outcome: CallOutcome | None = None
     summary: str = ""
     """One-line summary of the arguments, as in the start event."""
     landed: ToolOutput | None = None
@@ -226,7 +226,7 @@ class Dispatcher:
     def drop(self, call: Call, reason: str) -> None:
         """Replace the result of a call that ran early because its response is incomplete."""
         result = ToolResultPart(call.part.id, call.part.name, reason, is_error=True)
-        call.outcome = Outcome(result)
+        call.outcome = CallOutcome(result)
 
     def answer(
         self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str

@@ -15,7 +15,7 @@ NO_IMAGES = "[This model cannot see images: the image was left out.]"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """The outcome of a call. `ends_loop` is set if a terminal tool succeeded ("completed") or a failure is fatal
     ("error"). `usage` as in ToolOutput."""
 
@@ -26,8 +26,8 @@ class Outcome:
     usage: Usage | None = None
 
 
-def outcome_of(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | None) -> Outcome:
-    return Outcome(
+def outcome_of(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | None) -> CallOutcome:
+    return CallOutcome(
         result, was_denied(output), had_effect(output, tool), _ends_loop(output, tool), output.usage
     )
 

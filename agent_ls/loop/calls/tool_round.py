@@ -9,7 +9,7 @@ import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, Parsed, parse_call
-from agent_ls.loop.calls.outcome import Outcome
+from agent_ls.loop.calls.outcome import CallOutcome
 from agent_ls.loop.config import SessionConfig
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.paths import are_disjoint
@@ -118,7 +118,7 @@ def _too_many(count: int) -> str:
     return f"Not run: of {count} calls in one answer only the first {MAX_CALLS} are run. Make the rest in later ones."
 
 
-def outcomes(calls: Sequence[Call]) -> list[Outcome]:
+def outcomes(calls: Sequence[Call]) -> list[CallOutcome]:
     return [call.outcome for call in calls if call.outcome]
 
 

@@ -63,7 +63,7 @@ class Wish:
     client_key: str = ""
 
 
-class Conversation(Protocol):
+class AgentConversation(Protocol):
     """Interface to the conversation of one agent. `history` changes when the session goes back to an earlier turn."""
 
     @property
@@ -83,7 +83,7 @@ class Compactor:
     """Performs compactions of one agent's conversation."""
 
     def __init__(
-        self, session_id: SessionId, ports: Ports, emitter: Emitter, conversation: Conversation
+        self, session_id: SessionId, ports: Ports, emitter: Emitter, conversation: AgentConversation
     ) -> None:
         self._session_id = session_id
         self._ports = ports

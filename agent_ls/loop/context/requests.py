@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.compactor import Compactor, Conversation, Fill, Trigger
+from agent_ls.loop.context.compactor import AgentConversation, Compactor, Fill, Trigger
 from agent_ls.loop.context.history_search import SEARCH_HISTORY, search_history_tool
 from agent_ls.loop.context.prefix import LostBy, Prefix, tools_chars
 from agent_ls.loop.context.prompting import prefix_now
@@ -39,7 +39,7 @@ class ContextKeeper:
         session_id: SessionId,
         ports: Ports,
         emitter: Emitter,
-        conversation: Conversation,
+        conversation: AgentConversation,
         restored: Restored,
     ) -> None:
         self.compactor = Compactor(session_id, ports, emitter, conversation)

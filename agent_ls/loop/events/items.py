@@ -69,7 +69,7 @@ class SteerMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidItem:
     """A text or reasoning of the model. The text of an open part may lag behind the stream."""
 
     kind: Literal["text", "reasoning"]
@@ -182,7 +182,7 @@ class RollBack:
 Body: TypeAlias = (
     UserMessage
     | SteerMessage
-    | Said
+    | SaidItem
     | ToolUse
     | ChangedFile
     | AskedApproval
@@ -285,7 +285,7 @@ class ItemFold:
     def partial(self, part_id: str, offset: int, text: str) -> None:
         """Set the text of an open part from `offset` on, from a delta or a log."""
         index = self._open.get(part_id)
-        if index is not None and isinstance(said := self._items[index].body, Said):
+        if index is not None and isinstance(said := self._items[index].body, SaidItem):
             self._change(part_id, text=said.text[:offset] + text)
 
     def _begun(self, envelope: Envelope) -> Body | None:
@@ -296,9 +296,9 @@ class ItemFold:
             case SteeringQueued(steer_id=steer_id, text=text):
                 return SteerMessage(steer_id, text)
             case AssistantTextStart(part_id=part_id):
-                return Said("text", part_id)
+                return SaidItem("text", part_id)
             case ReasoningStart(part_id=part_id):
-                return Said("reasoning", part_id)
+                return SaidItem("reasoning", part_id)
             case ToolCallStart() as call:
                 return ToolUse(call.call_id, call.name, call.summary, call.arguments)
             case FileChange() as change:
@@ -359,7 +359,7 @@ class ItemFold:
         """
         for key, index in list(self._open.items()):
             match self._items[index].body:
-                case Said():
+                case SaidItem():
                     self._close(key, interrupted=True)
                 case ToolUse():
                     self._close(key, status="failed")
@@ -400,7 +400,7 @@ def _body(body: Body) -> Mapping[str, Any]:
             return {"text": text}
         case SteerMessage(steer_id=steer_id, text=text, status=status):
             return {"steerId": steer_id, "text": text, "status": status}
-        case Said(part_id=part_id, text=text, interrupted=interrupted):
+        case SaidItem(part_id=part_id, text=text, interrupted=interrupted):
             return {"partId": part_id, "text": text, "interrupted": interrupted}
         case ToolUse():
             return _tool(body)
@@ -481,7 +481,7 @@ _BEGINNINGS = (
 def _key(body: Body) -> str:
     """Return the id by which later events refer to the item; "" if it is complete from the start."""
     match body:
-        case Said(part_id=key) | ToolUse(call_id=key) | SteerMessage(steer_id=key):
+        case SaidItem(part_id=key) | ToolUse(call_id=key) | SteerMessage(steer_id=key):
             return key
         case AskedApproval(request=request):
             return request.request_id

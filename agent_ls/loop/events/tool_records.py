@@ -98,7 +98,7 @@ OTHERS = Remedy("ExecutionError", "Read what the message says, and try another w
 
 
 @dataclass(frozen=True, slots=True)
-class StateChange:
+class RecordedChange:
     """A change that a call made. `path` is an absolute path, or the id of a background process.
 
     `source` is the old path of a moved file, otherwise "".
@@ -151,7 +151,7 @@ class ToolRecord:
     error: CallError | None
     exit_code: int | None
     execution_time_ms: int
-    state_changes: tuple[StateChange, ...]
+    state_changes: tuple[RecordedChange, ...]
     recoverable: bool
     suggested_action: str
     output_chars: int
@@ -211,7 +211,7 @@ def tool_records(envelopes: Iterable[Envelope]) -> tuple[ToolRecord, ...]:
             case ToolCallStart() as start:
                 calls[start.call_id] = _Call(start, envelope)
             case FileChange(call_id=call_id) as change if call_id in calls:
-                calls[call_id].changes.append(StateChange(_CHANGES[change.action], change.path))
+                calls[call_id].changes.append(RecordedChange(_CHANGES[change.action], change.path))
             case ToolCallEnd(call_id=call_id) as end if call_id in calls:
                 calls[call_id].end = end
             case _:
@@ -242,7 +242,7 @@ _OUR_WORDS = re.compile(r"^(?:Tool error \(|Permission denied: |Invalid argument
 class _Call:
     start: ToolCallStart
     told: Envelope
-    changes: list[StateChange] = field(default_factory=list)
+    changes: list[RecordedChange] = field(default_factory=list)
     end: ToolCallEnd | None = None
 
 
@@ -269,13 +269,13 @@ def _record(call: _Call, end: ToolCallEnd) -> ToolRecord:
     )
 
 
-def _state_changes(call: _Call, end: ToolCallEnd) -> tuple[StateChange, ...]:
+def _state_changes(call: _Call, end: ToolCallEnd) -> tuple[RecordedChange, ...]:
     """Return the changes of a call. A move is one change, not a creation and a deletion."""
     moved = [change for change in end.changes if change.change == "file_moved"]
     ends = {change.subject for change in moved} | {change.source for change in moved}
     files = [change for change in call.changes if change.path not in ends]
     others = [
-        StateChange(_OTHER_CHANGES[change.change], change.subject, change.source) for change in end.changes
+        RecordedChange(_OTHER_CHANGES[change.change], change.subject, change.source) for change in end.changes
     ]
     folders = [change for change in others if change.type == "DirectoryCreated"]
     return (*folders, *files, *(change for change in others if change.type != "DirectoryCreated"))

@@ -32,7 +32,7 @@ class _OpenText:
     part_id: str
 
 
-class Answer:
+class ModelAnswer:
     """Builds an answer from the events of one stream.
 
     Parts are stored by index, which keeps the provider's order.

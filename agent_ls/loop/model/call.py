@@ -17,7 +17,7 @@ from agent_ls.llm.stream import StreamFinish, replay_as_stream
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.events.types import Retry
 from agent_ls.loop.ids import ToolCallId
-from agent_ls.loop.model.answer import Answer
+from agent_ls.loop.model.answer import ModelAnswer
 from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.model.failures import visible
 from agent_ls.loop.model.runaway import RunawayGuard
@@ -33,13 +33,13 @@ BREATH_EVENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A complete answer: the recorded turn, the Answer that it was built from, and the end of the stream.
+    """A complete answer: the recorded turn, the ModelAnswer that it was built from, and the end of the stream.
 
     `duration_ms` is from the successful request to the end, `first_output_ms` to the first event.
     """
 
     turn: AssistantTurn
-    answer: Answer
+    answer: ModelAnswer
     finish: StreamFinish
     duration_ms: int
     first_output_ms: int
@@ -70,13 +70,13 @@ class ModelCalls:
         streaming: bool,
         on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
     ) -> ModelReply:
-        """Call the model, with retries, and record its answer. `on_call` as in Answer.
+        """Call the model, with retries, and record its answer. `on_call` as in ModelAnswer.
 
         Raises:
             LlmError: the call failed and is not retried; text that had arrived is in the history.
         """
         for attempt in itertools.count():
-            answer = Answer(self._emitter, self._call_ids, on_call)
+            answer = ModelAnswer(self._emitter, self._call_ids, on_call)
             begun_ms = self._clock.monotonic_ms()
             try:
                 finish, first_ms = await self._read(request, answer, streaming=streaming)
@@ -99,7 +99,9 @@ class ModelCalls:
             await self._clock.sleep(delay_s)
         raise AssertionError("unreachable: count() does not end")
 
-    async def _read(self, request: Request, answer: Answer, *, streaming: bool) -> tuple[StreamFinish, int]:
+    async def _read(
+        self, request: Request, answer: ModelAnswer, *, streaming: bool
+    ) -> tuple[StreamFinish, int]:
         """Read the answer. Returns how it ended, and the time of its first event."""
         if streaming:
             first_ms = await self._stream(request, answer)
@@ -113,7 +115,7 @@ class ModelCalls:
             raise StreamError(broken, provider=request.provider, model=request.model)
         return answer.finish, first_ms
 
-    async def _stream(self, request: Request, answer: Answer) -> int:
+    async def _stream(self, request: Request, answer: ModelAnswer) -> int:
         """Read to the end of the stream, even after the finish event, so that the connection can be reused."""
         first_ms = count = 0
         guard = RunawayGuard(request.provider, request.model)
@@ -130,7 +132,7 @@ class ModelCalls:
                 raise
         return first_ms
 
-    def _keep_cut(self, request: Request, answer: Answer, why: str) -> None:
+    def _keep_cut(self, request: Request, answer: ModelAnswer, why: str) -> None:
         """Record the text of a partial answer. Its usage is unknown."""
         message = answer.cut()
         if why == RunawayError.kind:
@@ -148,7 +150,7 @@ class ModelCalls:
                 )
             )
 
-    def _turn(self, request: Request, answer: Answer, finish: StreamFinish) -> AssistantTurn:
+    def _turn(self, request: Request, answer: ModelAnswer, finish: StreamFinish) -> AssistantTurn:
         return AssistantTurn(
             message=answer.message,
             usage=finish.usage,

@@ -12,7 +12,7 @@ from agent_ls.policy.shell.words import Word
 
 
 @dataclass(slots=True)
-class Findings:
+class LineFacts:
     """The facts about one line. `needs_plain_names`: it is read-only if no listed name has blanks or begins with `-`.
 
     `changes`: it is not read-only. `is_plain`: its words determine all that it does."""

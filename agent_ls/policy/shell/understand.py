@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_ls.policy.shell import dangers, read_only
-from agent_ls.policy.shell.findings import Findings
+from agent_ls.policy.shell.findings import LineFacts
 from agent_ls.policy.shell.names import changes_commands, is_harmless
 from agent_ls.policy.shell.reader import Reader
 from agent_ls.policy.shell.state import State
@@ -58,7 +58,7 @@ def understand(
 
     Nothing is run or looked up.
     """
-    found = Findings(home, working_dir)
+    found = LineFacts(home, working_dir)
     for name, value in env_vars:
         if changes_commands(name):
             found.doubt(f"It sets {name}, which changes what other commands do.")
@@ -69,7 +69,7 @@ def understand(
     return _result(command, found)
 
 
-def _result(command: str, found: Findings) -> Understanding:
+def _result(command: str, found: LineFacts) -> Understanding:
     words = " ".join([command, *(word for argv in found.commands for word in argv)])
     if place := dangers.CREDENTIAL_PLACES.search(words):
         found.danger(f"It names a place that holds credentials: {place[0].strip()}.")

@@ -20,7 +20,7 @@ from agent_ls.server.lsp.capabilities import ClientAbilities, client_abilities, 
 from agent_ls.server.rpc.access import follow_access
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.event_sender import EventSenders
-from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.rpc.router import Route, Router
 from agent_ls.server.transport.errors import response_error
 from agent_ls.server.transport.framing import FrameParser, frame
@@ -56,7 +56,7 @@ class ChannelClient:
         self,
         context: Context,
         routes: Sequence[Route],
-        answers: Answers,
+        answers: RecentAnswers,
         clean: Callable[[bytes], bytes],
         stream: anyio.abc.ByteStream,
     ) -> None:

@@ -13,7 +13,7 @@ from anyio.abc import SocketStream
 from agent_ls.server.channel.client import ChannelClient, read_bodies
 from agent_ls.server.channel.places import listen, read_channel_token, socket_path
 from agent_ls.server.rpc.context import Context
-from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.rpc.router import Route
 from agent_ls.server.transport.framing import FrameError, FrameParser, frame
 from agent_ls.server.transport.tcp import MAX_CONNECTIONS, has_token, refusal
@@ -37,7 +37,7 @@ class LocalChannel:
 
     context: Context
     routes: Sequence[Route]
-    answers: Answers
+    answers: RecentAnswers
     clean: Callable[[bytes], bytes]
 
     async def run(self) -> None:

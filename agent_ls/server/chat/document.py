@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.errors import AppError, OwnerSilentError, SessionBusyError
+from agent_ls.app.errors import AppError, OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
@@ -486,7 +486,7 @@ class ChatRoom:
         """Open a session; None if another process owns it."""
         try:
             return await self._means.context.manager.open_session(session_id)
-        except SessionBusyError:
+        except SessionOwnedError:
             return None
 
     async def _input(self, message: str, live: LiveSession) -> list[wire.InputPart]:

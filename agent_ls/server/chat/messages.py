@@ -34,7 +34,7 @@ class Document(_Sent):
     uri: str
 
 
-class Problem(_Sent):
+class ClientProblem(_Sent):
     """A diagnostic of any server, which the editor names with its request for code actions."""
 
     range: Range
@@ -44,7 +44,7 @@ class Problem(_Sent):
 
 class ActionContext(_Sent):
     only: tuple[str, ...] | None = None
-    diagnostics: tuple[Problem, ...] = ()
+    diagnostics: tuple[ClientProblem, ...] = ()
 
 
 class CodeAction(_Sent):
@@ -77,13 +77,13 @@ class ChatCommand(_Sent):
     uri: str | None = None
 
 
-class Sending(ChatCommand):
+class SendCommand(ChatCommand):
     """Sends what is written. `worktree`: a new session works in a git worktree of its own."""
 
     worktree: Literal["current", "head"] | None = None
 
 
-class Reply(_Sent):
+class QuestionAnswer(_Sent):
     """The user's answer to a question of the agent, in the chat `uri`."""
 
     question_id: str
@@ -113,14 +113,14 @@ class Denial(_Sent):
     reason: str = ""
 
 
-class Verdict(_Sent):
+class HunkCommand(_Sent):
     hunk_ids: tuple[str, ...] | None = None
     uri: str | None = None
     confirm: bool = False
     comment: str = ""
 
 
-class Ask(_Sent):
+class MentionCommand(_Sent):
     """Mentions the lines [first, end) of a document in the chat with the URI `chat`.
 
     With `command`, a message that begins with this command, followed by `about`, is sent at once.

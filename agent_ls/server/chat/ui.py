@@ -309,7 +309,7 @@ class StockFace:
             room.show()
 
     async def _send(self, raw: Any) -> None:
-        worktree = _read(messages.Sending, "agentLs.send", raw).worktree
+        worktree = _read(messages.SendCommand, "agentLs.send", raw).worktree
         self._begin(partial(self._room(raw, "agentLs.send").send, worktree=worktree))
 
     async def _bring_changes(self, raw: Any) -> None:
@@ -336,7 +336,7 @@ class StockFace:
         self._begin(partial(self._room({"uri": given.uri}, "agentLs.acceptPlan").accept_plan, given.mode))
 
     async def _answer_question(self, raw: Any) -> None:
-        given = _read(messages.Reply, "agentLs.answer", raw)
+        given = _read(messages.QuestionAnswer, "agentLs.answer", raw)
         self._room({"uri": given.uri}, "agentLs.answer").answer(given.question_id, given.answer)
 
     async def _approve(self, raw: Any) -> None:
@@ -372,7 +372,7 @@ class StockFace:
         )
 
     async def _review(self, verdict: Any, raw: Any) -> None:
-        given = _read(messages.Verdict, f"agentLs.{verdict}", raw)
+        given = _read(messages.HunkCommand, f"agentLs.{verdict}", raw)
         if (given.hunk_ids is None) == (given.uri is None):
             raise InvalidParamsError(f"agentLs.{verdict}", "name hunkIds, or the uri of a file")
         path = maybe_path(given.uri) if given.uri else None
@@ -389,7 +389,7 @@ class StockFace:
         self._begin(work)
 
     async def _ask(self, raw: Any) -> None:
-        given = _read(messages.Ask, "agentLs.ask", raw)
+        given = _read(messages.MentionCommand, "agentLs.ask", raw)
         room = self._room({"uri": given.chat}, "agentLs.ask")
         path = maybe_path(given.uri)
         if path is None:

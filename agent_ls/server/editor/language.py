@@ -14,10 +14,10 @@ from agent_ls.environments.language_host import (
     CodeProblem,
     FileChanges,
     FileProblems,
-    Found,
+    FoundLocation,
+    FoundLocations,
     FoundSymbols,
     LanguageQuery,
-    Place,
     Spot,
     Symbol,
     TextChange,
@@ -84,10 +84,10 @@ class EditorLanguage:
             return _ALL
         return _PUSHED if client.diagnostics else frozenset()
 
-    async def definition(self, spot: Spot) -> Found:
+    async def definition(self, spot: Spot) -> FoundLocations:
         return await self._places("definition", spot)
 
-    async def references(self, spot: Spot) -> Found:
+    async def references(self, spot: Spot) -> FoundLocations:
         return await self._places("references", spot)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
@@ -148,11 +148,11 @@ class EditorLanguage:
             for file in answer.files:
                 self._known.publish(file.uri, file.version, file.items, settled=file.settled)
 
-    async def _places(self, what: str, spot: Spot) -> Found:
+    async def _places(self, what: str, spot: Spot) -> FoundLocations:
         from agent_ls.server import protocol as wire
 
         answer = await self._ask(what, wire.CodeLocations, _position(spot))
-        return Found(tuple(map(_place, answer.locations)), answer.truncated)
+        return FoundLocations(tuple(map(_place, answer.locations)), answer.truncated)
 
     async def _symbols(self, params: dict[str, Any]) -> FoundSymbols:
         from agent_ls.server import protocol as wire
@@ -196,9 +196,11 @@ def _position(spot: Spot) -> dict[str, Any]:
     return {"uri": to_lsp.uri(spot.path), "line": spot.line, "character": spot.character}
 
 
-def _place(location: wire.CodeLocation) -> Place:
+def _place(location: wire.CodeLocation) -> FoundLocation:
     path = maybe_path(location.uri)
-    return Place(path or location.uri, location.start_line, location.start_character, path is not None)
+    return FoundLocation(
+        path or location.uri, location.start_line, location.start_character, path is not None
+    )
 
 
 def _symbol(symbol: wire.CodeSymbol) -> Symbol:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from anyio.to_thread import run_sync
 
-from agent_ls.app.review.findings import Finding, Findings
+from agent_ls.app.review.findings import ReviewFinding, ReviewFindings
 from agent_ls.server.lsp.capabilities import FINDING_COMMANDS
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
@@ -50,7 +50,7 @@ class FindingMarks:
     """
 
     def __init__(
-        self, context: Context, findings: Findings, publish: Callable[[str], None], start: Start
+        self, context: Context, findings: ReviewFindings, publish: Callable[[str], None], start: Start
     ) -> None:
         self._context = context
         self._start = start
@@ -108,7 +108,7 @@ class FindingMarks:
         live.session.submit(message_for(act, finding), when_busy="queue")
 
 
-def finding_mark(finding: Finding) -> dict[str, Any]:
+def finding_mark(finding: ReviewFinding) -> dict[str, Any]:
     """Return the diagnostic of a finding."""
     fix = f"\nSuggested fix:\n{_plain(finding.fix)}" if finding.fix else ""
     return {
@@ -123,7 +123,7 @@ def finding_mark(finding: Finding) -> dict[str, Any]:
     }
 
 
-def message_for(act: Act, finding: Finding) -> str:
+def message_for(act: Act, finding: ReviewFinding) -> str:
     """Return the message to the agent for the actions fix and explain."""
     first, last = finding.start + 1, finding.end
     lines = f"line {first}" if first == last else f"lines {first} to {last}"

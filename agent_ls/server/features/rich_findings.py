@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from agent_ls.app.review.findings import Findings
+from agent_ls.app.review.findings import ReviewFindings
 from agent_ls.server.features.findings import FindingMarks, Start
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS
@@ -61,7 +61,9 @@ class _Command(_Sent):
 class RichFindings:
     """Implements Watcher of editor/host.py. `answers` are the handlers of the standard messages."""
 
-    def __init__(self, context: Context, findings: Findings, protocol: AgentProtocol, start: Start) -> None:
+    def __init__(
+        self, context: Context, findings: ReviewFindings, protocol: AgentProtocol, start: Start
+    ) -> None:
         self._context = context
         self._protocol = protocol
         self._start = start

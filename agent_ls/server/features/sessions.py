@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from pydantic import ValidationError
 
-from agent_ls.app.errors import SessionBusyError
+from agent_ls.app.errors import SessionOwnedError
 from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.plan import accept_plan
 from agent_ls.loop.events import codec as event_codec
@@ -82,7 +82,7 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     context.senders.forget_ended(session_id)
     while True:  # repeat, because the owner may change between the checks
         if not owners.elsewhere(session_id) or not await owners.is_owned(session_id):
-            with suppress(SessionBusyError):
+            with suppress(SessionOwnedError):
                 return await _own(context, params, await context.manager.open_session(session_id))
         if session := await owners.read_along(session_id):
             return await _read_along(context, params, session)

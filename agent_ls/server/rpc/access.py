@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.errors import SessionBusyError
+from agent_ls.app.errors import SessionOwnedError
 from agent_ls.server import protocol as wire
 from agent_ls.server.rpc import to_wire
 
@@ -52,7 +52,7 @@ def demand_access(context: Context, params: wire.Params) -> None:
     """Check that this process may serve a message.
 
     Raises:
-        SessionBusyError: the message would change a session that another process owns.
+        SessionOwnedError: the message would change a session that another process owns.
     """
     owners = context.manager.owners
     if isinstance(params, wire.Review) and params.session_id is None:
@@ -61,7 +61,7 @@ def demand_access(context: Context, params: wire.Params) -> None:
     if type(params) in READING or not isinstance(session_id, str):
         return
     if owners.elsewhere(session_id):
-        raise SessionBusyError(session_id)
+        raise SessionOwnedError(session_id)
     if live := context.manager.live(session_id):
         owners.demand(live)
 
@@ -70,7 +70,7 @@ def _demand_hunks(context: Context, params: wire.Review) -> None:
     """Check a review that names no session. If its hunks are of several sessions, those owned here may be reviewed.
 
     Raises:
-        SessionBusyError: all hunks are of sessions that another process owns.
+        SessionOwnedError: all hunks are of sessions that another process owns.
     """
     from agent_ls.server.lsp.from_lsp import maybe_path
 
@@ -82,9 +82,9 @@ def _demand_hunks(context: Context, params: wire.Review) -> None:
     # a session that is being handed over right now
     foreign = [it.session_id for it in chosen if owners.elsewhere(it.session_id)]
     if foreign and len(foreign) == len(chosen):
-        raise SessionBusyError(foreign[0])
+        raise SessionOwnedError(foreign[0])
     if not chosen and (session := owners.with_hunks(ids, path, params.turn_id)):
-        raise SessionBusyError(session.id)
+        raise SessionOwnedError(session.id)
 
 
 def read_info(session: ReadAlong) -> wire.SessionInfo:

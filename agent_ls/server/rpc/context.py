@@ -64,7 +64,7 @@ class Context:
         continue it.
 
         Raises:
-            UnknownSessionError, SessionBusyError, AppError.
+            UnknownSessionError, SessionOwnedError, AppError.
         """
         live = self.manager.live(session_id)
         return live if live and not live.session.is_closing else await self.manager.open_session(session_id)

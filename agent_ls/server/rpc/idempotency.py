@@ -30,7 +30,7 @@ class _Entry:
     error: Exception | None = None
 
 
-class Answers:
+class RecentAnswers:
     """The answers of recent requests by client key."""
 
     def __init__(self, start: Callable[[Callable[[], Awaitable[None]]], None]) -> None:

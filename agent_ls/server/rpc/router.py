@@ -18,7 +18,7 @@ from agent_ls.server.protocol import Params, Wire
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.access import demand_access
 from agent_ls.server.rpc.context import Context
-from agent_ls.server.rpc.idempotency import Answers
+from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.transport.errors import InvalidParamsError, UnknownMethodError
 from agent_ls.server.transport.jsonrpc import RawJson
 
@@ -58,7 +58,7 @@ class Router:
         self,
         routes: Iterable[Route],
         context: Context,
-        answers: Answers,
+        answers: RecentAnswers,
         standard: Mapping[str, Callable[[Any], Awaitable[Any]]] = MappingProxyType({}),
     ) -> None:
         self._routes = {route.params.method: route for route in routes}

@@ -20,9 +20,9 @@ from agent_ls.environments.language_host import (
     CodeProblem,
     FileChanges,
     FileProblems,
-    Found,
+    FoundLocation,
+    FoundLocations,
     LanguageQuery,
-    Place,
     Spot,
     Symbol,
     TextChange,
@@ -56,7 +56,7 @@ class FakeEditorStatus:
 class Forgetful(KnownCode):
     """Returns no references."""
 
-    async def references(self, spot: Spot) -> Found:
+    async def references(self, spot: Spot) -> FoundLocations:
         raise NoAnswerError("The editor's language tools could not answer: gone.")
 
 
@@ -88,7 +88,7 @@ async def recorded(tmp_path: Path) -> Path:
     project.mkdir()
     (project / "a.py").write_text("one = 1\n")
     path = str(project / "a.py")
-    here = Place(path, 0)
+    here = FoundLocation(path, 0)
     code = Forgetful(
         [here],
         [Symbol("one", "variable", here, 0)],
@@ -153,7 +153,7 @@ async def test_a_recording_without_an_editor_has_no_editor_tools(tmp_path: Path)
 
 
 def test_results_of_language_tools_are_recorded() -> None:
-    found = Found((Place("/a", 1, 2), Place("x:y", 0, is_file=False)), is_cut=True)
+    found = FoundLocations((FoundLocation("/a", 1, 2), FoundLocation("x:y", 0, is_file=False)), is_cut=True)
     changes = FileChanges("/a", (TextChange(0, 1, 2, 3, "x"),), "text")
     for value in (
         found,

@@ -116,7 +116,7 @@ async def test_an_old_python_is_named_with_what_to_do(tmp_path: Path) -> None:
 
 async def test_a_place_that_never_answers_is_given_up(tmp_path: Path) -> None:
     place = Place("command", command=("sh", "-c", "echo password:; exec sleep 1000"))
-    silent = connection.Connection(place, place.command, os.environ)
+    silent = connection.FarConnection(place, place.command, os.environ)
     with pytest.raises(EnvironmentLostError, match=r"nothing answered within 1 s.*password:"):
         await anyio.to_thread.run_sync(silent.start, 1.0)
 
@@ -214,7 +214,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
         assert current
         ready = env._ready
 
-        async def lose_after() -> tuple[connection.Connection, int]:
+        async def lose_after() -> tuple[connection.FarConnection, int]:
             found = await ready()
             os.kill(current.pid, 9)
             with anyio.fail_after(60):

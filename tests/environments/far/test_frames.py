@@ -12,15 +12,15 @@ from hypothesis import given, strategies as st
 
 from agent_ls.environments import errors
 from agent_ls.environments.base import DirEntry, ExecResult, FileWrite, GrepOptions
-from agent_ls.environments.far.frames import FrameError, Message, Outbox, encode, read_messages
+from agent_ls.environments.far.frames import FarFrameError, FarMessage, FarOutbox, encode, read_messages
 from agent_ls.environments.far.values import ValueFault, pack, pack_error, unpack, unpack_error
 
 pytestmark = [pytest.mark.req("X3")]
 
 
-def sent(*messages: Message) -> bytes:
+def sent(*messages: FarMessage) -> bytes:
     written = bytearray()
-    outbox = Outbox(lambda data: written.extend(data), lambda reason: None)
+    outbox = FarOutbox(lambda data: written.extend(data), lambda reason: None)
     for message in messages:
         outbox.send(message)
     outbox.close(30)
@@ -29,7 +29,7 @@ def sent(*messages: Message) -> bytes:
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.binary(max_size=400)), max_size=5))
 def test_messages_arrive_as_they_were_sent(given_messages: list[tuple[str, bytes]]) -> None:
-    messages = [Message({"kind": kind}, body) for kind, body in given_messages]
+    messages = [FarMessage({"kind": kind}, body) for kind, body in given_messages]
     assert list(read_messages(io.BytesIO(sent(*messages)))) == messages
 
 
@@ -40,9 +40,9 @@ def test_a_small_message_does_not_wait_for_a_large_one() -> None:
         release.wait(30)
         written.extend(data)
 
-    outbox = Outbox(write, lambda reason: None)
-    outbox.send(Message({"kind": "large"}, bytes(5_000_000)))
-    outbox.send(Message({"kind": "small"}))
+    outbox = FarOutbox(write, lambda reason: None)
+    outbox.send(FarMessage({"kind": "large"}, bytes(5_000_000)))
+    outbox.send(FarMessage({"kind": "small"}))
     release.set()
     outbox.close(30)
     assert [message.kind for message in read_messages(io.BytesIO(bytes(written)))] == ["small", "large"]
@@ -50,7 +50,7 @@ def test_a_small_message_does_not_wait_for_a_large_one() -> None:
 
 @given(st.data())
 def test_a_connection_that_ends_anywhere_gives_only_whole_messages(data: st.DataObject) -> None:
-    messages = [Message({"kind": "a"}, b"x" * 300), Message({"kind": "b"})]
+    messages = [FarMessage({"kind": "a"}, b"x" * 300), FarMessage({"kind": "b"})]
     whole = sent(*messages)
     cut = data.draw(st.integers(0, len(whole) - 1))
     assert list(read_messages(io.BytesIO(whole[:cut]))) in ([], messages[:1])
@@ -60,7 +60,7 @@ def test_a_connection_that_ends_anywhere_gives_only_whole_messages(data: st.Data
 def test_bytes_that_are_no_messages_are_an_error_or_nothing(noise: bytes) -> None:
     try:
         list(read_messages(io.BytesIO(noise)))
-    except FrameError:
+    except FarFrameError:
         return
 
 
@@ -77,7 +77,7 @@ VALUES: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("value", "expected"), VALUES)
 def test_values_come_back_equal(value: Any, expected: Any) -> None:
     packed, body = pack(value)
-    assert encode(Message({"value": packed}, body))
+    assert encode(FarMessage({"value": packed}, body))
     assert unpack(packed, body, expected) == value
 
 

@@ -14,7 +14,7 @@ import pytest
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.errors import ProcessStartError
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.local.terminals.relay_link import CommandLaunch, RelayedProcess, RelayLink
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.relay.frames import HELLO, INPUT, RUN, STARTED, FrameDecoder, encode_words
 from tests.support.environments import SHORT_GRACE_MS
@@ -24,7 +24,7 @@ from tests.support.terminal_host import FakeTerminalHost
 pytestmark = pytest.mark.req("H5", "T5")
 
 CALL = CommandOptions(60_000, attribution=Attribution("s", "t", "c1"))
-LAUNCH = Launch("true", ("true",), "/", {}, "mark")
+LAUNCH = CommandLaunch("true", ("true",), "/", {}, "mark")
 
 
 def readers() -> list[threading.Thread]:

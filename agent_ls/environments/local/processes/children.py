@@ -20,7 +20,12 @@ from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import NotAFolderError, PathNotFoundError, ProcessStartError
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules, child_environ
 from agent_ls.environments.local.processes.pipes import Pipe
-from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink, reason_of
+from agent_ls.environments.local.terminals.relay_link import (
+    CommandLaunch,
+    RelayedProcess,
+    RelayLink,
+    reason_of,
+)
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.shown import PIPES_VARIABLES, in_terminal_environ, on_waiting
 from agent_ls.environments.local.trees import adoption, cgroups
@@ -83,7 +88,7 @@ class Children:
         call_id = options.attribution.call_id
         return await self._relays.take(call_id) if self._relays and call_id else None
 
-    async def prepared(self, command: str, folder: str, options: CommandOptions) -> Launch:
+    async def prepared(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
         """Return the program and environment to start: the same for pipes and for a terminal."""
         await to_thread.run_sync(_demand_folder, folder, options.working_dir, abandon_on_cancel=True)
         self._started += 1
@@ -95,9 +100,11 @@ class Children:
             _demand_program(options.argv[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
         argv = self._trees.argv(command, options.argv)
-        return Launch(options.shown or command, argv, folder, environ, mark, options.confinement)
+        return CommandLaunch(options.shown or command, argv, folder, environ, mark, options.confinement)
 
-    async def by_pipes(self, launch: Launch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None) -> Child:
+    async def by_pipes(
+        self, launch: CommandLaunch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None
+    ) -> Child:
         """Start a shell that writes to the pipes and may read from `stdin`; then close this process's ends."""
         try:
             with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
@@ -118,7 +125,7 @@ class Children:
         return child
 
     async def in_terminal(
-        self, link: RelayLink, launch: Launch, options: CommandOptions, take: Callable[[str], None]
+        self, link: RelayLink, launch: CommandLaunch, options: CommandOptions, take: Callable[[str], None]
     ) -> tuple[Child, RelayedProcess]:
         environ = in_terminal_environ(launch.environ, options.env_vars)
         since = adoption.now_ticks() if link.adopts_orphans else 0

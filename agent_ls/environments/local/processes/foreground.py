@@ -13,7 +13,7 @@ from agent_ls.environments.local.processes.children import Children, numbers
 from agent_ls.environments.local.processes.output import CommandOutput
 from agent_ls.environments.local.processes.pipes import Pipe, Readers, new_pipe
 from agent_ls.environments.local.processes.thread_pipes import new_readers
-from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess, RelayLink
+from agent_ls.environments.local.terminals.relay_link import CommandLaunch, RelayedProcess, RelayLink
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.shown import (
     CLOSED_NOTE,
@@ -90,7 +90,7 @@ class LocalProcesses:
         return _result(child, readers.output, timed_out=timed_out, notes=notes, begun=begun)
 
     async def _run_shown(
-        self, link: RelayLink, launch: Launch, options: CommandOptions, on_output: OutputSink | None
+        self, link: RelayLink, launch: CommandLaunch, options: CommandOptions, on_output: OutputSink | None
     ) -> ExecResult:
         begun = anyio.current_time()
         output = CommandOutput()

@@ -47,7 +47,7 @@ CHUNK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class CommandLaunch:
     """How to start a command. `mark` is put into the environment of all its descendants.
 
     `confinement` is enforced before the command starts; if that fails, it is not started. The relay's child
@@ -192,7 +192,7 @@ class RelayLink:
         self._is_reserved = False
 
     async def start(
-        self, launch: Launch, on_output: Callable[[str], None], on_waiting: Callable[[bool], None]
+        self, launch: CommandLaunch, on_output: Callable[[str], None], on_waiting: Callable[[bool], None]
     ) -> RelayedProcess:
         """Start a command in the terminal.
 
@@ -282,7 +282,7 @@ def reason_of(number: int, words: str) -> str:
     return words
 
 
-def _run_frame(launch: Launch) -> bytes:
+def _run_frame(launch: CommandLaunch) -> bytes:
     """Encode the message that starts a command.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Protocol
 from anyio.abc import Process
 
 from agent_ls.environments.local.processes.starting import StartedProcess
-from agent_ls.environments.local.terminals.relay_link import Launch, RelayedProcess
+from agent_ls.environments.local.terminals.relay_link import CommandLaunch, RelayedProcess
 
 KILL_WAIT_SECONDS = 2.0
 """How long to wait for killed processes: one in an uninterruptible state stays, and is reported."""
@@ -44,7 +44,7 @@ class Trees(Protocol):
         ...
 
     async def start(
-        self, launch: Launch, *, stdin: int, stdout: int, stderr: int
+        self, launch: CommandLaunch, *, stdin: int, stdout: int, stderr: int
     ) -> Process | StartedProcess:
         """Start a process.
 

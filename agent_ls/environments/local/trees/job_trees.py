@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import Process
 
 from agent_ls.environments.errors import ProcessStartError
-from agent_ls.environments.local.terminals.relay_link import Launch
+from agent_ls.environments.local.terminals.relay_link import CommandLaunch
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 from agent_ls.environments.local.trees.jobs import CREATE_NO_WINDOW, CREATE_SUSPENDED, Job
 
@@ -50,7 +50,7 @@ class JobTrees:
             )
         return argv or _Line((*SHELL, command.strip()))
 
-    async def start(self, launch: Launch, *, stdin: int, stdout: int, stderr: int) -> Process:
+    async def start(self, launch: CommandLaunch, *, stdin: int, stdout: int, stderr: int) -> Process:
         process = await anyio.open_process(
             UTF_8_CONSOLE + launch.argv[-1] if isinstance(launch.argv, _Line) else launch.argv,
             stdin=stdin,

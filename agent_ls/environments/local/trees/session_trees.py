@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from agent_ls.environments.local.processes.ending import run_program
 from agent_ls.environments.local.processes.starting import Start, StartedProcess, start_process
-from agent_ls.environments.local.terminals.relay_link import Launch
+from agent_ls.environments.local.terminals.relay_link import CommandLaunch
 from agent_ls.environments.local.trees import adoption, cgroups, process_tree
 from agent_ls.environments.local.trees.base import Child
 from agent_ls.environments.local.trees.process_tree import Root
@@ -37,7 +37,7 @@ class SessionTrees:
     def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
         return (*self._launcher, *(argv or (default_shell(), "-c", command)))
 
-    async def start(self, launch: Launch, *, stdin: int, stdout: int, stderr: int) -> StartedProcess:
+    async def start(self, launch: CommandLaunch, *, stdin: int, stdout: int, stderr: int) -> StartedProcess:
         since = adoption.now_ticks() if self.adopts_orphans else 0
         process = await start_process(
             Start(
