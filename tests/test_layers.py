@@ -100,15 +100,17 @@ ALLOWED: dict[str, set[str]] = {
         "app.errors", "app.permissions", "app.settings", "environments", "loop", "policy", "store", "system",
     },
     "app.suggestions": {
-        "app.errors", "app.models", "app.permissions", "app.settings", "app.suggestions", "environments", "llm", "loop",
+        "app.errors", "app.git", "app.models", "app.permissions", "app.settings", "app.suggestions", "environments",
+        "llm", "loop",
         "profiles", "system", "text",
     },
     "app.web": {
         "app.settings", "app.web", "_version", "environments", "llm", "loop", "profiles", "tools",
     },
+    "app.git": {"app.errors", "app.git", "environments", "profiles"},
     "app.mentions": {
-        "app.context", "app.errors", "app.mentions", "app.permissions", "environments", "llm.messages", "loop",
-        "profiles", "text", "tools",
+        "app.context", "app.errors", "app.git", "app.mentions", "app.permissions", "environments", "llm.messages",
+        "loop", "profiles", "text", "tools",
     },
     "app.context": {
         "app.changes", "app.context", "app.permissions", "environments", "llm", "loop", "policy", "profiles",

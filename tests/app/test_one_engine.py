@@ -237,7 +237,7 @@ KNOWN_CALLERS = {
     "app/sessions/rollback.py": "what a person takes back",
     "testing/environment.py": "the suite that somebody's own environment is held against",
     "app/sessions/worktree.py": "changes of a worktree, judged by the policy in the user's folder before",
-    "app/suggestions/git_changes.py": "git, asked for differences; hooks, filters and other programs off",
+    "app/git/reader.py": "git, asked for differences; hooks, filters and other programs off",
     "app/mentions/reader.py": "its `commit` reads a git commit that the user mentions",
     "app/sessions/session_hooks.py": "hooks that the user wrote or confirmed",
     "app/diagnostics/places.py": "`agent-ls doctor --on`: a command that does nothing, asked for by the user",

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from os.path import dirname, join, lexists
 
 import anyio
 import anyio.to_thread
 
+from agent_ls.app.git.reader import MAX_OMITTED_FILES, GitFailedError, GitReader
 from agent_ls.app.mentions.values import CommitMention, DiffMention, MentionError
 from agent_ls.app.permissions.disk import FarDisk
 from agent_ls.app.permissions.git_look import git_doubt
 from agent_ls.app.permissions.paths import PathBounds
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
-from agent_ls.profiles.git_snapshot import HARDENED_GIT, find_git_root, names_no_programs, run_git
+from agent_ls.profiles.git_snapshot import find_git_root, names_no_programs
 
 MAX_CHARS = 64 * 1024
 MAX_LISTED = 50  # new files and left out files that are named
 RECENT = 30  # commits that completion offers
 
 _REVISION = re.compile(r"[0-9A-Za-z][\w./~^@{}-]{0,199}")
-_PLAIN = "--no-color --no-ext-diff --no-textconv --submodule=short --ignore-submodules=all --relative"
 _COMMIT = "commit %H%nAuthor: %an <%ae>%nDate: %aI%n%n%B"
 
 
@@ -61,11 +60,10 @@ async def recent_commits(environment: ExecutionEnvironment, folder: str) -> Sequ
         await check_git(folder, environment, None)
     except MentionError:
         return ()
-    found = await run_git(
-        environment, folder, f"{HARDENED_GIT} log --no-show-signature -n {RECENT} --format=%h%x00%s"
+    found = await GitReader(environment, folder).lines(
+        "log", "--no-show-signature", "-n", str(RECENT), "--format=%h%x00%s"
     )
-    lines = (line.partition("\0") for line in (found or "").split("\n") if line)
-    return [(commit, subject) for commit, _, subject in lines]
+    return [(commit, subject) for commit, _, subject in (line.partition("\0") for line in found)]
 
 
 class GitMentions:
@@ -77,6 +75,7 @@ class GitMentions:
         self._folder = folder
         self._environment = environment
         self._bounds = bounds
+        self._git = GitReader(environment, folder)
 
     async def diff(self, mention: DiffMention) -> tuple[str, str]:
         """Return a heading and the diff.
@@ -89,24 +88,24 @@ class GitMentions:
 
         async def find_others() -> None:
             nonlocal others
-            others = _names(await self._git("ls-files --others --exclude-standard -z"))
+            others = await self._names(self._git.new_names()) or ()
 
-        which, listed = "--cached" if mention.is_staged else "HEAD", f"{_PLAIN} --no-renames --name-only -z"
+        which = "--cached" if mention.is_staged else "HEAD"
         async with anyio.create_task_group() as tasks:
             if not mention.is_staged:
                 tasks.start_soon(find_others)
-            found = await self._git(f"diff {which} {listed}")
+            found = await self._names(self._git.changed_names("diff", which))
         if found is None:  # before the first commit
             which = "--cached"
-            found = await self._git(f"diff {which} {listed}")
-        allowed, left_out = await self._readable(_names(found))
+            found = await self._names(self._git.changed_names("diff", which))
+        allowed, left_out = await self._readable(found or ())
         new, _ = await self._readable(others)
         if not allowed and not new and not left_out:
             what = "staged" if mention.is_staged else "changed"
             raise MentionError(
                 f"git has nothing {what} in {self._folder}", "remove the mention, and send again"
             )
-        text = await self._text(f"diff {which} {_PLAIN}", left_out) if allowed else ""
+        text = await self._text("diff", which, left_out=left_out) if allowed else ""
         notes = [_listed("New files, which are not in the diff", new)] if new else []
         return "Git diff, staged" if mention.is_staged else "Git diff", _noted(text, notes, left_out)
 
@@ -120,40 +119,40 @@ class GitMentions:
         if not _REVISION.fullmatch(mention.revision):
             raise unknown
         await check_git(self._folder, self._environment, self._bounds)
-        show = f"show --no-show-signature {_PLAIN}"
-        named = shlex.quote(f"{mention.revision}^{{commit}}")
-        commit, *names = _names(
-            await self._git(f"{show} --no-renames --name-only -z --format=%H {named} --")
-        ) or [""]
+        show = ("show", "--no-show-signature")
+        named = f"{mention.revision}^{{commit}}"
+        found = await self._names(self._git.changed_names(*show, "--format=%H", named, "--"))
+        commit, *names = found or ("",)
         if not commit:
             raise unknown
         _, left_out = await self._readable(names)
-        text = await self._text(f"{show} --format={shlex.quote(_COMMIT)} {commit}", left_out)
+        text = await self._text(*show, f"--format={_COMMIT}", commit, left_out=left_out)
         return f"Git commit {commit[:12]}", _noted(text, [], left_out)
 
-    async def _text(self, command: str, left_out: Sequence[str]) -> str:
+    async def _text(self, *command: str, left_out: Sequence[str]) -> str:
         """Return the output of a diff without the files `left_out`.
 
         Raises:
-            MentionError: git failed, or took too long.
+            MentionError: git failed, or took too long, or there are too many files to leave out.
         """
-        excluded = " ".join(shlex.quote(f":(exclude,literal){name}") for name in left_out)
-        text = await self._git(f"{command} -- {'. ' + excluded if left_out else ''}".rstrip())
-        if text is None:
-            raise MentionError("git could not show this, or took too long", "mention single files instead")
-        return text
+        instead = "mention single files instead"
+        if len(left_out) > MAX_OMITTED_FILES:
+            raise MentionError(f"{len(left_out)} of the changed files are protected", instead)
+        try:
+            return await self._git.patch(*command, omitted=left_out)
+        except GitFailedError:
+            raise MentionError("git could not show this, or took too long", instead) from None
 
-    async def _git(self, command: str) -> str | None:
-        return await run_git(self._environment, self._folder, f"{HARDENED_GIT} {command}")
+    async def _names(self, names: Awaitable[Sequence[str]]) -> Sequence[str] | None:
+        """Return the names; None if git failed."""
+        try:
+            return await names
+        except GitFailedError:
+            return None
 
     async def _readable(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """Split names into those that may be read without asking, and the others."""
         return await anyio.to_thread.run_sync(_split, names, self._folder, self._bounds.demand_readable)
-
-
-def _names(found: str | None) -> Sequence[str]:
-    """Split the output of a git command with `-z`; a line break follows the format of a commit."""
-    return [name for part in (found or "").split("\0") if (name := part.removeprefix("\n"))]
 
 
 def _split(

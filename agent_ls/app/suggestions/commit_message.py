@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os.path import join, realpath
 
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError
-from agent_ls.app.models.service import Models
 from agent_ls.app.permissions.git_look import git_doubt
-from agent_ls.app.permissions.paths import PathBounds, places_of
-from agent_ls.app.permissions.trust import WorkspaceTrust
-from agent_ls.app.settings.model import Settings
+from agent_ls.app.permissions.paths import PathBounds
+from agent_ls.app.suggestions.context import SuggestionContext
 from agent_ls.app.suggestions.git_changes import GitChanges, read_changes, shorten_diff
 from agent_ls.app.suggestions.model_call import ModelCall
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.llm.messages import Message, system, user
-from agent_ls.loop.calls.redaction import redacted
 from agent_ls.loop.model.other_models import title
 from agent_ls.system import relative_to_folder
 from agent_ls.text import normalize_line_endings, reveal_controls, strip_escapes
@@ -58,22 +55,11 @@ class CommitMessage:
 
 
 class CommitMessages:
-    """Writes commit messages. `settings` returns the current settings, `secrets` the keys, which are removed from what
-    is sent.
-    """
+    """Writes commit messages."""
 
-    def __init__(
-        self,
-        models: Models,
-        trust: WorkspaceTrust,
-        settings: Callable[[], Settings],
-        secrets: Callable[[], Collection[str]],
-    ) -> None:
-        self._models = models
-        self._trust = trust
-        self._settings = settings
-        self._secrets = secrets
-        self._call = ModelCall(models, settings)
+    def __init__(self, context: SuggestionContext) -> None:
+        self._context = context
+        self._call = ModelCall(context.models, context.settings)
 
     async def write(self, folder: str, draft: str, folders: Sequence[str]) -> CommitMessage:
         """Return a message for the changes below `folder`: the staged ones, else all. `draft` is what the user has
@@ -85,14 +71,12 @@ class CommitMessages:
         """
         folder, bounds = await anyio.to_thread.run_sync(self._checked, folder, folders)
         profile = self._call.profile(WANTED)
-        settings = self._settings()
-        environment = LocalEnvironment(
-            folder, environ=self._models.child_environ, env_policy=settings.command_environment.rules()
-        )
+        rules = self._context.settings().command_environment.rules()
+        environment = LocalEnvironment(folder, environ=self._context.models.child_environ, env_policy=rules)
         changes = await read_changes(environment, folder, lambda name: _may_be_sent(bounds, folder, name))
         if changes is None:
             raise NoChangesError
-        messages = commit_messages(changes, draft, lambda text: redacted(text, self._secrets()))
+        messages = commit_messages(changes, draft, self._context.clean)
         try:
             answer = await self._call.answer(profile, messages, WANTED, ANSWER_S)
         except TimeoutError:
@@ -113,19 +97,18 @@ class CommitMessages:
         around = [it for it in folders if relative_to_folder(join(real, "_"), realpath(it))]
         if not around:
             raise AppError(f"{folder} is not open in the editor", "Open the folder, then ask again")
-        if not all(self._trust.standing(each) == "trusted" for each in around):
+        if not self._context.is_trusted(around):
             raise AppError(
                 "nothing of this folder is sent to a model, because you have not trusted it",
                 f"Trust {max(around, key=len)} if you know where its files come from",
             )
-        denied = self._settings().paths.model_copy(update={"roots": [], "temporary": "off"})
-        places = places_of(*folders, settings=denied)
-        if doubt := git_doubt(real, places):
+        bounds = self._context.bounds(folders)
+        if doubt := git_doubt(real, bounds.places):
             raise AppError(
                 f"git is not run in this repository, because its settings could start programs: {doubt}",
                 "Remove that setting, or write the message yourself",
             )
-        return real, PathBounds(places)
+        return real, bounds
 
 
 def commit_messages(

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError
-from agent_ls.app.models.service import Models
-from agent_ls.app.permissions.paths import PathBounds, places_of
-from agent_ls.app.permissions.trust import WorkspaceTrust
-from agent_ls.app.settings.model import Settings
+from agent_ls.app.suggestions.context import SuggestionContext
 from agent_ls.app.suggestions.model_call import ModelCall, NoModelError
 from agent_ls.app.suggestions.prompt import CursorText, clean_suggestion, suggestion_messages
 from agent_ls.environments.errors import AccessDeniedError, SecretFileError
 from agent_ls.llm.errors import LlmError
-from agent_ls.loop.calls.redaction import redacted
 from agent_ls.loop.model.other_models import reason, title
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.system import relative_to_folder
@@ -43,21 +39,11 @@ class NoSuggestionError(AppError):
 
 
 class Suggestions:
-    """The suggestions of one process. `settings` returns the current settings, `secrets` the keys, which are removed
-    from what is sent.
-    """
+    """The suggestions of one process."""
 
-    def __init__(
-        self,
-        models: Models,
-        trust: WorkspaceTrust,
-        settings: Callable[[], Settings],
-        secrets: Callable[[], Collection[str]],
-    ) -> None:
-        self._call = ModelCall(models, settings)
-        self._trust = trust
-        self._settings = settings
-        self._secrets = secrets
+    def __init__(self, context: SuggestionContext) -> None:
+        self._context = context
+        self._call = ModelCall(context.models, context.settings)
 
     async def suggest(self, path: str, text: CursorText, folders: Sequence[str]) -> str:
         """Return the text to insert at the cursor, "" if the model suggests none. `text.name` is not used: `path` is
@@ -72,8 +58,8 @@ class Suggestions:
         except NoModelError as error:
             raise NoSuggestionError(str(error), error.hint) from None
         # Removed before the text is cut for the model, because a part of a key would not be recognised.
-        before = redacted(text.before[-SEARCHED_CHARS:], self._secrets())
-        after = redacted(text.after[:SEARCHED_CHARS], self._secrets())
+        before = self._context.clean(text.before[-SEARCHED_CHARS:])
+        after = self._context.clean(text.after[:SEARCHED_CHARS])
         answer = await self._answer(profile, replace(text, name=name, before=before, after=after))
         return clean_suggestion(answer, text.before, text.after)
 
@@ -88,13 +74,12 @@ class Suggestions:
             raise _not_sent(path, "it is in no folder that is open in the editor", "Open its folder")
         folder = max(around, key=len)
         name = relative_to_folder(path, folder)
-        if not all(self._trust.standing(each) == "trusted" for each in around):
+        if not self._context.is_trusted(around):
             raise NoSuggestionError(
                 "nothing of this folder is sent to a model, because you have not trusted it",
                 f"Run `agent-ls trust add` in {folder} if you know where its files come from",
             )
-        denied = self._settings().paths.model_copy(update={"roots": [], "temporary": "off"})
-        bounds = PathBounds(places_of(*folders, settings=denied))
+        bounds = self._context.bounds(folders)
         try:
             real = bounds.demand_readable(path)
             with suppress(FileNotFoundError):  # a new file that is not saved yet

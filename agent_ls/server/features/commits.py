@@ -10,10 +10,13 @@ from agent_ls.server.rpc.router import route
 async def commit_message(context: Context, params: wire.CommitMessage) -> wire.CommitMessageResult:
     # Imported here, because few connections ask for a message.
     from agent_ls.app.suggestions.commit_message import CommitMessages
+    from agent_ls.app.suggestions.context import SuggestionContext
 
     await context.settled()
     manager = context.manager
-    messages = CommitMessages(manager.models, manager.trust, lambda: manager.settings, manager.secrets)
+    messages = CommitMessages(
+        SuggestionContext(manager.models, manager.trust, lambda: manager.settings, manager.secrets)
+    )
     written = await messages.write(context.folder(params.folder), params.draft, context.folders())
     return wire.CommitMessageResult(message=written.text, staged=written.staged)
 

@@ -15,6 +15,7 @@ from lsprotocol import types as lsp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from agent_ls.app.suggestions.context import SuggestionContext
 from agent_ls.app.suggestions.prompt import CursorText
 from agent_ls.app.suggestions.service import NoSuggestionError, Suggestions
 from agent_ls.server.lsp import to_lsp
@@ -69,7 +70,7 @@ class SuggestionRequests:
         self._tell = tell
         self._start = start
         self._suggestions = Suggestions(
-            manager.models, manager.trust, lambda: manager.settings, manager.secrets
+            SuggestionContext(manager.models, manager.trust, lambda: manager.settings, manager.secrets)
         )
         self._reported: set[str] = set()
         self._running: tuple[str, anyio.CancelScope] | None = None

@@ -101,18 +101,26 @@ end
 
 local function say_no_session() require("agent_ls.log").notify("There is no session for this folder yet.") end
 
+---Lets the user choose one of the sessions, and opens it.
+---@param list agent_ls.wire.SessionInfo[]
+---@param prompt string
+---@param label fun(info: agent_ls.wire.SessionInfo): string
+local function pick_session(list, prompt, label)
+  local options = { prompt = prompt, format_item = label, preview = session_preview }
+  require("agent_ls.menu").select(list, options, function(info)
+    if info then
+      view().show()
+      session().open(info.id)
+    end
+  end)
+end
+
 local function choose_session()
   archive().list(function(list)
     if #list == 0 then
       return say_no_session()
     end
-    local options = { prompt = "Sessions", format_item = session_label, preview = session_preview }
-    require("agent_ls.menu").select(list, options, function(info)
-      if info then
-        view().show()
-        session().open(info.id)
-      end
-    end)
+    pick_session(list, "Sessions", session_label)
   end)
 end
 
@@ -133,13 +141,7 @@ local function choose_running()
     if #list == 0 then
       return require("agent_ls.log").notify("No session is open in any editor.")
     end
-    local options = { prompt = "Running sessions", format_item = running_label, preview = session_preview }
-    require("agent_ls.menu").select(list, options, function(info)
-      if info then
-        view().show()
-        session().open(info.id)
-      end
-    end)
+    pick_session(list, "Running sessions", running_label)
   end)
 end
 

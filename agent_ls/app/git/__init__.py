@@ -1,0 +1,1 @@
+"""Reading of git repositories, without running a program that a repository names."""

@@ -1,0 +1,35 @@
+"""Models, trust, settings and keys, by which suggestions decide what is sent to which model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from agent_ls.app.models.service import Models
+from agent_ls.app.permissions.paths import PathBounds, places_of
+from agent_ls.app.permissions.trust import WorkspaceTrust
+from agent_ls.app.settings.model import Settings
+from agent_ls.loop.calls.redaction import redacted
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionContext:
+    """Decides what may be sent to a model. `settings` returns the current settings, `secrets` the keys."""
+
+    models: Models
+    trust: WorkspaceTrust
+    settings: Callable[[], Settings]
+    secrets: Callable[[], Collection[str]]
+
+    def is_trusted(self, folders: Iterable[str]) -> bool:
+        """Return whether the user trusts all of these folders. Blocks."""
+        return all(self.trust.standing(folder) == "trusted" for folder in folders)
+
+    def bounds(self, folders: Iterable[str]) -> PathBounds:
+        """Return the path policy of the open folders, without places that sessions may use in addition."""
+        denied = self.settings().paths.model_copy(update={"roots": [], "temporary": "off"})
+        return PathBounds(places_of(*folders, settings=denied))
+
+    def clean(self, text: str) -> str:
+        """Return the text without keys."""
+        return redacted(text, self.secrets())
