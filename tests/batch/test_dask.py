@@ -32,7 +32,7 @@ pytest.importorskip("distributed", reason="the extra `dask` is not installed")
 pytestmark = [pytest.mark.req("X12"), pytest.mark.real_start]
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-TASKS = 200 if IS_WHOLE else 6
+TASKS = 200 if IS_WHOLE else 4
 CLUSTER = """
 import sys
 from distributed import LocalCluster

@@ -56,7 +56,9 @@ def test_sdist_holds_each_tracked_file_and_nothing_else(unpacked: Path) -> None:
     assert found - page == {*release.tracked_files(), "README.package.md"}
 
 
-@pytest.mark.parametrize("words", [["--collect-only", "tests"], ["tests/patch/test_hunks.py"]])
+@pytest.mark.parametrize(
+    "words", [["--collect-only", "tests/e2e", "tests/editors", "tests/docs"], ["tests/patch/test_hunks.py"]]
+)
 def test_tests_run_in_the_unpacked_sdist(unpacked: Path, words: list[str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", *words]
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(unpacked)}

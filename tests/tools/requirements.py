@@ -13,6 +13,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.docs.pages import tables
@@ -42,8 +43,11 @@ def read_requirements() -> tuple[Requirement, ...]:
 
 def python_marks(path: Path, marker: str = "req") -> Iterator[tuple[str, str]]:
     """(id, test) for every function, class or module of a file that carries this marker."""
+    text = path.read_text(encoding="utf-8")
+    if f"mark.{marker}(" not in text:
+        return  # parsing takes most of the time
     file = path.relative_to(ROOT)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for mark in node.decorator_list:
                 yield from ((found, f"{file}::{node.name}") for found in _ids(mark, marker))
@@ -68,6 +72,7 @@ def comment_marks(path: Path) -> Iterator[tuple[str, str]]:
                 yield found.strip(), f"{path.relative_to(ROOT)}:{number}"
 
 
+@cache
 def all_marks() -> dict[str, list[str]]:
     """The tests of each requirement id."""
     proofs: dict[str, list[str]] = defaultdict(list)
@@ -81,6 +86,7 @@ def all_marks() -> dict[str, list[str]]:
     return proofs
 
 
+@cache
 def spec_marks() -> dict[str, list[str]]:
     """The tests of each row of the checklists."""
     proofs: dict[str, list[str]] = defaultdict(list)
