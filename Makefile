@@ -152,8 +152,10 @@ test-windows: ## on Windows: files and commands by the system itself, and the de
 floors: ## the demo with the lowest versions that pyproject.toml allows
 	@.ci/floors
 
-image: ## a container image for use without an editor (ENGINE=docker: another engine than podman)
-	@$(or $(ENGINE),podman) build --tag agent-ls --file Containerfile .
+image: panel-page .venv/.ready ## a container image for use without an editor (ENGINE=docker: another engine than podman)
+	@rm -rf build/image build/lib build/bdist.*
+	@.venv/bin/pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --wheel-dir build/image .
+	@$(or $(ENGINE),podman) build $(BUILD_ARGS) --tag agent-ls --file Containerfile .
 
 clean: ## remove what set-up made
 	rm -rf .venv .venv-test .venv-docs .venv-release .tools build *.egg-info .mypy_cache .ruff_cache .hypothesis

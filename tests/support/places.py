@@ -202,6 +202,7 @@ def _container(environ: Mapping[str, str], program: str, limits: list[str], *mor
     return name
 
 
+PODMAN_FLAGS = ["--cgroup-manager=cgroupfs", "--runtime", "runc", "--events-backend=file"]
 PODMAN_LIMITS = ["--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4000:4000"]
 
 
@@ -214,7 +215,7 @@ def podman_environ() -> Mapping[str, str]:
     (top / "storage.conf").write_text(
         f'[storage]\ndriver = "vfs"\ngraphroot = "{top}/graph"\nrunroot = "{top}/run"\n'
     )
-    flags = "--cgroup-manager=cgroupfs --runtime runc --events-backend=file"
+    flags = " ".join(PODMAN_FLAGS)
     environ = _environ(
         _script("podman", f'CONTAINERS_STORAGE_CONF={top}/storage.conf exec /usr/bin/podman {flags} "$@"')
     )
