@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.acp.hello import EXTENSIONS
-from tests.support.acp import AcpClient, acp_client
+from tests.acp.client import AcpClient, acp_client
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
 from tests.support.processes import is_running
 

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.acp import NO_ANSWER, AcpClient, Refusal, acp_client
+from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.acp.errors import RpcError
 from agent_ls.acp.prompts import file_and_lines, read_prompt
-from tests.support.acp import acp_client
+from tests.acp.client import acp_client
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 PIXEL = base64.b64encode(

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.support.acp import AcpError, acp_client
+from tests.acp.client import AcpError, acp_client
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})

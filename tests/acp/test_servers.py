@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.acp.client import AcpClient, acp_client
 from tests.mcp.http_servers import counting_server, served
 from tests.mcp.plans import raw_server, sent, tool
-from tests.support.acp import AcpClient, acp_client
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.processes import processes_with
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.acp import NO_ANSWER, Refusal, acp_client, process_environment, unsaved, write_to_disk
+from tests.acp.client import NO_ANSWER, Refusal, acp_client, process_environment, unsaved, write_to_disk
 from tests.support.commands import command, environment, run
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.served import served

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.acp import NO_ANSWER, acp_client
+from tests.acp.client import NO_ANSWER, acp_client
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Reasoning, Text, ToolCall
 

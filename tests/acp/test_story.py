@@ -11,7 +11,7 @@ import anyio
 import pytest
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 
-from tests.support.acp import acp_client, process_environment, unsaved, write_to_disk
+from tests.acp.client import acp_client, process_environment, unsaved, write_to_disk
 from tests.support.commands import command
 from tests.support.loopback import Answer, AnthropicServer, Gate, Reasoning, Text, ToolCall
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.counting import CountingProvider
+from tests.app.counting import CountingProvider
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import running
 

@@ -10,7 +10,7 @@ from agent_ls.app.review.proposal_decisions import CLOSED_SESSION, DOES_NOT_FIT
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import StaleFileError
 from agent_ls.loop.events.types import FileChange, HunkStateChanged
-from tests.support.review import Review
+from tests.app.review_rig import Review
 
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
 EDITED = LINES.replace("two", "TWO").replace("seven", "SEVEN")

@@ -10,7 +10,7 @@ from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import AccessDeniedError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.events.types import HunkStateChanged
-from tests.support.review import Review
+from tests.app.review_rig import Review
 
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
 TWO_EDITS = LINES.replace("two", "TWO").replace("seven", "SEVEN")

@@ -5,7 +5,7 @@ import pytest
 
 from agent_ls.environments.base import Attribution
 from agent_ls.loop.events.types import FileChange, HunkStateChanged
-from tests.support.review import Review
+from tests.app.review_rig import Review
 
 TEXT = "one\ntwo\nthree\n"
 AFTER = "one\nTWO\nthree\n"

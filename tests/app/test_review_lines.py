@@ -4,7 +4,7 @@ import pytest
 
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.decisions import STALE, TYPED_IN_LINES
-from tests.support.review import Review
+from tests.app.review_rig import Review
 
 LINES = "one\ntwo\nthree\nfour\n"
 EDITED = "one\nTWO\nTHREE\nfour\n"

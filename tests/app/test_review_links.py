@@ -9,7 +9,7 @@ import pytest
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.decisions import LINKED, OTHER_END, TYPED_INSIDE
 from agent_ls.environments.base import Attribution, FileWrite
-from tests.support.review import Review
+from tests.app.review_rig import Review
 
 pytestmark = pytest.mark.anyio
 

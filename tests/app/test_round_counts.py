@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.changes.stamps import STEP_NS
-from tests.support.counting import CountingProvider
+from tests.app.counting import CountingProvider
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.processes import eventually
 from tests.support.session_rig import running

@@ -22,11 +22,11 @@ from agent_ls.loop.events.types import ProcessingEnd, SessionEnd, SubagentChange
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
 from agent_ls.store.reader import read_session
 from agent_ls.store.recovery import recover
+from tests.durability.steps import Steps, counted_steps
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import Piece, problem_of, reasoning, text, tool_call
 from tests.support.processes import eventually, new_token, processes_with, zombies_of_ours
 from tests.support.session_rig import DEADLINE_S, Talk, running
-from tests.support.steps import Steps, counted_steps
 
 SEED, SHARE = 6, 10  # points of each kind of stop; the sweep takes all
 IDLE_STEPS = 150

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.channel_client import channel_client, hello, opened, socket_of
+from tests.e2e.channel_client import channel_client, hello, opened, socket_of
 from tests.support.editor import new_key, text_input
 from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError
 from tests.support.loopback import Answer, AnthropicServer, Gate, Text, ToolCall

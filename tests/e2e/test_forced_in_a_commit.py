@@ -23,7 +23,7 @@ PATCH = "".join(f"*** Add File: many/{at}.txt\n+new\n" for at in range(FILES))
 COMMAND = f"apply_patch <<'EOF'\n*** Begin Patch\n{PATCH}*** End Patch\nEOF"
 
 
-STOPPING = (sys.executable, "-m", "tests.support.stopping_server", ".txt", "serve", "--stdio")
+STOPPING = (sys.executable, "-m", "tests.e2e.stopping_server", ".txt", "serve", "--stdio")
 """All is staged then, and the first of the files is about to have its name."""
 
 

@@ -15,9 +15,9 @@ import anyio
 import pytest
 
 from agent_ls.policy.named_places import IGNORE_FILE
+from tests.e2e.language_client import Answer as ClientAnswer, answer_queries
 from tests.support.editor import Editor
 from tests.support.framed_client import CAPABILITIES, RICH, server_process
-from tests.support.language_client import Answer as ClientAnswer, answer_queries
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 
 TOOLS = ["definition", "references", "symbols", "rename_symbol", "diagnostics"]

@@ -14,11 +14,11 @@ import pytest
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.policy.named_places import IGNORE_FILE
+from tests.e2e.language_client import Answer as ClientAnswer, answer_queries
+from tests.e2e.stock import StockEditor
 from tests.support.editor import Editor
 from tests.support.framed_client import CAPABILITIES, DEADLINE_S, RICH, ResponseError, server_process
-from tests.support.language_client import Answer as ClientAnswer, answer_queries
 from tests.support.loopback import AnthropicServer, Text
-from tests.support.stock import StockEditor
 from tests.support.web_server import Answer, web_server
 
 pytestmark = pytest.mark.req("H24")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.support.framed_client import server_process
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.served import Served, served
-from tests.support.stock import StockEditor
 
 pytestmark = pytest.mark.req("H22")
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.support.framed_client import CAPABILITIES, ResponseError, server_process
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.served import Served, served
-from tests.support.stock import StockEditor
 
 HOSTILE = "Rates are \x1b[31msubtracted\u202e [x](command:evil) <b>once</b>"
 FINDING = {

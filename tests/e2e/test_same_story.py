@@ -9,9 +9,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from tests.e2e.pytest_lsp_client import pytest_lsp_server
+from tests.e2e.stock import StockEditor, stock_editors
 from tests.support.loopback import Answer, AnthropicServer, Gate, Text, ToolCall
-from tests.support.pytest_lsp_client import pytest_lsp_server
-from tests.support.stock import StockEditor, stock_editors
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 NEW = OLD.replace("one", "ONE").replace("seven", "SEVEN")

@@ -14,9 +14,9 @@ import anyio
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor, stock_editors
 from tests.support.framed_client import DEADLINE_S, ResponseError, server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
-from tests.support.stock import StockEditor, stock_editors
 
 TASK = "Please fix the discount."
 

@@ -13,9 +13,9 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.support.framed_client import DEADLINE_S, server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
-from tests.support.stock import StockEditor
 
 pytestmark = pytest.mark.req("H8")
 

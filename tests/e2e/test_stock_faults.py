@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.support.framed_client import ResponseError, server_process
-from tests.support.stock import StockEditor
 
 TASK = "Please fix the discount."
 

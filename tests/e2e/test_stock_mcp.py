@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.mcp.plans import raw_server, user_file
 from tests.support.framed_client import server_process
 from tests.support.loopback import AnthropicServer
-from tests.support.stock import StockEditor
 
 pytestmark = [pytest.mark.req("T11", "H8"), pytest.mark.usefixtures("mcp_sdk")]
 

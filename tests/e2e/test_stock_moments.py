@@ -15,9 +15,9 @@ import pytest
 
 from agent_ls.app.sample import copy_sample_project
 from agent_ls.store.layout import log_path
+from tests.e2e.stock import StockEditor
 from tests.support.framed_client import DEADLINE_S, server_process
 from tests.support.loopback import AnthropicServer, Gate, Text
-from tests.support.stock import StockEditor
 
 TASK = "Please fix the discount."
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.support.framed_client import ServerProcess, server_process
-from tests.support.stock import StockEditor
 
 TASK = "Please fix the discount."
 

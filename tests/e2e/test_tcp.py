@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from agent_ls.app.store_errors import STATE_VARIABLE
+from tests.e2e.two_clients import one_has_a_session_until_it_leaves
 from tests.support import commands
 from tests.support.editor import Editor
 from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
-from tests.support.two_clients import one_has_a_session_until_it_leaves
 
 pytestmark = pytest.mark.req("H1")
 

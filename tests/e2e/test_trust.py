@@ -13,12 +13,12 @@ import pytest
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.support.commands import environment, run
 from tests.support.editor import new_key
 from tests.support.framed_client import CAPABILITIES, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.served import served
-from tests.support.stock import StockEditor
 
 pytestmark = pytest.mark.req("X8", "H7")
 

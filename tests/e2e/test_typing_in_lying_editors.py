@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.e2e.unreliable_editor import Buffer, UnreliableEditor, is_user_mark, manners_of
 from tests.support.framed_client import is_event, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.unreliable_editor import Buffer, UnreliableEditor, is_user_mark, manners_of
 
 RUNS = 1_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 40
 AT_ONCE = 40

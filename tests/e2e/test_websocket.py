@@ -21,12 +21,13 @@ from websockets.typing import Subprotocol
 
 from agent_ls.server.transport.framing import MAX_BODY_BYTES
 from agent_ls.server.transport.websocket import TOKEN_SUBPROTOCOL, Door, Pulse, listen_websocket
-from tests.support import commands, frame_echo
+from tests.e2e import frame_echo
+from tests.e2e.two_clients import one_has_a_session_until_it_leaves
+from tests.e2e.websocket_client import bearer, connected, opened
+from tests.support import commands
 from tests.support.editor import Editor
 from tests.support.framed_client import DEADLINE_S, ServerProcess, server_process
 from tests.support.processes import eventually
-from tests.support.two_clients import one_has_a_session_until_it_leaves
-from tests.support.websocket_client import bearer, connected, opened
 
 pytestmark = pytest.mark.req("H1")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import process_environment
-from tests.support.acp_rig import (
+from tests.acp.client import process_environment
+from tests.editors.acp_rig import (
     CLIENTS,
     NEOVIM,
     RIG,

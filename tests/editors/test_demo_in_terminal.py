@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.tmux import Terminal, find_tmux
 from tests.support import commands
 from tests.support.nvim_driver import find_nvim
-from tests.support.tmux import Terminal, find_tmux
 
 pytestmark = [
     pytest.mark.neovim,

@@ -14,10 +14,10 @@ import anyio
 import pytest
 
 from agent_ls.panel.page import FOLDER
+from tests.editors.vscode_rig import PICTURES, RIG
 from tests.support.nvim_driver import REPOSITORY
 from tests.support.panel import panel
 from tests.support.served import TASK, served
-from tests.support.vscode import PICTURES, RIG
 
 AXE = REPOSITORY / "vscode-extension/node_modules/axe-core/axe.min.js"
 STORY = Path(__file__).parent / "panel" / "story.mjs"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.batch.play import environ_of, git, repository, results, write_a_file, write_manifest
-from tests.support import places
+from tests.editors import places
 from tests.support.commands import run
 from tests.support.loopback import AnthropicServer
 

@@ -18,7 +18,8 @@ import pytest
 from agent_ls.environments.base import Attribution, CommandOptions, FileWrite
 from agent_ls.environments.errors import CommitError, EnvironmentLostError
 from agent_ls.environments.far.connection import FarConnection
-from tests.support import far_kills, places
+from tests.editors import places
+from tests.support import far_kills
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 KILLS = 50 if IS_WHOLE else 4

@@ -10,7 +10,7 @@ import pytest
 from agent_ls.environments.far.environment import FarEnvironment
 from agent_ls.testing.environment import *  # noqa: F403  # its tests and fixtures
 from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
-from tests.support import places
+from tests.editors import places
 
 pytestmark = [pytest.mark.req("X1", "X3")]
 

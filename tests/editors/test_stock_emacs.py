@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.tmux import Terminal, find_tmux
 from tests.support import recipes
-from tests.support.tmux import Terminal, find_tmux
 
 ELPA = Path("/usr/share/emacs/site-lisp/elpa")
 

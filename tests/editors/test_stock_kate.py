@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.virtual_screen import VirtualScreen, missing_tools
 from tests.support import recipes
-from tests.support.virtual_screen import VirtualScreen, missing_tools
 
 EACH_S = 4.0
 """Between two tries: a menu that is just opening is not to be closed."""

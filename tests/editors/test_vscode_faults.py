@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.editors import vscode_rig as vscode
 from tests.editors.test_vscode import STOCK
-from tests.support import vscode
 from tests.support.loopback import AnthropicServer, ToolCall
 
 pytestmark = vscode.MARKS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import vscode
+from tests.editors import vscode_rig as vscode
 from tests.support.acceptance import WIRES, NvimRig
 from tests.support.loopback import AnthropicServer, Text, ToolCall
 from tests.support.nvim_driver import find_nvim

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import vscode
+from tests.editors import vscode_rig as vscode
 from tests.support.acceptance import WIRES
 from tests.support.loopback import AnthropicServer, ToolCall
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import windows
+from tests.editors import windows_rig as windows
 
 pytestmark = [pytest.mark.req("H19"), pytest.mark.timeout(windows.DEADLINE_S + 60)]
 

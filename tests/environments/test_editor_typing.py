@@ -13,9 +13,7 @@ from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.text import split_lines
-from tests.support.ledger_checks import problems
-from tests.support.ledger_decisions import keep_hunks, undo_hunks
-from tests.support.lying_client import (
+from tests.environments.lying_client import (
     AGENT_MARKS,
     EGLOT,
     NEOVIM,
@@ -27,6 +25,8 @@ from tests.support.lying_client import (
     ThinHost,
     VirtualClock,
 )
+from tests.support.ledger_checks import problems
+from tests.support.ledger_decisions import keep_hunks, undo_hunks
 
 PATH = "/project/a.py"
 TEXT = "".join(f"line {n}\n" if n % 3 else "\n" for n in range(25))

@@ -73,7 +73,7 @@ def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[N
             "vim.filetype.add({ extension = { toy = 'toy' } })\n"
             "local python, root = ...\n"
             "vim.api.nvim_create_autocmd('FileType', { pattern = 'toy', callback = function()\n"
-            "  local cmd = { python, '-m', 'tests.support.toy_language_server' }\n"
+            "  local cmd = { python, '-m', 'tests.neovim.toy_language_server' }\n"
             "  vim.lsp.start({ name = 'toy', cmd = cmd, root_dir = root })\n"
             "end })\n"
             "require('agent_ls').setup({ cmd = { python, '-m', 'agent_ls', 'serve', '--stdio' },\n"

@@ -7,8 +7,8 @@ import pytest
 from agent_ls.patch.hunks import LineHunk, hunk_ids
 from agent_ls.review.agent_edits import apply_agent_edit
 from agent_ls.review.ledger import open_ledger
+from tests.review.ledger_stories import Step, closed, shown, story, text, words
 from tests.support.ledger_checks import Call
-from tests.support.ledger_stories import Step, closed, shown, story, text, words
 
 pytestmark = pytest.mark.req("H6")
 

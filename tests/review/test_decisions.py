@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.review.ledger import FileLedger
+from tests.review.ledger_stories import Step, closed, shown, story, text, words
 from tests.support.ledger_checks import problems
 from tests.support.ledger_decisions import keep_hunks, undo_hunks
-from tests.support.ledger_stories import Step, closed, shown, story, text, words
 
 pytestmark = pytest.mark.req("H6")
 

@@ -9,8 +9,8 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.review.reopened_hunks import is_missing, reopen_missing
 from agent_ls.review.restore import StoredHunk, restore_ledger
 from agent_ls.review.user_edits import apply_user_edit
+from tests.review.ledger_stories import Step, closed, shown, story, text, words
 from tests.support.ledger_checks import Call, problems
-from tests.support.ledger_stories import Step, closed, shown, story, text, words
 
 pytestmark = pytest.mark.req("H6", "R3")
 

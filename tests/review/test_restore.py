@@ -8,8 +8,8 @@ import pytest
 
 from agent_ls.review.ledger import FileLedger
 from agent_ls.review.restore import StoredHunk, restore_ledger
+from tests.review.ledger_stories import Step, closed, shown, story, text, words
 from tests.support.ledger_checks import problems
-from tests.support.ledger_stories import Step, closed, shown, story, text, words
 
 pytestmark = pytest.mark.req("H6", "R3")
 

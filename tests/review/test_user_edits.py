@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.review.user_edits import apply_user_edit
-from tests.support.ledger_stories import Step, closed, shown, story, text, words
+from tests.review.ledger_stories import Step, closed, shown, story, text, words
 
 pytestmark = pytest.mark.req("H6")
 

@@ -1,5 +1,5 @@
 // A user path on its stage: the packed extension in a real workbench, a project, a picture of each step, and what is
-// left of a failure. AGENT_LS_STAGE has its settings as JSON (tests/support/vscode.py).
+// left of a failure. AGENT_LS_STAGE has its settings as JSON (tests/editors/vscode_rig.py).
 import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";

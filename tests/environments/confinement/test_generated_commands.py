@@ -11,10 +11,10 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
+from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
+from tests.environments.confinement.harmful import harmful
 from tests.environments.confinement.test_looking_alone import looking
 from tests.policy.fuzz import PARTS, commands, placed
-from tests.support.harm_world import SECRET, HarmWorld, harm_world
-from tests.support.harmful import harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
 pytestmark = [pytest.mark.req("X4", "X7", "X11")]

@@ -25,8 +25,8 @@ from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.policy.places import Places
-from tests.support.harm_world import SECRET, HarmWorld, harm_world
-from tests.support.harmful import OTHERS, harmful
+from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
+from tests.environments.confinement.harmful import OTHERS, harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
 pytestmark = [pytest.mark.req("X4", "X6", "X7", "X11")]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.base import CommandOptions
+from tests.environments.confinement.harm_world import harm_world
 from tests.environments.confinement.test_looking_alone import KINDS, looking
-from tests.support.harm_world import harm_world
 
 pytestmark = [pytest.mark.req("X4", "X11", "T5")]
 

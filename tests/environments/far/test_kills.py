@@ -15,7 +15,8 @@ from agent_ls.environments.far.environment import FarEnvironment
 from agent_ls.environments.far.facts import EndConfig
 from agent_ls.environments.far.host import FarHost
 from agent_ls.environments.far.place import Place
-from tests.support import far_kills, pipe_client
+from tests.environments.far import pipe_client
+from tests.support import far_kills
 from tests.support.environments import SHORT_GRACE_MS
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"

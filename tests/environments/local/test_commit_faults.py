@@ -14,7 +14,7 @@ pytestmark = pytest.mark.req("T4", "X9")
 
 @pytest.fixture(scope="module")
 def runs() -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tests.support.commit_faults"]
+    command = [sys.executable, "-m", "tests.environments.local.commit_faults"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -66,7 +66,7 @@ def test_commit_when_a_file_is_touched_in_between_then_what_somebody_made_of_it_
 @pytest.mark.req("X6")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders are not held open: a moment is left")
 def test_folder_that_becomes_a_link_at_any_operation_leads_no_change_outside() -> None:
-    command = [sys.executable, "-m", "tests.support.commit_faults", "folders"]
+    command = [sys.executable, "-m", "tests.environments.local.commit_faults", "folders"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) > 20 and [run for run in runs if not run["outside"]] == []

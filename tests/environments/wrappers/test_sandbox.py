@@ -21,8 +21,8 @@ from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.terminal_host import TerminalHost
 from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 from agent_ls.loop.events.types import RecordedEvent, Warning
+from tests.environments.confinement.harm_world import SECRET, harm_world
 from tests.support.environments import ended_at_its_limit
-from tests.support.harm_world import SECRET, harm_world
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap, needs_landlock
 
 pytestmark = [pytest.mark.req("X4", "X6")]

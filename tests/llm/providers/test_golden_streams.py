@@ -48,8 +48,8 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+from tests.llm.wire_facts import decoded_stream
 from tests.support.codec_runs import HEAD, ask, body_of, cuttings
-from tests.support.wire_facts import decoded_stream
 from tests.support.wire_golden import FOLDER, WIRES, Golden, answer, back, failure, golden
 
 STREAMS = [pytest.param(row, id=f"{row.wire}/{row.name}") for row in golden()]

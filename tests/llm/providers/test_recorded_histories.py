@@ -15,9 +15,9 @@ from agent_ls.llm.messages import Message, ReasoningPart, ToolResultPart, tool_r
 from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request, ToolDefinition
+from tests.llm.recordings import FOLDER, NEEDS_RECORDINGS, recordings, wire_bytes
+from tests.llm.wire_facts import candidate_parts, decoded_stream
 from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, HEAD, OPENAI, ask, body_of, response_of
-from tests.support.recordings import FOLDER, NEEDS_RECORDINGS, recordings, wire_bytes
-from tests.support.wire_facts import candidate_parts, decoded_stream
 
 pytestmark = NEEDS_RECORDINGS
 

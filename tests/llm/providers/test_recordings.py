@@ -12,9 +12,9 @@ import pytest
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.providers.base import Codec, ReplyHead
+from tests.llm.recordings import FOLDER, NEEDS_RECORDINGS, recordings, wire_bytes
+from tests.llm.wire_facts import check_facts, decoded_body, decoded_stream
 from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, ask, cuttings
-from tests.support.recordings import FOLDER, NEEDS_RECORDINGS, recordings, wire_bytes
-from tests.support.wire_facts import check_facts, decoded_body, decoded_stream
 
 CODECS: dict[str, Codec] = {
     "anthropic": ANTHROPIC,

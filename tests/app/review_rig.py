@@ -19,7 +19,7 @@ from agent_ls.environments.editor_host import AppliedEdit, LineEdit, OpenDocumen
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.events.types import Hunk
-from tests.support.fake_audience import FakeAudience
+from tests.app.fake_audience import FakeAudience
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_editor_host import FakeEditorHost
 

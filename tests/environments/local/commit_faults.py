@@ -1,6 +1,6 @@
 """Commit many files while a fault happens at each of the file operations.
 
-Run as `python -m tests.support.commit_faults`, a separate process, because the fault is an audit hook of the
+Run as `python -m tests.environments.local.commit_faults`, a separate process, because the fault is an audit hook of the
 interpreter. The hook sees each operation (opening, renaming, linking, removing, making folders, changing
 modes and times) before the system does; it can refuse the operation or first change the tree. Prints one line
 of JSON per run. Faults that no hook sees (writing or flushing bytes) are tested with a system limit in

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import anyio
 from anyio.abc import Process, TaskGroup
 
-from tests.support.acp_order import OrderCheck
-from tests.support.acp_schema import problems
+from tests.acp.order import OrderCheck
+from tests.acp.schema import problems
 from tests.support.commands import command, environment, provider_variables
 from tests.support.loopback import LoopbackProvider
 

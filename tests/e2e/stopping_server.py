@@ -1,4 +1,4 @@
-"""Run the real server and stop it right before it renames a temporary file: python -m tests.support.stopping_server.
+"""Run the real server and stop it right before it renames a temporary file: python -m tests.e2e.stopping_server.
 
 A signal sent by the test would arrive too early or too late. The first argument is the end of such a file's
 name, the others are the server's. An audit hook of the interpreter sees the operation before the system does.

@@ -1,4 +1,4 @@
-"""A small language server that runs in the editor next to agent-ls: python -m tests.support.toy_language_server.
+"""A small language server that runs in the editor next to agent-ls: python -m tests.neovim.toy_language_server.
 
 A symbol of its language is a word, defined by a line `def WORD`. It knows all files `*.toy` of its folder,
 open or on disk, and reports the word `bad` as a problem. It uses the first position encoding that the client

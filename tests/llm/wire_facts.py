@@ -27,8 +27,8 @@ from agent_ls.llm.providers.wire_json import arguments_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
 from agent_ls.llm.stream import StreamEvent
+from tests.llm.recordings import same
 from tests.support.codec_runs import HEAD
-from tests.support.recordings import same
 
 Facts = Mapping[str, Any]
 
