@@ -41,6 +41,12 @@ def parse(place: str) -> ast.Module:
     return ast.parse(read(place))
 
 
+@cache
+def nodes(place: str) -> tuple[ast.AST, ...]:
+    """All nodes of the syntax tree of a Python file."""
+    return tuple(ast.walk(parse(place)))
+
+
 def blocks(text: str, language: str = "") -> list[Block]:
     found = (
         Block(match[1], match[2].strip(), match[3], text.count("\n", 0, match.start(3)) + 1)

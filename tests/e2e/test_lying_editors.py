@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from agent_ls.store.layout import log_path
-from tests.e2e.lying_wire import LIES, REPORTED_AS_DONE, LyingEditor
+from tests.e2e.lying_client import LIES, REPORTED_AS_DONE, LyingClient
 from tests.support.editor import new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
@@ -39,7 +39,7 @@ def answer(body: Mapping[str, Any]) -> Any:
 @asynccontextmanager
 async def editing(
     folder: Path, review: str
-) -> AsyncIterator[tuple[LyingEditor, dict[str, str], ServerProcess]]:
+) -> AsyncIterator[tuple[LyingClient, dict[str, str], ServerProcess]]:
     """Open all files, and start a session for each that edits it; yield the sessions by file."""
     for name in LIES:
         (folder / name).write_text(OLD)
@@ -47,7 +47,7 @@ async def editing(
     with AnthropicServer(answer) as provider:
         env["ANTHROPIC_BASE_URL"] = provider.base_url
         async with server_process(env=env) as server, anyio.create_task_group() as tasks:
-            editor = LyingEditor(server.client, tasks)
+            editor = LyingClient(server.client, tasks)
             await editor.start(folder)
             tasks.start_soon(editor.do_as_asked)
             sessions = {}
@@ -59,7 +59,7 @@ async def editing(
             tasks.cancel_scope.cancel()
 
 
-async def event(editor: LyingEditor, session_id: str, kind: str, **fields: Any) -> dict[str, Any]:
+async def event(editor: LyingClient, session_id: str, kind: str, **fields: Any) -> dict[str, Any]:
     message = await editor.client.wait_for(
         lambda m: (
             m.get("method") == "agent/event"
@@ -71,7 +71,7 @@ async def event(editor: LyingEditor, session_id: str, kind: str, **fields: Any) 
     return data
 
 
-async def hunks(editor: LyingEditor, session_id: str) -> list[dict[str, Any]]:
+async def hunks(editor: LyingClient, session_id: str) -> list[dict[str, Any]]:
     files = (await editor.client.request("agent/hunks", {"sessionId": session_id}))["files"]
     return [hunk for file in files for hunk in file["hunks"]]
 

@@ -13,15 +13,15 @@ from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.errors import EditRefusedError, StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.text import split_lines
-from tests.environments.lying_client import (
+from tests.environments.simulated_editor import (
     AGENT_MARKS,
     EGLOT,
     NEOVIM,
     USER_MARKS,
     VSCODE,
     WORST,
-    LyingEditor,
     Quirks,
+    SimulatedEditor,
     ThinHost,
     VirtualClock,
 )
@@ -81,7 +81,7 @@ class Play:
 
     random: Random
     clock: VirtualClock
-    editor: LyingEditor
+    editor: SimulatedEditor
     host: ThinHost
     environment: EditorEnvironment
     agent: Agent
@@ -117,7 +117,7 @@ class Play:
 
 async def play(seed: int, quirks: Quirks) -> Play:
     random, clock = Random(seed), VirtualClock()
-    editor = LyingEditor(clock, random, quirks, TEXT)
+    editor = SimulatedEditor(clock, random, quirks, TEXT)
     host = ThinHost(clock, editor, PATH)
     environment = EditorEnvironment(MemoryEnvironment({PATH: TEXT}), host)
     played = Play(random, clock, editor, host, environment, Agent(random))

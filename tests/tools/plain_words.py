@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tests.docs.pages import ROOT, parse, read, repository_files
+from tests.docs.pages import ROOT, nodes, read, repository_files
 
 COMMAND = "python -m tests.tools.plain_words"
 EXCEPTIONS = "tests/tools/words_to_rewrite.txt"
@@ -79,10 +79,13 @@ _UNCHECKED = (
     "tests/tools/plain_words",
 )
 _COMMENTS = {".lua": re.compile(r"--(.*)"), ".ts": re.compile(r"(?://|^\s*/?\*)(.*)")}
-_IDENTIFIER = re.compile(
-    "|".join(rf"(?<![\w/-])(?<!make ){name}\b" for name in sorted(NAMES, key=len, reverse=True))
-)
-_WORD = re.compile("|".join(rf"\b{word}\b" for word in sorted(WORDS, key=len, reverse=True)), re.IGNORECASE)
+# Patterns that begin with their words are searched several times faster than those that begin with a condition, so
+# `_found` checks what is in front of a match.
+_IDENTIFIER = re.compile(rf"(?:{'|'.join(sorted(NAMES, key=len, reverse=True))})\b")
+_WORD = re.compile(rf"(?:{'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE)
+_NO_IDENTIFIER = re.compile(r"[\w/-]$|\bmake $")
+_NO_WORD = re.compile(r"\w$")
+_COMMENT = re.compile(r"#.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +116,28 @@ def checked_files() -> list[str]:
 def findings(name: str) -> Iterator[Finding]:
     """The places of a file that have to be rewritten."""
     text = read(name)
-    if not (_IDENTIFIER.search(text) or _WORD.search(text) or OUTSIDE.search(text) or _OPENING.search(text)):
-        return  # most files: nothing has to be parsed
-    for number, line in enumerate(text.split("\n"), 1):
-        for match in _IDENTIFIER.finditer(line):
-            yield Finding(name, number, f"'{match[0]}': use {NAMES[match[0]]}")
+    if any(_found(_IDENTIFIER, _NO_IDENTIFIER, text)):
+        for number, line in enumerate(text.split("\n"), 1):
+            for word in _found(_IDENTIFIER, _NO_IDENTIFIER, line):
+                yield Finding(name, number, f"'{word}': use {NAMES[word]}")
     for number, said in prose_lines(name, text):
-        for match in _WORD.finditer(said):
-            yield Finding(name, number, f"'{match[0]}': use {WORDS[match[0].lower()]}")
+        for word in _found(_WORD, _NO_WORD, said):
+            yield Finding(name, number, f"'{word}': use {WORDS[word.lower()]}")
         if outside := OUTSIDE.search(said):
             yield Finding(
                 name,
                 number,
                 f"'{outside[0]}' is not in the repository: say the rule, or name a page of docs/",
             )
-    if name.endswith(".py"):
+    if name.endswith(".py") and _OPENING.search(text):
         yield from _openings(name)
+
+
+def _found(words: re.Pattern[str], not_after: re.Pattern[str], text: str) -> Iterator[str]:
+    """The words of a text, without those that are only the end of another word."""
+    for match in words.finditer(text):
+        if not not_after.search(text[max(0, match.start() - 5) : match.start()]):
+            yield match[0]
 
 
 def is_dirty(name: str) -> bool:
@@ -137,7 +146,7 @@ def is_dirty(name: str) -> bool:
 
 
 def _openings(name: str) -> Iterator[Finding]:
-    for node in ast.walk(parse(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             words = (ast.get_docstring(node) or "").split()
             if words and words[0] in OPENINGS:
@@ -153,7 +162,7 @@ def prose_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
         case ".md":
             yield from enumerate(prose_with_lines(text).split("\n"), 1)
         case ".py":
-            yield from _python_prose(text)
+            yield from _python_prose(name, text)
         case suffix:
             for number, line in enumerate(text.split("\n"), 1):
                 if found := _COMMENTS[suffix].search(line):
@@ -167,11 +176,15 @@ def prose_with_lines(page: str) -> str:
     return re.sub(r"`[^`\n]+`|\]\([^)]*\)", "", page)
 
 
-def _python_prose(text: str) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        is_docstring = token.type == tokenize.STRING and token.line.lstrip().startswith('"""')
-        if token.type == tokenize.COMMENT or is_docstring:
-            yield from enumerate(token.string.split("\n"), token.start[0])
+def _python_prose(name: str, text: str) -> Iterator[tuple[int, str]]:
+    for node in nodes(name):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield from enumerate(str(node.value.value).split("\n"), node.lineno)
+    candidates = "\n".join(_COMMENT.findall(text))
+    if any(_found(_WORD, _NO_WORD, candidates)) or OUTSIDE.search(candidates):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
 
 
 def read_exceptions() -> list[str]:

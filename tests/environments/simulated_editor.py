@@ -83,7 +83,7 @@ EGLOT = Quirks("eglot", "when idle for 500 ms", "error")
 WORST = Quirks("worst", "every 150 ms", "applied", mute=0.2, answer_ms=900)
 
 
-class LyingEditor:
+class SimulatedEditor:
     """One open document with a typing user. Messages keep their order, and each takes time.
 
     `typed` are the user's characters that must be in the text; `by_undo` are those that the user's undo added
@@ -208,7 +208,7 @@ class ThinHost:
 
     notebooks = None
 
-    def __init__(self, clock: VirtualClock, editor: LyingEditor, path: str) -> None:
+    def __init__(self, clock: VirtualClock, editor: SimulatedEditor, path: str) -> None:
         self.clock, self.editor = clock, editor
         self.document = OpenDocument(path, editor.version, editor.text)
         self.ledger: FileLedger = open_ledger(path, editor.text)

@@ -35,7 +35,7 @@ REPORTED_AS_DONE = frozenset({"honest", "null", "fails", "mute", "late", "tells 
 LATE_S = 1.0
 
 
-class LyingEditor(Editor):
+class LyingClient(Editor):
     """`edits` are the texts of the received edits, by uri."""
 
     def __init__(self, client: FramedClient, tasks: anyio.abc.TaskGroup, name: str = "vscode") -> None:
