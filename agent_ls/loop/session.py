@@ -352,7 +352,7 @@ class Session:
         self._emitter.emit_delta(delta)
 
     def report_call(self, by: ProviderProfile, usage: Usage) -> None:
-        """Add a call that another model made for this session next to its turns, for example for its title."""
+        """Count the tokens of a model call outside of the turns, for example of the one that wrote the title."""
         self._loop.report_call(by, usage)
 
     def subscribe(self) -> Subscription:

@@ -502,7 +502,7 @@ class TurnLoop:
             self._emitter.emit(SteeringInjected(steer.id, steer.text))
 
     def report_call(self, by: ProviderProfile, usage: Usage) -> None:
-        """Add a call that another model made for this session next to its turns."""
+        """Count the tokens of a model call of this session outside of its turns."""
         self._report_usage(self.profile, self._config(), usage, by=by)
 
     def _report_usage(

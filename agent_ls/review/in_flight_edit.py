@@ -234,7 +234,7 @@ def _has_old_version(edit: InFlightEdit, seen: Observed) -> bool:
 
 
 def _rebase_to(edit: InFlightEdit, text: str) -> InFlightEdit:
-    """Move the edit on to `text`, which lacks it, so that the next text is compared with this one."""
+    """Rebase the edit onto `text`, a newer text that does not contain it. The next text is compared with the result."""
     merged = rebase(split_lines(edit.old), split_lines(edit.expected), split_lines(text))
     if isinstance(merged, MergedText):
         expected = "".join(merged.lines) if merged.hunks else None

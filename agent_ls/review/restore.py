@@ -86,8 +86,8 @@ def _place_hunks(
         else:
             lost.append(_with_state(item.hunk, place))
     apart: list[_Found] = []
-    # A searched hunk must not take the position of a placed one, nor a gone hunk, which only waits for a
-    # redo, that of an open one.
+    # Where two hunks overlap, one at its stored position wins over one that was found by a search. Then an open
+    # hunk wins over a gone one, which is kept only in case the user's undo is taken back by a redo.
     for some in (sure, found):
         apart = _without_overlaps([place for place in some if place.piece.is_open], apart)
         apart = _without_overlaps([place for place in some if not place.piece.is_open], apart)

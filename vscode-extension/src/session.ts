@@ -116,7 +116,7 @@ export class Sessions extends SessionVerbs {
   forget(id: string): void {
     this.live.delete(id);
     if (this.current === id) this.current = undefined;
-    // Nothing of it is pending any more.
+    // A deleted session has no open hunks any more.
     this.tell({ sessionId: id, files: [], switched: true });
   }
 

@@ -48,9 +48,9 @@ _KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
 class Evidence:
     """Contents of the log and of the files that it names.
 
-    `hunks` and `intents` are by path. `now` has each file that can be read (None: it does not exist).
-    `preimages` has stored old contents by name. `waiting` are calls that wait for decisions. `late` has the
-    files that the former owner, `put_out` after a forced take-over, may still write.
+    `hunks` and `intents` are by path. `now` has each file that can be read (None: it does not exist). `preimages`
+    has the stored contents before an edit, by the names of their files in the store. `waiting` are calls that wait
+    for decisions. `late` has the files that the former owner, `put_out` after a forced take-over, may still write.
     """
 
     hunks: Mapping[str, list[StoredHunk]]

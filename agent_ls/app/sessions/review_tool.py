@@ -1,7 +1,7 @@
 """ADAPTER PromptSource: the tool report_finding, offered in a session from its first /review on.
 
-It is looked for at the start of each input, and added behind the other tools. A session without a review does not
-have it, and one that has it keeps it, so that the beginning of its requests stays the same.
+At the start of each input it is added after the other tools if the session has had a review. Then the session keeps
+it, so that the beginning of its requests stays the same.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def outcome_of(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | Non
 
 
 def output_of(end: ToolCallEnd) -> ToolOutput:
-    """Rebuild the fields of an output that its outcome depends on."""
+    """Return an output with the fields that decide the outcome of its call, from the stored end of the call."""
     return ToolOutput("", is_error=end.is_error, error_kind=end.error_kind, exit_code=end.exit_code)
 
 

@@ -85,7 +85,9 @@ class SuggestionRequests:
         self.settings_changed()
 
     def settings_changed(self) -> None:
-        """Register or unregister the feature if the setting has changed. Problems are reported again."""
+        """Register or unregister the feature if the setting has changed. A problem that was reported before
+        is reported once more.
+        """
         self._reported.clear()
         if self._can_register:
             self._start(self._register)

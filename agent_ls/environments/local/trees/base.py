@@ -28,7 +28,7 @@ class Child:
 
 
 class Trees(Protocol):
-    """Commands of one environment. Each has a mark, which begins with the environment's own."""
+    """Commands of one environment. The mark of each command begins with the mark of the environment."""
 
     adopts_orphans: bool
     """Whether orphans of a command become children of this process, which must then collect their exit status."""
