@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.editors import places, vscode_rig as vscode
 from tests.release.builder import ROOT, release
-from tests.support import places, vscode
 
 RIG = Path(vscode.CACHE) / "image"
 PODMAN = ["podman", "--root", f"{RIG}/storage", "--runroot", f"{RIG}/run", *places.PODMAN_FLAGS]
