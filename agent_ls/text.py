@@ -71,7 +71,7 @@ class TextLines(Sequence[str]):
             return self._last()
         at = key if key >= 0 else key + len(self)
         if at < 0 or not (found := self._between(at, at + 1)):
-            raise IndexError("there is no such line")
+            raise IndexError("the line does not exist")
         return found[0]
 
     def _between(self, start: int, stop: int) -> list[str]:

@@ -39,7 +39,7 @@ class ClientFacts:
 
     @property
     def title(self) -> str:
-        """The client's name for people."""
+        """The client's display name."""
         return self.name or "an ACP client"
 
 

@@ -62,9 +62,9 @@ def as_rpc_error(error: BaseException) -> RpcError:
             code = INVALID_PARAMS
         hint = getattr(error, "hint", "") or ""
         return RpcError(code, str(error), f"{error}. {hint}" if hint else str(error))
-    log.error("a request failed by a fault of agent-ls", exc_info=error)
+    log.error("a request failed because of an internal error", exc_info=error)
     return RpcError(
         INTERNAL,
-        "agent-ls failed at this by a fault of its own",
+        "agent-ls failed because of an internal error",
         "The log of agent-ls has the details. Try again.",
     )

@@ -90,7 +90,7 @@ def model_value(provider: str, model: str) -> str:
 def read_change(config_id: object, value: object, session: SessionSummary, choices: Choices) -> OptionChange:
     """
     Raises:
-        RpcError: no such option, or a value that was not offered.
+        RpcError: unknown option, or a value that was not offered.
     """
     if not isinstance(config_id, str) or not isinstance(value, str):
         raise invalid("A setting of the session is changed by its name and a value, both as text")

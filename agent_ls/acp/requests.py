@@ -113,7 +113,7 @@ class UserRequests:
         except Dropped:
             return  # the request waits for the next client
         except Exception:
-            log.exception("an approval could not be asked")
+            log.exception("an approval could not be requested")
         finally:
             self._asking.pop(request.request_id, None)
 

@@ -104,7 +104,7 @@ class Sessions:
 
     async def _authenticate(self, params: Params) -> Any:
         if params.get("methodId") != KEYS_METHOD:
-            raise invalid("There is no such way to sign in", "Use `agent-ls keys set PROVIDER`.")
+            raise invalid("This way to sign in does not exist", "Use `agent-ls keys set PROVIDER`.")
         if not self._has_key() and not await anyio.to_thread.run_sync(has_usable_provider):
             words = auth_method(self.client)["description"]
             raise RpcError(

@@ -315,7 +315,7 @@ class UpdateMapper:
         return [*self.moved(event.call_id, "in_progress"), update]
 
     def _content(self, call_id: str, call: _Call) -> list[dict[str, Any]]:
-        """Diffs first: some clients read only the first entry."""
+        """Return the content of a call. Diffs come first, because some clients read only the first entry."""
         terminal = [{"type": "terminal", "terminalId": call_id}] if call.has_terminal else []
         output = [shown_text(fenced(call.output))] if call.output and not call.has_terminal else []
         return [*call.diffs, *terminal, *output]

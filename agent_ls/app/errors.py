@@ -1,7 +1,7 @@
 """Errors of requests that cannot be fulfilled, with messages for the user.
 
 AppError
-    UnknownSessionError       no such session, live or stored
+    UnknownSessionError       the session is neither open nor stored
     SessionBusyError          another process owns the session
     OwnerSilentError          that process was asked to release it and does not answer
     BadChoiceError            a provider, model, mode or folder that does not exist
@@ -30,7 +30,7 @@ class UnknownSessionError(AppError):
 
     def __init__(self, session_id: str, reason: str = "") -> None:
         super().__init__(
-            reason or f"no such session: {session_id}", "`agent-ls sessions` lists what is stored"
+            reason or f"unknown session: {session_id}", "`agent-ls sessions` lists what is stored"
         )
 
 

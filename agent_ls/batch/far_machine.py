@@ -92,7 +92,7 @@ class FarMachine:
         """Return the tasks with the whole names of their folders, such as `ssh:HOST:/path`.
 
         Raises:
-            AppError: there is no such folder, or the place cannot be used.
+            AppError: the folder does not exist, or the place cannot be used.
         """
         roots: dict[str, str] = {}
         for task in tasks:
@@ -144,7 +144,7 @@ class FarMachine:
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")
-        # A colon would end the path in the name of a place.
+        # A name of a place (MACHINE:FOLDER) cannot have a second colon.
         name = PurePosixPath(source).name.replace(":", "_") or "root"
         return folder, posixpath.join(folder, name)
 

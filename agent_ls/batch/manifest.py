@@ -147,7 +147,7 @@ def _parse(data: bytes, path: Path, number: int, *, is_far: bool) -> Task:
         if values.get(name) and not is_far:
             values[name] = str((path.parent / Path(values[name]).expanduser()).resolve())
             if not Path(values[name]).is_dir():
-                _refuse(path, number, f"no such folder: {values[name]}")
+                _refuse(path, number, f"the folder does not exist: {values[name]}")
     return Task(**values)
 
 

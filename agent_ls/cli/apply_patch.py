@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
 
     problem, data = "", b""
     if not options.folder.is_dir():
-        problem = f"no such folder: {options.folder}"
+        problem = f"the folder does not exist: {options.folder}"
     else:
         try:
             data = _patch(options.patch)

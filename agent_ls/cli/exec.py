@@ -145,9 +145,9 @@ def run(options: argparse.Namespace) -> int:
     elif options.on and (options.cd != Path() or options.add_dir):
         problem = "--on does not go with --cd or --add-dir: the last part of the place is its folder"
     elif not options.cd.is_dir():
-        problem = f"no such folder: {options.cd}"
+        problem = f"the folder does not exist: {options.cd}"
     elif missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
-        problem = f"no such folder: {missing}"
+        problem = f"the folder does not exist: {missing}"
     elif options.record and options.resume:
         problem = "--record needs a new session: a recording of this one would lack its earlier part"
     elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):

@@ -287,7 +287,7 @@ class ExecutionEnvironment(Protocol):
         they are not waited for even if they hold the output open, and `note` says so.
 
         Raises:
-            PathNotFoundError, NotAFolderError: no such working directory. ProcessStartError.
+            PathNotFoundError, NotAFolderError: the working directory does not exist. ProcessStartError.
             UnsupportedError.
         """
         ...
@@ -311,7 +311,7 @@ class ExecutionEnvironment(Protocol):
         Only the end of a long output is kept; a first line then says how many characters are missing.
 
         Raises:
-            PathNotFoundError: no such process id.
+            PathNotFoundError: unknown process id.
         """
         ...
 
@@ -319,7 +319,7 @@ class ExecutionEnvironment(Protocol):
         """Wait until the process has ended, for whatever reason.
 
         Raises:
-            PathNotFoundError: no such process id.
+            PathNotFoundError: unknown process id.
         """
         ...
 
@@ -329,7 +329,7 @@ class ExecutionEnvironment(Protocol):
         Returns when the process can read all of it.
 
         Raises:
-            PathNotFoundError: no such process id. InputRefusedError: it has ended, its input was
+            PathNotFoundError: unknown process id. InputRefusedError: it has ended, its input was
             closed, or it reads nothing for long; part of the text may have been sent.
         """
         ...
@@ -338,7 +338,7 @@ class ExecutionEnvironment(Protocol):
         """End a process (SIGTERM, two seconds, SIGKILL) with everything that it started.
 
         Raises:
-            PathNotFoundError: no such process id.
+            PathNotFoundError: unknown process id.
         """
         ...
 

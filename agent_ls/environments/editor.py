@@ -378,7 +378,7 @@ def _rebased(document: OpenDocument, write: FileWrite) -> Sequence[str]:
     merged = rebase(split_lines(base), split_lines(proposed), split_lines(document.text))
     if isinstance(merged, MergedText):
         return merged.lines
-    detail = f"in the editor the lines that this changes were changed ({merged.describe()})"
+    detail = f"the user has changed the same lines in the editor ({merged.describe()})"
     raise StaleFileError(write.path, detail)
 
 

@@ -34,7 +34,7 @@ class ReadEffect:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWrite:
-    """One file of a WriteEffect. `diff` is a unified diff for people.
+    """One file of a WriteEffect. `diff` is a unified diff for display.
 
     `change_key` is a hash of the removed and added lines, so that typing elsewhere in the file does not void an
     approval.

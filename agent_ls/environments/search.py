@@ -43,7 +43,7 @@ def demand_passable(pattern: str) -> None:
     except UnicodeEncodeError:
         is_passable = False
     if not is_passable:
-        raise InvalidPatternError(pattern, "it holds a character that no text file can hold")
+        raise InvalidPatternError(pattern, "it contains a character that cannot occur in a text file")
 
 
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:

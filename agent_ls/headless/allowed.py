@@ -87,7 +87,7 @@ def _rule_of_builtin(name: str, category: str, kind: str) -> str:
     if category == "admin":
         raise _refused(
             name,
-            "runs any command, which is not allowed by its name",
+            "can run any command, so its name alone does not allow it",
             "list commands by their first words, such as --allow 'npm test', or use --approve all",
         )
     if kind == "web_fetch":

@@ -324,7 +324,7 @@ class AgentSession:
         `revert_id`).
 
         Raises:
-            BadChoiceError: no such turn.
+            BadChoiceError: unknown turn.
             SessionBusyError: a turn is running.
         """
         _, done = await self._manager.revert(self.id, Wanted(turn_id, conversation, files))
@@ -399,7 +399,7 @@ async def open_session(
     last commit (docs/worktrees.md).
 
     Raises:
-        AppError: no such folder, provider, mode or session, or an invalid tool or adapter; `hint` says what to do.
+        AppError: an unknown folder, provider, mode or session, or an invalid tool or adapter; `hint` says what to do.
     """
     given = _given(settings or {})
     check_choices(mode, review)

@@ -92,7 +92,7 @@ class DocumentPart:
 
 @dataclass(frozen=True, slots=True)
 class AudioPart:
-    """A sound as bytes (`data` with `media_type`, for example `audio/wav`) or by `url`; exactly one is given."""
+    """Audio as bytes (`data` with `media_type`, for example `audio/wav`) or by `url`; exactly one is given."""
 
     data: bytes | None = None
     media_type: str = "audio/wav"

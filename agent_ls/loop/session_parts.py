@@ -76,7 +76,7 @@ def assemble(
 def suspended_profile(
     suspended: Suspended | None, profile: ProviderProfile, profile_for: ProfileFor
 ) -> ProviderProfile | None:
-    """Return the profile of the model that made the calls of a suspended turn; None if there is no such turn.
+    """Return the profile of the model that made the calls of a suspended turn; None if no turn is suspended.
 
     It may be a fallback, whose tools have other names than those of the session's model.
     """

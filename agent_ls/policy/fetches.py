@@ -30,7 +30,7 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
         label = f"Allow pages of {site} at {effect.private_address} in this session"
         return Ask(why, (Rule(rule_id, label, "session"),), is_never_silent=True)
     return Ask(
-        f"it asks {site} for a page",
+        f"it requests a page from {site}",
         (
             Rule(rule_id, f"Allow pages of {site} in this session", "session"),
             Rule(rule_id, f"Allow pages of {site} in this project, from now on", "project"),

@@ -84,7 +84,7 @@ class Situation:
 
     @property
     def held_back(self) -> str:
-        """Why nothing may be changed or run, "" if there is no such reason."""
+        """Why nothing may be changed or run, "" if nothing prevents it."""
         if not self.is_trusted:
             return "the workspace is not trusted"
         return "plan mode" if self.mode == "plan" else ""

@@ -39,7 +39,7 @@ def apply_decision(ledger: FileLedger, decision: Decision) -> LedgerChange:
     dismisses it.
 
     Raises:
-        ValueError: there are no such lines.
+        ValueError: the hunk does not have these lines.
     """
     divided, ids = narrow_to_lines(ledger, decision)
     if decision.state == "kept":
@@ -58,7 +58,7 @@ def narrow_to_lines(ledger: FileLedger, decision: Decision) -> tuple[FileLedger,
     """Return a ledger in which the decision concerns whole hunks, and their ids.
 
     Raises:
-        ValueError: there are no such lines.
+        ValueError: the hunk does not have these lines.
     """
     if decision.lines is None:
         return ledger, decision.ids

@@ -82,7 +82,7 @@ class LedgerChange:
 
 
 def open_ledger(path: str, text: str | None) -> FileLedger:
-    """Return the ledger of a file that no agent has changed; `text` None: there is no such file."""
+    """Return the ledger of a file that no agent has changed; `text` None: the file does not exist."""
     lines = None if text is None else tuple(split_lines(text))
     return FileLedger(path, lines, lines)
 

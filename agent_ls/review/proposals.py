@@ -210,7 +210,7 @@ def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) ->
     sub_hunks.py).
 
     Raises:
-        ValueError: there are no such lines, or the hunk concerns a whole file.
+        ValueError: the hunk does not have these lines, or the hunk concerns a whole file.
     """
     hunk = next((found for found in sheet.hunks if found.id == hunk_id), None)
     if hunk is None or hunk.state != "proposed":

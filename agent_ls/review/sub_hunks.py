@@ -31,7 +31,7 @@ def split_hunk_lines(old: Lines, new: Lines, first: int, last: int) -> SplitHunk
     """Split at lines [first, last) of `new`, with the old lines next to them.
 
     Raises:
-        ValueError: there are no such lines.
+        ValueError: the hunk does not have these lines.
     """
     if not 0 <= first < last <= len(new):
         raise ValueError(f"lines [{first}, {last}) are not among its {len(new)} new lines")

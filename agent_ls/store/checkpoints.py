@@ -64,7 +64,7 @@ def written_since(path: Path, at_turn: str) -> WrittenSince:
     """Return the files written since the input of turn `at_turn`, or since that revert.
 
     Raises:
-        UnknownTurnError: the log has no such turn.
+        UnknownTurnError: the turn is not in the log.
         OSError: the log cannot be read.
     """
     found = WrittenSince()

@@ -6,7 +6,7 @@ StoreError
   SessionLockedError     another process owns the session
   OwnershipLostError     another process has taken the session over
   UnknownOutputError     no output with this reference is stored
-  UnknownTurnError       no such turn, or it has not ended
+  UnknownTurnError       unknown turn, or it has not ended
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _check_head(raw: dict[str, Any]) -> None:
     if type(seq) is not int or seq < 1 or not isinstance(raw["data"], dict):
         raise ValueError("not an event: its number or its data is none")
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("not an event: a member of its head is no text")
+        raise ValueError("not an event: a field of its head is not a string")
 
 
 def _refuse_constant(name: str) -> None:

@@ -30,7 +30,7 @@ def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
     """Copy the log lines after the header for the session `session_id`. `at_turn` "" means the last complete turn.
 
     Raises:
-        UnknownTurnError: there is no such turn, or it has not ended.
+        UnknownTurnError: the turn does not exist, or it has not ended.
     """
     records = list(_records(lines))
     cut = _cut(records, at_turn)

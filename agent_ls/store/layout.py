@@ -1,6 +1,6 @@
 """Paths of the store: one folder per workspace in the user's state folder, one folder per session in it.
 
-ROOT/workspaces/KEY/workspace.json          the workspace's path, for people and for moved folders
+ROOT/workspaces/KEY/workspace.json          the workspace's path, to read and to find moved folders
 ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   title   draft.json   outputs/   blobs/
 ROOT/worktrees/ID                           the git worktree of a session (worktrees.py)
 """

@@ -30,7 +30,7 @@ def read_part(folder: Path, output_ref: str, offset: int, limit: int) -> OutputP
     """Return `limit` characters from `offset` on, of an output in a file next to the log or in an event.
 
     Raises:
-        UnknownOutputError: there is no such output.
+        UnknownOutputError: the output does not exist.
         OSError: it cannot be read.
     """
     if match := _EVENT_REF.fullmatch(output_ref):

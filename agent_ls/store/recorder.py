@@ -204,7 +204,7 @@ def read_output(folder: Path, output_ref: str, offset: int, limit: int) -> bytes
     """Return `limit` bytes of a stored output from byte `offset` on.
 
     Raises:
-        UnknownOutputError: there is no such output.
+        UnknownOutputError: the output does not exist.
     """
     try:
         with output_path(folder, output_ref).open("rb") as file:

@@ -122,7 +122,7 @@ class SessionStore:
         """Open a stored session and acquire its lock.
 
         Raises:
-            StoreError: no such session, not readable, or owned by another process.
+            StoreError: unknown session, not readable, or owned by another process.
             OSError: the store cannot be read or written.
         """
         require_spare_files(SPARE_FOR_SESSIONS)
@@ -150,7 +150,7 @@ class SessionStore:
         """Return the process that has the session open according to its lock file, None if there is none.
 
         Raises:
-            StoreError: no such session.
+            StoreError: unknown session.
         """
         return locks.owner_of(lock_path(self.folder(session_id)))
 
@@ -171,7 +171,7 @@ class SessionStore:
         """Rename a session that no process has open. `now` is ISO 8601.
 
         Raises:
-            StoreError: no such session, or owned by another process.
+            StoreError: unknown session, or owned by another process.
             OSError: the log cannot be written.
         """
         folder = self.folder(session_id)
@@ -190,7 +190,7 @@ class SessionStore:
         last).
 
         Raises:
-            StoreError: no such session, or UnknownTurnError.
+            StoreError: unknown session, or UnknownTurnError.
             OSError: the store cannot be read or written.
         """
         source = self.folder(session_id)
@@ -215,7 +215,7 @@ class SessionStore:
         """Delete a session with all files that belong to it.
 
         Raises:
-            StoreError: no such session, or owned by another process.
+            StoreError: unknown session, or owned by another process.
             OSError: a file cannot be deleted.
         """
         folder = self.folder(session_id)
@@ -230,7 +230,7 @@ class SessionStore:
         """Return the summary of a session for lists.
 
         Raises:
-            StoreError: no such session, or not readable.
+            StoreError: unknown session, or not readable.
         """
         return self._summary(session_id, self.folder(session_id))
 
@@ -254,7 +254,7 @@ class SessionStore:
         """Return the folder of a session.
 
         Raises:
-            StoreError: no such session.
+            StoreError: unknown session.
         """
         folder = self.layout.find(session_id)
         if folder is None:

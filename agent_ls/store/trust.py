@@ -54,7 +54,7 @@ class TrustStore:
         """Store a decision.
 
         Raises:
-            OSError: it cannot be written, or there is no such folder.
+            OSError: it cannot be written, or the folder does not exist.
         """
         owner = owner_of(workspace)
         if owner is None:
@@ -76,7 +76,7 @@ class TrustStore:
 
 
 def owner_of(folder: str) -> str | None:
-    """Return the id of a folder's owner, "" on Windows, None if there is no such folder."""
+    """Return the id of a folder's owner, "" on Windows, None if the folder does not exist."""
     if is_place_name(folder):
         return ""  # who owns it is not known here; the place is part of the name
     try:

@@ -79,7 +79,7 @@ def _rank(pair: tuple[FileProblems, CodeProblem], context: ToolContext) -> tuple
 
 def _weaker(files: Sequence[FileProblems], arguments: DiagnosticsArguments) -> str:
     left = sum(len(file.problems) for file in files)
-    return f" that strong ({left} weaker ones; severity all shows them)" if left else ""
+    return f" of this severity ({left} weaker ones; severity all shows them)" if left else ""
 
 
 async def _row(file: FileProblems, problem: CodeProblem, texts: FileTexts, context: ToolContext) -> str:

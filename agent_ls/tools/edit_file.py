@@ -48,7 +48,7 @@ class EditFileArguments(Arguments):
 
 
 class EditOccurrenceArguments(EditFileArguments):
-    """For models that were not trained on an edit tool of their own."""
+    """The arguments for models that were not trained on an edit tool of their own."""
 
     occurrence: Literal["only", "first", "last", "all"] = Field(
         default="only", description="Which occurrence to replace; only: there must be exactly one."

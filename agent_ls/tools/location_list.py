@@ -70,7 +70,7 @@ def get_page(rows: Sequence[T], first: int, noun: str) -> Sequence[T]:
     """Return one page of rows.
 
     Raises:
-        ToolError: there is no such page.
+        ToolError: the page does not exist.
     """
     if first > max(len(rows), 1):
         raise ToolError(f"offset {first} is past the end: there are {len(rows)} {noun}.", kind="validation")

@@ -120,7 +120,7 @@ async def send_input(process_id: str, text: str, environment: ExecutionEnvironme
     """Send text to a process, or end it (`end`).
 
     Raises:
-        ToolError: no such process. EnvError: it accepts no input.
+        ToolError: unknown process. EnvError: it accepts no input.
     """
     process = await _known(process_id, environment)
     if end and process.exit_code is None:

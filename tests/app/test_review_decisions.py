@@ -178,7 +178,7 @@ async def test_decisions_without_hunks_are_refused_with_the_reason() -> None:
     assert changed == []
     assert refused[first] == "it is kept already"
     assert "as they were" in refused[last]
-    assert "no such hunk" in refused["h-none"]
+    assert "the hunk is unknown" in refused["h-none"]
 
 
 @pytest.mark.req("H6")

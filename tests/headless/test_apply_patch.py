@@ -133,7 +133,7 @@ def test_the_command_ends_with_2_and_a_reason_if_nothing_was_tried(
         ([str(project / "none.patch")], "none.patch cannot be read: No such file"),
         ([str(project)], "cannot be read"),
         ([str(empty)], "the patch is empty"),
-        ([str(empty), "--folder", str(project / "none")], "no such folder"),
+        ([str(empty), "--folder", str(project / "none")], "the folder does not exist"),
     ):
         assert command_line(["apply-patch", *words]) == USAGE
         assert says in capsys.readouterr().err

@@ -195,7 +195,7 @@ def test_exec_when_there_is_no_key_then_names_the_variables_and_offers_the_walkt
 
 USAGE = [
     (["exec", "  "], "empty"),
-    (["exec", "x", "--cd", "nowhere"], "no such folder"),
+    (["exec", "x", "--cd", "nowhere"], "the folder does not exist"),
     (["exec", "x", "--provider", "oracle"], "oracle"),
     (["exec", "x", "--resume", "s-0"], "s-0"),
     (["exec", "x", "--approve", "ask"], "terminal"),

@@ -94,4 +94,4 @@ def test_a_trusted_additional_folder_can_be_changed(project: Path, trusted: bool
 
 def test_a_missing_additional_folder_is_reported_before_the_start(project: Path) -> None:
     done = run("exec", "--add-dir", "gone", "do it", cwd=project, environ=environment(project))
-    assert done.code == 2 and "no such folder: gone" in done.err
+    assert done.code == 2 and "the folder does not exist: gone" in done.err

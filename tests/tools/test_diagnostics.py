@@ -62,7 +62,7 @@ async def test_of_a_file_without_problems_it_says_so_and_that_the_tools_are_at_w
 
     assert host.asked == ["/project/a.py"]
     assert told.text.splitlines() == [
-        "The editor's tools report no problems of a.py that strong (1 weaker ones; severity all shows them).",
+        "The editor's tools report no problems of a.py of this severity (1 weaker ones; severity all shows them).",
         "[The editor's tools are still checking a.py: ask again.]",
     ]
     assert "no problems." in (await calls().call(diagnostics(KnownCode()))).text

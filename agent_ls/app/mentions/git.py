@@ -113,7 +113,7 @@ class GitMentions:
         """Return a heading and the commit with its diff.
 
         Raises:
-            MentionError: no such commit, or git may not be run.
+            MentionError: the commit does not exist, or git may not be run.
         """
         unknown = MentionError(f"there is no commit {mention.revision!r} here", "`git log` lists the commits")
         if not _REVISION.fullmatch(mention.revision):

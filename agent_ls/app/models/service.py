@@ -221,7 +221,7 @@ class Models:
         """Set a key in memory, used from the next model call on; None or blank removes it.
 
         Raises:
-            BadChoiceError: no such provider, or not a valid key. The message never contains it.
+            BadChoiceError: unknown provider, or not a valid key. The message never contains it.
         """
         if provider not in supported_providers():
             known = ", ".join(supported_providers())
@@ -416,7 +416,7 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
     """Create a profile. `model` "" is the provider's default.
 
     Raises:
-        BadChoiceError: no such provider, or it has no default model and none was given.
+        BadChoiceError: unknown provider, or it has no default model and none was given.
     """
     try:
         if provider == WALKTHROUGH:

@@ -182,7 +182,7 @@ class PolicyApprover:
         """Answer a pending approval. A rule that comes with the answer "allow" applies from now on.
 
         Raises:
-            UnknownApprovalError: no such request, or the rule was not offered, or not for this
+            UnknownApprovalError: unknown request, or the rule was not offered, or not for this
             scope.
         """
         turn_id = self.approvals.turn_of(request_id)

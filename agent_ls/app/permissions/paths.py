@@ -300,7 +300,7 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
     return Look(resolved, tuple(dict.fromkeys(leads)), doubt, config)
 
 
-_FAR_FILES = "files of the project on another machine may decide what it runs"
+_FAR_FILES = "on another machine, files of the project may change what this command runs"
 
 
 def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -> Look:

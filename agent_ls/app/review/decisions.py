@@ -45,7 +45,7 @@ GONE = "its lines are back as they were: there is nothing left to decide"
 LINKED = "it belongs to a move: keep or undo it as a whole"
 OTHER_END = "it belongs to a move whose other end stays as it is"
 OTHER_TURN = "another turn changed these lines too: undo the hunk by itself, which reverts both"
-NO_SUCH_HUNK = "no such hunk; open its session first"
+NO_SUCH_HUNK = "the hunk is unknown; open its session first"
 
 Group: TypeAlias = tuple[str, str, str]
 

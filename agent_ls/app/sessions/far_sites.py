@@ -85,13 +85,13 @@ class FarSites:
         """Return the whole name of a new session's folder: an absolute path of this machine, or that of a place.
 
         Raises:
-            BadChoiceError: no such folder or place. PlaceError: the place cannot be used.
+            BadChoiceError: the folder or place does not exist. PlaceError: the place cannot be used.
         """
         if is_place_name(folder):
             return await self.prepare(folder)
         path = await anyio.Path(folder).absolute()
         if must_exist and not await path.is_dir():
-            raise BadChoiceError(f"no such folder: {path}", "name the folder to work in")
+            raise BadChoiceError(f"the folder does not exist: {path}", "name the folder to work in")
         return await self.prepare(str(path)) if must_exist else str(path)
 
     def check_same(self, folder: str, stored: object) -> None:
@@ -146,7 +146,7 @@ class FarSites:
             raise PlaceError(error.sentence, error.hint) from error
         except EnvError as error:
             raise BadChoiceError(
-                f"{place.machine}: {error}", "name a folder that exists there, as the last part of the place"
+                f"{place.machine}: {error}", "end the place with a folder that exists on that machine"
             ) from error
         key = folder if names else place.key(facts.root)
         files = FarInstructionFiles(host, disk, to_far, to_near)

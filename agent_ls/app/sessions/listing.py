@@ -60,7 +60,7 @@ class SessionListing:
         if live := self._live(header.session_id):
             return replace(live.summary(), cost_usd=progress.cost_usd)
         if owner and owner.is_same(this_process()):
-            owner = None  # no owner while it ends here
+            owner = None  # this process, which is ending the session: not another owner
         return stored_summary(stored, self._settings(), owner, self._worktree(header), progress)
 
     def title(self, stored: StoredSummary) -> str:

@@ -366,7 +366,7 @@ class LiveSession:
         `limits` maps fields of UseLimits to values.
 
         Raises:
-            BadChoiceError: no such provider; nothing is changed.
+            BadChoiceError: unknown provider; nothing is changed.
         """
         profile = None
         if provider is not None or model is not None:
@@ -415,7 +415,7 @@ class LiveSession:
         """Return the profile of a model, with this session's own tools.
 
         Raises:
-            BadChoiceError: no such provider.
+            BadChoiceError: unknown provider.
         """
         return self._profiles(provider, model)
 

@@ -226,7 +226,9 @@ class SessionManager:
     async def new_session(self, new: NewSession) -> LiveSession:
         """Create a session and start it.
 
-        Raises: BadChoiceError: no such folder or provider, or no worktree is possible. AppError: store or git failed.
+        Raises:
+            BadChoiceError: the folder or provider does not exist, or no worktree is possible.
+            AppError: store or git failed.
         """
         folder = await self.sites.workspace(
             new.workspace_folder, must_exist=self._assembler.program.environment is None
@@ -472,7 +474,7 @@ class SessionManager:
     async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
         """Create a session with the history of another one up to the end of a turn ("": the last completed turn).
 
-        Raises: UnknownSessionError, BadChoiceError (no such turn), AppError.
+        Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError.
         """
         new = SessionId(new_id("s"))
         with store_errors(session_id):
@@ -486,7 +488,7 @@ class SessionManager:
     async def revert(self, session_id: str, wanted: Wanted) -> tuple[LiveSession, RolledBack]:
         """Return a live or stored session to its state before an input (X10).
 
-        Raises: UnknownSessionError, BadChoiceError (no such turn), AppError. loop.errors.SessionError: a turn
+        Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError. loop.errors.SessionError: a turn
         runs.
         """
         live = await self.open_session(session_id)

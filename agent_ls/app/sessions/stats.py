@@ -1,4 +1,4 @@
-"""Timing and usage of a session: as two tables for people, and as JSON for programs."""
+"""Timing and usage of a session: as two tables for reading, and as JSON for programs."""
 
 from __future__ import annotations
 

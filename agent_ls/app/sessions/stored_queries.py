@@ -141,7 +141,9 @@ class KeptSessions:
     def relink(self, old: str, new: str) -> list[str]:
         """Assign the sessions of folder `old` to folder `new`; return their ids."""
         if not Path(new).is_dir():
-            raise BadChoiceError(f"no such folder: {new}", "name the place that the folder was moved to")
+            raise BadChoiceError(
+                f"the folder does not exist: {new}", "name the place that the folder was moved to"
+            )
         try:
             with store_errors(""):
                 return upkeep.relink(self._store.layout, old, new)

@@ -97,7 +97,8 @@ def load_agent_kinds(
 
 
 def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
-    """
+    """Return the kind of subagent that a file defines, and the problems in it.
+
     Raises:
         UnreadableFileError, FrontMatterError
     """

@@ -137,7 +137,7 @@ class SessionSkills:
         return self._kinds_text[1]
 
     async def expand(self, name: str, arguments: str) -> str | None:
-        """Return the model's input for `/name arguments`; None if there is no such command."""
+        """Return the model's input for `/name arguments`; None if the command does not exist."""
         if built_in := maybe_command(name):
             return built_in.prompt_text(arguments)
         command = (await self.current()).find(name)
@@ -170,7 +170,7 @@ class SessionSkills:
         """Return the instructions of a skill for the model.
 
         Raises:
-            ToolError: there is no such skill for the model, or its file cannot be read.
+            ToolError: the skill does not exist for the model, or its file cannot be read.
         """
         found = await self.current()
         skill = found.find(name.strip().removeprefix("/"))

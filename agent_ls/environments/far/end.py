@@ -295,7 +295,7 @@ def _folders(wanted: str) -> tuple[str, str, str]:
     """Return the folder to work in, the home folder, and the state folder of an agent-ls of that machine's own.
 
     Raises:
-        PathNotFoundError, NotAFolderError: there is no such folder.
+        PathNotFoundError, NotAFolderError: the folder does not exist.
     """
     home = os.path.expanduser("~")
     root = os.path.normpath(os.path.join(home, os.path.expanduser(wanted or home)))

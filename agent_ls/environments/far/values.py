@@ -124,7 +124,7 @@ def _unpacked(value: Any, body: memoryview) -> Any:
     hints = _hints(cls)
     for name in inner:
         if not _fits(getattr(made, name), hints[name]):
-            raise ValueFault(f"a wrong {name} of {cls.__name__}")
+            raise ValueFault(f"an invalid {name} of {cls.__name__}")
     return made
 
 

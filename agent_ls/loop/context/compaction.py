@@ -24,8 +24,8 @@ from agent_ls.loop.turns import (
 )
 
 DROP_TO_SHARE = 0.5  # share of the window; smaller cuts would invalidate the provider's cache too often
-WORDS_MAX_CHARS = 1_500  # per message of the user
-WORDS_TOTAL_CHARS = 12_000  # for all messages of the user
+WORDS_MAX_CHARS = 1_500  # of one message of the user that a summary repeats
+WORDS_TOTAL_CHARS = 12_000  # of all messages of the user together
 ITEM_CAPS = (8_000, 2_000, 500, 150)
 """Length limits for the texts of a transcript. The first one with which the transcript fits is used."""
 

@@ -121,7 +121,7 @@ def _wait_hint(error: LlmError) -> str:
 def internal_error(error: Exception) -> Error:
     """Return the error for an unexpected exception, which ends the turn but never the session."""
     return Error(
-        f"The turn ended by a fault inside agent-ls ({type(error).__name__}).",
+        f"The turn ended because of an internal error of agent-ls ({type(error).__name__}).",
         "internal",
         "The details are in the log. The conversation is kept: send the message again.",
         action="retry",

@@ -67,7 +67,7 @@ def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
 
 
 def is_harmless(program: str) -> bool:
-    """Parse the program token by token; unknown tokens are not harmless."""
+    """Return whether an awk program only reads and prints; False if it has an unknown token."""
     if len(program) > MAX_PROGRAM:
         return False
     at = 0

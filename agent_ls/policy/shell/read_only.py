@@ -191,8 +191,8 @@ def lists_names(argv: Sequence[str]) -> bool:
 
 
 def lists_names_only(argv: Sequence[str]) -> bool:
-    """Return whether the output certainly has nothing but names below the given folders: no text of a file or
-    a format, no target of a link."""
+    """Return whether the output has only names of files below the given folders: no content of a file, no text of
+    the command itself, and no target of a link."""
     words = (argv[0], *before_operands(argv[1:]))
     return (
         lists_names(words)

@@ -147,7 +147,7 @@ def appended(text: str, words: str) -> list[LineEdit]:
 
 
 def found_below(text: str, marker: str) -> str | None:
-    """Return the text between a heading and the next one or the end; None if there is no such heading."""
+    """Return the text between a heading and the next one or the end; None if the heading does not exist."""
     contents = [strip_ending(line) for line in split_lines(text)]
     if marker not in contents:
         return None

@@ -67,7 +67,7 @@ class ClientRequests:
         """Deliver the client's answer to a pending request.
 
         Raises:
-            NothingPendingError: no such request is pending.
+            NothingPendingError: the request is not pending.
         """
         pending = self._pending.pop(request_id, None)
         if pending is None:

@@ -87,7 +87,7 @@ def _mention(part: wire.InputPart) -> Mention | None:
                 return SymbolMention(name, path, first, last)
             raise BadInputError(f"the symbol {name} is not in a file", "mention a file instead")
         case wire.FileInput(uri=uri) | wire.FolderInput(uri=uri):
-            path = maybe_path(uri)  # of another scheme only the name is sent
+            path = maybe_path(uri)  # for a URI of another scheme, only the name is sent
             return FileMention(path, isinstance(part, wire.FolderInput)) if path else None
         case _:
             return None

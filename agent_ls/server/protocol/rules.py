@@ -48,7 +48,7 @@ class RemoveRule(Params):
 
 
 class RemoveRuleResult(Wire):
-    """`removed` is the number of deleted rules; 0: no such rule."""
+    """`removed` is the number of deleted rules; 0: the rule did not exist."""
 
     removed: int
 

@@ -6,7 +6,7 @@ same in all layers. An error without a kind is a bug: it is logged with its trac
 RequestError
     InvalidParamsError        the parameters do not match the method
     BadInputError             the user's input cannot be used
-    UnknownMethodError        no such method
+    UnknownMethodError        the method does not exist
     StartError                the session manager could not be created
     NotNegotiatedError        the client did not announce support for the answer
     KeyReusedError            one clientKey for two different requests
@@ -238,6 +238,6 @@ def response_error(error: BaseException) -> lsp.ResponseError:
         return lsp.ResponseError(code=CODES["app"], message=message, data=limited)
     if isinstance(error, JsonRpcException) and error.code != INTERNAL:
         return lsp.ResponseError(code=error.code, message=error.message)
-    log.error("a request failed by a fault of agent-ls", exc_info=error)
+    log.error("a request failed because of an internal error", exc_info=error)
     data = {"kind": "internal", "retryable": False, "hint": "the log of agent-ls has the details"}
     return lsp.ResponseError(code=INTERNAL, message="agent-ls failed at this; it is a bug", data=data)

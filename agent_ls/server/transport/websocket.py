@@ -167,7 +167,7 @@ class WebSocket:
             if event.fin:
                 message, parts = bytes(parts), bytearray()
                 if not _is_text(message):
-                    await self._fail(CloseCode.INVALID_DATA, "a text frame is UTF-8")
+                    await self._fail(CloseCode.INVALID_DATA, "a text frame was not UTF-8")
                     return
                 yield message
 

@@ -145,7 +145,7 @@ def test_images_documents_and_sounds_go_in() -> None:
         {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,cGRm"}},
         {"type": "input_audio", "input_audio": {"data": "d2F2", "format": "wav"}},
     ]
-    with pytest.raises(ConfigurationError, match="not by their address"):
+    with pytest.raises(ConfigurationError, match="not by URL"):
         messages(Message(Role.USER, (DocumentPart(url="https://x.example/a.pdf"),)))
 
 

@@ -121,7 +121,7 @@ def _user(message: Message) -> list[JsonObject]:
                 blocks.append(_document(part))
             case AudioPart():
                 raise ConfigurationError(
-                    f"{NAME} does not take sounds", provider=NAME, hint="Attach a transcript of it."
+                    f"{NAME} does not accept audio", provider=NAME, hint="Attach a transcript of it."
                 )
             case _:
                 pass  # other parts do not occur in a user's message

@@ -115,7 +115,7 @@ class ChatHistory:
                 return {"type": "input_audio", "input_audio": sound}
             case DocumentPart() | AudioPart():
                 raise ConfigurationError(
-                    f"{self._server.title} takes documents and sounds as data only, not by their address",
+                    f"{self._server.title} accepts documents and audio only as data, not by URL",
                     provider=self._provider,
                     hint="Load the file and attach its bytes.",
                 )

@@ -81,7 +81,7 @@ def _content(message: Message) -> list[JsonObject]:
                 content.append(_document(part))
             case AudioPart():
                 raise ConfigurationError(
-                    f"{NAME} does not take sounds here", provider=NAME, hint="Attach a transcript of it."
+                    f"{NAME} does not accept audio here", provider=NAME, hint="Attach a transcript of it."
                 )
             case _:
                 pass  # other parts do not occur in a user's message
