@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -155,6 +155,39 @@ def panel(nvim: Nvim, server: StandIn) -> Panel:
     opened = Panel(nvim, server)
     opened.open()
     return opened
+
+
+class StartReal(Protocol):
+    def __call__(self, variables: Mapping[str, str], provider: str = "", mode: str = "ask") -> Nvim: ...
+
+
+@pytest.fixture
+def start_real(project: Path, tmp_path: Path) -> Iterator[StartReal]:
+    """Starts Neovims with the plugin and the real server: `variables` are those of its environment."""
+    running: list[Nvim] = []
+
+    def start(variables: Mapping[str, str], provider: str = "", mode: str = "ask") -> Nvim:
+        env = {
+            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
+            "AGENT_LS_TRUSTED_FOLDERS": "/",
+            "PYTHONPATH": str(REPOSITORY),
+            **variables,
+        }
+        nvim = Nvim(runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env)
+        running.append(nvim)
+        nvim.lua(
+            "local python, provider, mode = ... require('agent_ls').setup({ mode = mode,"
+            " provider = provider ~= '' and provider or nil,"
+            " cmd = { python, '-m', 'agent_ls', 'serve', '--stdio' } })",
+            sys.executable,
+            provider,
+            mode,
+        )
+        return nvim
+
+    yield start
+    for nvim in running:
+        nvim.close()
 
 
 @pytest.fixture

@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-
 import pytest
 
-from tests.neovim.conftest import PLUGIN
+from tests.neovim.conftest import StartReal
 from tests.support.commands import provider_variables
 from tests.support.loopback import AnthropicServer, ErrorReply
 from tests.support.loopback_script import CutStream, Reply, Text
-from tests.support.nvim_driver import REPOSITORY, Nvim
-
-Start = Callable[..., Nvim]
-
-
-@pytest.fixture
-def start(project: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts a Neovim with the real server: `start(variables, provider="anthropic")`."""
-    running: list[Nvim] = []
-
-    def begin(variables: Mapping[str, str], provider: str = "") -> Nvim:
-        env = {
-            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-            "AGENT_LS_TRUSTED_FOLDERS": "/",
-            "PYTHONPATH": str(REPOSITORY),
-            **variables,
-        }
-        nvim = Nvim(runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env)
-        running.append(nvim)
-        nvim.lua(
-            "local python, provider = ... require('agent_ls').setup({ mode = 'ask',"
-            " provider = provider ~= '' and provider or nil,"
-            " cmd = { python, '-m', 'agent_ls', 'serve', '--stdio' } })",
-            sys.executable,
-            provider,
-        )
-        return nvim
-
-    yield begin
-    for nvim in running:
-        nvim.close()
 
 
 @pytest.mark.req("H10", "H28")
-def test_an_unknown_provider_of_setup_is_named_and_the_message_is_kept(start: Start) -> None:
-    nvim = start({}, provider="anthropicc")
+def test_an_unknown_provider_of_setup_is_named_and_the_message_is_kept(start_real: StartReal) -> None:
+    nvim = start_real({}, provider="anthropicc")
 
     nvim.cmd("AgentLs send hello")
 
@@ -56,8 +21,8 @@ def test_an_unknown_provider_of_setup_is_named_and_the_message_is_kept(start: St
 
 
 @pytest.mark.req("H10", "H28")
-def test_a_missing_key_names_the_commands_of_the_plugin(start: Start) -> None:
-    nvim = start({})
+def test_a_missing_key_names_the_commands_of_the_plugin(start_real: StartReal) -> None:
+    nvim = start_real({})
 
     nvim.cmd("AgentLs send hello")
 
@@ -66,9 +31,9 @@ def test_a_missing_key_names_the_commands_of_the_plugin(start: Start) -> None:
 
 
 @pytest.mark.req("H10", "H28")
-def test_a_refused_key_is_replaced_without_a_new_start(start: Start) -> None:
+def test_a_refused_key_is_replaced_without_a_new_start(start_real: StartReal) -> None:
     with AnthropicServer([ErrorReply(401, message="invalid x-api-key"), "Now I answer."]) as provider:
-        nvim = start(provider_variables(provider), provider="anthropic")
+        nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")
         shot = nvim.wait_screen(
             "anthropic refused the key", "Enter a key with :AgentLs key, then send again."
@@ -87,9 +52,9 @@ def test_a_refused_key_is_replaced_without_a_new_start(start: Start) -> None:
 
 
 @pytest.mark.req("H10", "H28")
-def test_an_answer_that_is_cut_is_continued_by_a_key(start: Start) -> None:
+def test_an_answer_that_is_cut_is_continued_by_a_key(start_real: StartReal) -> None:
     with AnthropicServer([Reply([Text("The first half"), CutStream()]), "and the second."]) as provider:
-        nvim = start(provider_variables(provider), provider="anthropic")
+        nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")
         nvim.wait_screen("The first half", "in the middle of the answer", "<CR> continue · send again")
 
@@ -100,9 +65,9 @@ def test_an_answer_that_is_cut_is_continued_by_a_key(start: Start) -> None:
 
 
 @pytest.mark.req("H2", "H10")
-def test_a_message_right_after_quit_and_resume_goes_on_with_the_session(start: Start) -> None:
+def test_a_message_right_after_quit_and_resume_goes_on_with_the_session(start_real: StartReal) -> None:
     with AnthropicServer(["The first.", "The second."]) as provider:
-        nvim = start(provider_variables(provider), provider="anthropic")
+        nvim = start_real(provider_variables(provider), provider="anthropic")
         nvim.cmd("AgentLs send hello")
         nvim.wait_screen("The first.", "○ idle")
 

@@ -9,3 +9,9 @@ export function pathOf(uri: string): string {
     return path;
   }
 }
+
+/** The name of a file of a session's git worktree; undefined for other files. */
+export function nameInWorktree(path: string, worktree: string | undefined): string | undefined {
+  const base = worktree === undefined ? "" : pathOf(worktree).replace(/\/+$/, "");
+  return base !== "" && path.startsWith(`${base}/`) ? `${path.slice(base.length + 1)} (worktree)` : undefined;
+}

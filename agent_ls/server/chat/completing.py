@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from agent_ls.server import protocol as wire
+from agent_ls.server.chat import running, servers
 from agent_ls.server.chat.chat_text import mentioned_words, read_chat
-from agent_ls.server.chat.servers import COMMAND, DETAIL
 from agent_ls.server.features.completion import in_folder
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import maybe_path, spot
@@ -52,9 +52,10 @@ async def completions(
         "end": {"line": line, "character": to_lsp.character(content, offset, client.encoding)},
     }
     items = list(await in_folder(context, folder, params))
-    if found[1] == "/" and COMMAND[1:].startswith(found[2]):
-        part = wire.CommandInput(name=COMMAND[1:])
-        items.append(wire.Completion(kind="command", label=COMMAND, detail=DETAIL, part=part))
+    for own in (servers, running):
+        if found[1] == "/" and own.COMMAND[1:].startswith(found[2]):
+            part = wire.CommandInput(name=own.COMMAND[1:])
+            items.append(wire.Completion(kind="command", label=own.COMMAND, detail=own.DETAIL, part=part))
     return {
         "isIncomplete": True,
         "items": [

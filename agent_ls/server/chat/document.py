@@ -27,11 +27,12 @@ from agent_ls.server.chat.catching_up import last_turn
 from agent_ls.server.chat.chat_text import ChatText, appended, found_below, heading, mentions, read_chat
 from agent_ls.server.chat.dependencies import Means
 from agent_ls.server.chat.follower import Following
+from agent_ls.server.chat.running import MOST, is_running_command, list_running
 from agent_ls.server.chat.servers import (
     NOT_STARTED,
     has_prompt,
     mentioned_resources,
-    quote_servers,
+    quote_answer,
     servers_command,
 )
 from agent_ls.server.chat.transcript import ChatTranscript, said_in
@@ -197,8 +198,8 @@ class ChatRoom:
                 return "The last answer is not in the chat yet: the code action 'Show the answer' brings it there."
             if not self.has_news(chat):
                 return self._why_nothing(chat)
-            if (arguments := servers_command(chat.message)) is not None:
-                return await self._answer_servers(arguments)
+            if (words := await self._local_answer(chat)) is not None:
+                return await self._append_answer(words)
             live = self._live
             if live is None or live.session.is_closing or self._begins_another(chat):
                 found = await self._stored(chat.session_id)
@@ -213,16 +214,24 @@ class ChatRoom:
             await self._submit(live, chat)
             return ""
 
-    async def _answer_servers(self, arguments: str) -> str:
-        """Carry out `/mcp`, and write the MCP servers below it. The agent is not sent anything."""
+    async def _local_answer(self, chat: ChatText) -> str | None:
+        """Carry out `/mcp` or `/running`, of which the agent is not sent anything. Returns None for other messages."""
+        if is_running_command(chat.message):
+            found, _ = await self._means.context.manager.list_sessions(None, None, MOST, running=True)
+            return list_running(found, chat.session_id)
+        if (arguments := servers_command(chat.message)) is None:
+            return None
         live = self._live if self._live and not self._live.session.is_closing else None
-        words = plain(await live.mcp_command(arguments) if live else NOT_STARTED)
+        return plain(await live.mcp_command(arguments) if live else NOT_STARTED)
+
+    async def _append_answer(self, words: str) -> str:
+        """Write an answer that is not the agent's below the message. Returns ""."""
         for _ in range(TRIES):
             document = self._means.context.host.open_document(self.path)
             if document is None:
                 break
             try:
-                edits = appended(document.text, quote_servers(words))
+                edits = appended(document.text, quote_answer(words))
                 await self._means.context.host.apply_edit(document, edits, ATTRIBUTION)
                 return ""
             except StaleFileError:

@@ -22,8 +22,8 @@ def servers_command(message: str) -> str | None:
     return arguments.strip() if name == COMMAND and "\n" not in message else None
 
 
-def quote_servers(words: str) -> str:
-    """Return the list of servers as a quotation, and the heading for the next message.
+def quote_answer(words: str) -> str:
+    """Return an answer that is not the agent's as a quotation, and the heading for the next message.
 
     As a quotation it is not taken for an answer of the agent, which may be a plan that the user accepts later.
     """

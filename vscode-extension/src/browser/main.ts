@@ -9,7 +9,7 @@ import type { AccessData, AgentEvent } from "../protocol";
 import { problemOf } from "../protocol";
 import { Sessions } from "../session";
 import { activity } from "../snapshot";
-import { pathOf } from "../uris";
+import { nameInWorktree, pathOf } from "../uris";
 import { h } from "../webview/dom";
 import { PanelConnection } from "./connection";
 import { browserHost, takeOver } from "./host";
@@ -37,6 +37,8 @@ const sessions: Sessions = new Sessions(connection, {
 });
 
 function relative(path: string): string {
+  const inWorktree = nameInWorktree(path, sessions.snapshot.session.worktree);
+  if (inWorktree !== undefined) return inWorktree;
   const base = pathOf(sessions.snapshot.session.workspaceFolder ?? "").replace(/\/+$/, "");
   if (base === "" || !path.startsWith(base)) return path;
   if (path === base) return base.split("/").at(-1) ?? base;

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { inBackground } from "../logger";
 import type { DraftInfo } from "../protocol";
+import { nameInWorktree } from "../uris";
 import type { Along, Attachment, Posted, ToView } from "../webview/messages";
 import { ChatPage } from "./chat_page";
 import type { Inbox } from "./inbox";
@@ -36,7 +37,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     const { extension, log, sessions } = ctx;
     const draft = extension.workspaceState.get<DraftInfo>(DRAFT_KEY);
     if (draft) sessions.snapshot.draft = draft;
-    this.page = new ChatPage(sessions, inbox, { relative }, {
+    const name = (path: string) => nameInWorktree(path, sessions.snapshot.session.worktree) ?? relative(path);
+    this.page = new ChatPage(sessions, inbox, { relative: name }, {
       post: (message) => { this.post(message); },
       keepDraft: (kept) => { inBackground(log, extension.workspaceState.update(DRAFT_KEY, kept)); },
       inBackground: (work) => { inBackground(log, work); },

@@ -66,7 +66,7 @@ export function runningRow(info: SessionInfo, nowMs: number): { label: string; d
   const cost = info.costUsd === undefined ? "" : `$${info.costUsd.toFixed(2)}`;
   const words = [ACTIVITIES[info.activity], ago(Date.parse(info.updated), nowMs), cost].filter(Boolean);
   const place = decodeURIComponent(info.workspaceFolder.replace(/^file:\/\//, ""));
-  const where = [place, info.worktree === undefined ? "" : "worktree", info.owner ? ownerWords(info.owner) : "this window"].filter(Boolean);
+  const where = [info.owner ? ownerWords(info.owner) : "this window", info.worktree === undefined ? "" : "worktree", place].filter(Boolean);
   return { label: `$(${ACTIVITY_ICONS[info.activity]}) ${titleOf(info)}`, description: words.join(" · "), detail: where.join(" · ") };
 }
 

@@ -37,7 +37,7 @@ test("a running session of another editor shows what it does, where, and what it
     access: "readOnly", owner, worktree: "file:///state/worktrees/s1/shop",
   });
   assert.deepEqual(runningRow(info, NOW_MS), {
-    label: "$(bell-dot) Fix it", description: "waits for you · 10 min ago · $0.25", detail: "/home/ada/my shop · worktree · Neovim (process 7 on here)",
+    label: "$(bell-dot) Fix it", description: "waits for you · 10 min ago · $0.25", detail: "Neovim (process 7 on here) · worktree · /home/ada/my shop",
   });
 });
 

@@ -76,7 +76,7 @@ function M.line(s, ctx)
   if what ~= now_what then
     now_what, now_since = what, vim.uv.hrtime()
   end
-  local stop = ctx.width >= NARROW and config.key("stop")
+  local stop = ctx.width >= NARROW and not snapshot.is_read_only(s) and config.key("stop")
   local tail = (" · %s"):format(seconds(now_since)) .. (stop and (" · %s stops"):format(stop) or "")
   return {
     { FRAMES[ticks % #FRAMES + 1] .. " ", "AgentLsRunning" },

@@ -47,12 +47,22 @@ local function wanted_width()
 end
 
 ---@param path string
----@return string relative to the session's folder, else to the home folder
+---@param folder string? path or file URI
+---@return string? relative path, nil if it is not in this folder
+local function inside_of(path, folder)
+  folder = folder and folder:match("^file:") and vim.uri_to_fname(folder) or folder
+  return folder and folder ~= "" and vim.fs.relpath(folder, path) or nil
+end
+
+---@param path string
+---@return string relative to the session's folder or worktree, else to the home folder
 local function relative(path)
-  local info = session.snapshot().session
-  local folder = info and info.workspaceFolder or ""
-  folder = folder:match("^file:") and vim.uri_to_fname(folder) or folder
-  local inside = folder ~= "" and vim.fs.relpath(folder, path)
+  local info = session.snapshot().session or {}
+  local inside = inside_of(path, info.workspaceFolder)
+  local in_worktree = inside_of(path, info.worktree)
+  if in_worktree then
+    return in_worktree .. " (worktree)"
+  end
   return inside == "." and "the project folder" or inside or vim.fn.fnamemodify(path, ":~")
 end
 
