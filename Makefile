@@ -2,7 +2,7 @@
 # .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
 .DEFAULT_GOAL := help
 .PHONY: help check demo test test-inner test-python test-vscode test-editors test-interop test-mcp vsix panel-page \
-	lint lock requirements bench docs release reproducible draft floors image test-windows clean
+	lint lock requirements bench docs recordings release reproducible draft floors image test-windows clean
 
 # Tests start hundreds of Python processes: with compiled modules each starts a fifth faster.
 unexport PYTHONDONTWRITEBYTECODE
@@ -129,6 +129,12 @@ bench: .venv-test/.ready ## what docs/performance.md claims, as ratios to a floo
 docs: .venv-docs/.ready ## the documentation as a site, in build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
 	@echo "agent-ls: build/site/index.html"
+
+recordings: vsix .venv-docs/.ready .tools/neovim/.ready ## the pictures of the clients in docs/images that move, from real editors
+	@.ci/editors
+	@$(T)/python -m tests.tools.screenshot
+	@AGENT_LS_VSIX="$$(ls $(CURDIR)/build/agent-ls-*.vsix)" $(T)/python -m tests.tools.recordings
+	@.venv-docs/bin/python .ci/animate.py build/screenshots/recording docs/images/vscode-demo.webp
 
 # DRY_RUN=1 changes nothing in the sources. PARTS=sdist,wheel builds only these. REPOSITORY_URL gets into the packages.
 release: panel-page .venv-release/.ready $(if $(PARTS),,.venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready) ## all files of a release, in build/release/dist (VERSION=1.2.3)

@@ -125,7 +125,7 @@ def test_repository_address_reaches_links_and_metadata(tmp_path: Path) -> None:
     page = str(told.get_payload())
     links = re.findall(r"\]\(([^)\s]+)\)", page)
     assert links and all(link.startswith("https://") for link in links)
-    assert f"{URL}/raw/v{release.current_version()}/docs/images/neovim.svg" in links
+    assert f"{URL}/raw/v{release.current_version()}/docs/images/neovim-demo.svg" in links
 
 
 def test_same_sources_give_the_same_bytes(sdist: Path, wheel: Path, tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
-"""The README's picture of the Neovim plugin, drawn from what Neovim really shows: python -m tests.tools.screenshot.
+"""Pictures of the Neovim plugin, drawn from what Neovim really shows: python -m tests.tools.screenshot.
 
-It plays `agent-ls demo` up to a command that waits for approval, and writes docs/images/neovim.svg.
+It plays `agent-ls demo` twice: up to a command that waits for approval, for docs/images/neovim.svg, and from the prompt
+to the last change kept, for the recording docs/images/neovim-demo.svg.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -19,12 +23,19 @@ from tests.support import commands
 from tests.support.nvim_driver import REPOSITORY, Nvim
 
 PICTURE = REPOSITORY / "docs/images/neovim.svg"
+RECORDING = REPOSITORY / "docs/images/neovim-demo.svg"
 COLUMNS, ROWS = 148, 32
+STREAMED_S, LOOKED_AT_S = 0.4, 2.5
+"""How long the recording shows a screen that changes while the model writes, and one that waits for the user."""
+STILL_S = 2.0
+"""Seconds without a change after which a key is pressed again."""
 CELL_WIDTH, CELL_HEIGHT, BASELINE, MARGIN = 8.4, 18, 13, 14
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 BARS = {"│": (0.45, 0.1), "┃": (0.4, 0.2), "▎": (0.0, 0.25)}
 """Drawn, not written, since a font's own leave gaps between rows: where in the cell they begin, and how wide."""
+
+_WORDS = re.compile(r"\S+(?: \S+)*")
 
 Cell: TypeAlias = tuple[str, Mapping[str, Any]]
 
@@ -39,20 +50,56 @@ class Run:
     look: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Frame:
+    """A screen of a recording, and how long it is shown."""
+
+    rows: Sequence[Sequence[Cell]]
+    seconds: float
+
+
 def svg(rows: Sequence[Sequence[Cell]], default: Mapping[str, int], title: str) -> str:
     """A picture of a screen; `default` are the colours where a cell names none."""
+    return _document(rows, default, title, _screen(rows, default))
+
+
+def animated_svg(frames: Sequence[Frame], default: Mapping[str, int], title: str) -> str:
+    """A picture that shows the screens one after the other, and the last one to readers who want no motion."""
+    total = sum(frame.seconds for frame in frames)
+    styles, parts, begin = [], [], 0.0
+    for i, frame in enumerate(frames):
+        end = begin + frame.seconds
+        hidden = "0%{visibility:hidden}" if begin else ""
+        styles.append(
+            f"@keyframes f{i}{{{hidden}{100 * begin / total:.2f}%{{visibility:visible}}"
+            f"{100 * end / total:.2f}%{{visibility:{'hidden' if end < total else 'visible'}}}}}"
+            f"#f{i}{{animation:f{i} {total:g}s step-end infinite}}"
+        )
+        parts += [f'<g id="f{i}" class="frame">', *_screen(frame.rows, default), "</g>"]
+        begin = end
+    still = f".frame{{animation:none!important;visibility:hidden}}#f{len(frames) - 1}{{visibility:visible}}"
+    style = "\n".join([*styles, f"@media (prefers-reduced-motion:reduce){{{still}}}"])
+    return _document(frames[0].rows, default, title, [f"<style>{style}</style>", *parts])
+
+
+def _document(
+    rows: Sequence[Sequence[Cell]], default: Mapping[str, int], title: str, parts: Iterable[str]
+) -> str:
     width = max(map(len, rows)) * CELL_WIDTH + 2 * MARGIN
     height = len(rows) * CELL_HEIGHT + 2 * MARGIN
-    parts = [
+    begin = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img">',
         f"<title>{escape(title)}</title>",
         f'<rect width="100%" height="100%" rx="8" fill="{_hex(default["background"])}"/>',
-        f'<g font-family="{FONT}" font-size="14" xml:space="preserve" style="white-space: pre">',
+        f'<g font-family="{FONT}" font-size="14">',
     ]
+    return "\n".join([*begin, *parts, "</g>", "</svg>", ""])
+
+
+def _screen(rows: Sequence[Sequence[Cell]], default: Mapping[str, int]) -> Iterator[str]:
     for y, row in enumerate(rows):
         for run in _runs(row):
-            parts += _drawn(run, MARGIN + y * CELL_HEIGHT, default)
-    return "\n".join([*parts, "</g>", "</svg>", ""])
+            yield from _drawn(run, MARGIN + y * CELL_HEIGHT, default)
 
 
 def _runs(row: Sequence[Cell]) -> Iterator[Run]:
@@ -83,12 +130,13 @@ def _drawn(run: Run, top: float, default: Mapping[str, int]) -> Iterator[str]:
                 f'<rect x="{x:g}" y="{top:g}" width="{share * CELL_WIDTH:g}" height="{CELL_HEIGHT + 0.5:g}"'
                 f' fill="{_hex(front)}"/>'
             )
-    text = "".join(" " if char in BARS else char for char in run.text).rstrip()
-    if words := text.lstrip():
-        x = left + (len(text) - len(words)) * CELL_WIDTH
+    text = "".join(" " if char in BARS else char for char in run.text)
+    # Viewers differ in whether they keep several spaces in a row.
+    for words in _WORDS.finditer(text):
+        x, columns = left + words.start() * CELL_WIDTH, len(words[0])
         yield (
-            f'<text x="{x:g}" y="{top + BASELINE:g}" fill="{_hex(front)}" textLength="{len(words) * CELL_WIDTH:g}"'
-            f"{_style(run.look)}>{escape(words)}</text>"
+            f'<text x="{x:g}" y="{top + BASELINE:g}" fill="{_hex(front)}" textLength="{columns * CELL_WIDTH:g}"'
+            f"{_style(run.look)}>{escape(words[0])}</text>"
         )
 
 
@@ -115,7 +163,70 @@ def play(nvim: Nvim) -> None:
     nvim.wait_gone("-- INSERT --")
 
 
-def main() -> int:
+class Recorder:
+    """Plays a Neovim and keeps the screens on the way."""
+
+    def __init__(self, nvim: Nvim) -> None:
+        self.nvim = nvim
+        self.frames: list[Frame] = []
+        self._last = 0.0
+
+    def until(self, *texts: str, key: str = "", gone: str = "", seconds: float = LOOKED_AT_S) -> None:
+        """Wait for texts on the screen, and for one that goes. Keep what changes until then, and the end for longer.
+
+        `key` is pressed again while nothing changes: a press right after the last one would count as a held key.
+        """
+        before, since = "", 0.0
+
+        def is_there() -> bool:
+            nonlocal before, since
+            screen, now = self.nvim.screen(), time.monotonic()
+            if all(text in screen for text in texts) and not (gone and gone in screen):
+                return True
+            self._keep(STREAMED_S)
+            if screen != before:
+                before, since = screen, now
+            elif key and now - since > STILL_S:
+                self.nvim.keys(key)
+                since = now
+            return False
+
+        if key:
+            self.nvim.keys(key)
+        self.nvim.wait_until(is_there, f"on screen: {texts}, gone: {gone!r}")
+        self._keep(seconds)
+
+    def _keep(self, seconds: float) -> None:
+        rows, now = self.nvim.cells(), time.monotonic()
+        is_new = not self.frames or rows != self.frames[-1].rows
+        if seconds == STREAMED_S and (now - self._last < STREAMED_S or not is_new):
+            return
+        if not is_new:
+            self.frames.pop()
+        self.frames.append(Frame(rows, seconds))
+        self._last = now
+
+
+def record(nvim: Nvim) -> list[Frame]:
+    """From the prompt to the last change kept."""
+    recorder = Recorder(nvim)
+    recorder.until("walkthrough (no model)", "-- INSERT --", "Find out why")
+    recorder.until("Make this change?", "allow once", key="<C-s>")
+    recorder.until("agent 1 of 1", "Run this command?", "allow once", key="<M-a>")
+    recorder.until("One test is left", "Make this change?", "allow once", key="<M-a>")
+    recorder.until("agent 1 of 2", "Run this command?", "allow once", key="<M-a>")
+    recorder.until("All tests pass.", "idle", key="<M-a>", seconds=2 * LOOKED_AT_S)
+    nvim.keys("<Esc>")
+    nvim.cmd("wincmd t")
+    recorder.until("agent 1 of 2", key="gg]h", gone="-- INSERT --")
+    recorder.until("agent 1 of 1", key=" ak", gone="agent 1 of 2")
+    recorder.until("2 kept", key="gg]h ak", gone="agent 1 of 1", seconds=2 * LOOKED_AT_S)
+    return recorder.frames
+
+
+@contextmanager
+def demo(columns: int, rows: int) -> Iterator[Nvim]:
+    """Neovim as `agent-ls demo` starts it, on a copy of the sample project."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         shop = copy_sample_project(home / "shop")
@@ -129,14 +240,21 @@ def main() -> int:
         ]
         plugin = [REPOSITORY / "editors/nvim"]
         with Nvim(
-            columns=COLUMNS, rows=ROWS, runtime_path=plugin, cwd=shop, env=environ, arguments=arguments
+            columns=columns, rows=rows, runtime_path=plugin, cwd=shop, env=environ, arguments=arguments
         ) as nvim:
-            play(nvim)
-            words = "Neovim: a change of the agent under review, and a command that waits for approval"
-            picture = svg(nvim.cells(), nvim.default_colours, words)
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(picture, encoding="utf-8")
-    print(f"wrote {PICTURE.relative_to(REPOSITORY)}")
+            yield nvim
+
+
+def main() -> int:
+    with demo(COLUMNS, ROWS) as nvim:
+        play(nvim)
+        words = "Neovim: a change of the agent under review, and a command that waits for approval"
+        PICTURE.write_text(svg(nvim.cells(), nvim.default_colours, words), encoding="utf-8")
+    with demo(COLUMNS, ROWS) as nvim:
+        words = "Neovim: a prompt, two changes and a command that wait for approval, and the changes kept in the file"
+        RECORDING.write_text(animated_svg(record(nvim), nvim.default_colours, words), encoding="utf-8")
+    for path in (PICTURE, RECORDING):
+        print(f"wrote {path.relative_to(REPOSITORY)}: {path.stat().st_size:,} bytes")
     return 0
 
 

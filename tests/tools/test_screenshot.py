@@ -1,11 +1,15 @@
-"""The picture of a screen says what the screen says."""
+"""The pictures of a screen say what the screen says, and those in the docs show what they promise."""
 
 from __future__ import annotations
 
+import re
+import struct
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
-from tests.tools.screenshot import CELL_WIDTH, MARGIN, PICTURE, Cell, svg
+from tests.docs.pages import ROOT
+from tests.tools.screenshot import CELL_WIDTH, MARGIN, PICTURE, RECORDING, Cell, Frame, animated_svg, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 DEFAULT = {"foreground": 0xEEEEEE, "background": 0x111111}
@@ -36,3 +40,57 @@ def test_the_picture_in_the_docs_shows_a_change_and_a_question() -> None:
 
     for text in ("agent 1 of 1", "Run this command?", "allow once", "waiting for you", "walkthrough"):
         assert text in words
+
+
+def test_several_spaces_in_a_row_move_the_words_behind_them() -> None:
+    picture = ElementTree.fromstring(svg([row(("a  b c", {}))], DEFAULT, "Gap"))
+
+    texts = [(text.text, text.get("x")) for text in picture.findall(f".//{SVG}text")]
+    assert texts == [("a", f"{MARGIN:g}"), ("b c", f"{MARGIN + 3 * CELL_WIDTH:g}")]
+
+
+def test_screens_of_a_recording_are_shown_one_after_the_other() -> None:
+    frames = [Frame([row((text, {}))], seconds) for text, seconds in (("first", 1.0), ("second", 3.0))]
+
+    picture = animated_svg(frames, DEFAULT, "A recording")
+
+    groups = ElementTree.fromstring(picture).findall(f".//{SVG}g[@class='frame']")
+    assert ["".join(group.itertext()).strip() for group in groups] == ["first", "second"]
+    assert "@keyframes f0{0.00%{visibility:visible}25.00%{visibility:hidden}}" in picture
+    assert (
+        "@keyframes f1{0%{visibility:hidden}25.00%{visibility:visible}100.00%{visibility:visible}}" in picture
+    )
+    assert "prefers-reduced-motion" in picture
+
+
+def test_the_recording_of_neovim_goes_from_the_prompt_to_the_changes_kept() -> None:
+    groups = ElementTree.parse(RECORDING).getroot().findall(f".//{SVG}g[@class='frame']")
+    screens = [" ".join(group.itertext()) for group in groups]
+    story = ["Find out why", "Make this change?", "agent 1 of 1", "agent 1 of 2", "All tests pass.", "2 kept"]
+
+    first = [next(i for i, screen in enumerate(screens) if words in screen) for words in story]
+    assert first == sorted(first)
+    assert "agent 1 of" not in screens[-1]
+    assert RECORDING.stat().st_size < 400_000
+
+
+def test_the_recording_of_vs_code_is_a_small_moving_picture() -> None:
+    data = (ROOT / "docs/images/vscode-demo.webp").read_bytes()
+
+    assert data[:4] == b"RIFF" and data[8:12] == b"WEBP" and len(data) < 400_000
+    assert [kind for kind, _ in chunks(data)].count(b"ANMF") == steps_of_the_recording()
+
+
+def chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Return the kinds and the contents of the parts of a WebP file."""
+    at = 12
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at + 4)
+        yield data[at : at + 4], data[at + 8 : at + 8 + size]
+        at += 8 + size + size % 2
+
+
+def steps_of_the_recording() -> int:
+    """Return the number of pictures that its script takes: `allow` takes one at each of its calls."""
+    script = (ROOT / "tests/editors/vscode/recording.mjs").read_text("utf-8")
+    return len(re.findall(r"^  await (?:step|allow)\(", script, re.MULTILINE))
