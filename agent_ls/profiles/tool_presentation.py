@@ -14,11 +14,12 @@ from importlib.resources import files
 from types import new_class
 from typing import Annotated, Any, TypeAlias, cast
 
-from pydantic import AliasChoices, ConfigDict, Field, create_model
+from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Arguments, Tool
+from agent_ls.tools.schemas import derive_key
 
 _SECTION = re.compile(r"^# (\w+)\n(.*?)(?=^# \w+\n|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -30,6 +31,10 @@ class Parameter:
     ours: str
     name: str = ""
     description: str = ""
+
+    def __str__(self) -> str:
+        name = f"{self.ours} as {self.name}" if self.name else self.ours
+        return f"{name}: {self.description}" if self.description else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +139,22 @@ def present_arguments(arguments: type[Arguments], parameters: tuple[Parameter | 
     named = [Parameter(one) if isinstance(one, str) else one for one in parameters]
     wanted = [one for one in named if one.ours in arguments.model_fields]
     shown = tuple(one.name or arguments.parameter(one.ours) for one in wanted)
-    config = ConfigDict(json_schema_extra=partial(_keep, shown))
-    base = new_class(
-        arguments.__name__, (arguments,), exec_body=lambda body: body.update(model_config=config)
-    )
-    fields: dict[str, Any] = {
+    fields = {
         one.ours: _field(one, arguments.model_fields[one.ours])
         for one in wanted
         if one.name or one.description
     }
-    return cast("type[Arguments]", create_model(arguments.__name__, __base__=base, **fields))
+    body: dict[str, Any] = {
+        "__module__": __name__,
+        "__annotations__": {name: annotation for name, (annotation, _) in fields.items()},
+        "model_config": ConfigDict(json_schema_extra=partial(_keep, shown)),
+        "derived_key": derive_key(arguments, "; ".join(map(str, wanted))),
+        **{name: field for name, (_, field) in fields.items()},
+    }
+    # One class: `create_model` takes no configuration beside a base, and each class costs half a millisecond.
+    return cast(
+        "type[Arguments]", new_class(arguments.__name__, (arguments,), exec_body=lambda it: it.update(body))
+    )
 
 
 def _keep(shown: tuple[str, ...], schema: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -41,9 +41,12 @@ class Arguments(BaseModel):
     """Base of all tool arguments: frozen, unknown names are refused. Its JSON Schema is sent to the model.
 
     null for an optional argument means that it is absent: models trained on strict schemas send null.
+    `derived_key` names a class that is made at run time in the file of schemas (schemas.py).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+    # Validators are built when the tool is first called: most tools are not called in a session.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False, defer_build=True)
+    derived_key: ClassVar[str] = ""
 
     @model_validator(mode="before")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import ToolDefinition, check_tool_name
 from agent_ls.tools.base import Arguments, Tool
+from agent_ls.tools.schemas import prebuilt_schemas, schema_key
 
 
 class ToolRegistry:
@@ -63,6 +64,12 @@ def _definition(tool: Tool[Any]) -> ToolDefinition:
 
 @lru_cache(maxsize=256)  # a host may define tools at run time
 def _schema(arguments: type[Arguments]) -> JsonObject:
+    prebuilt = prebuilt_schemas().get(schema_key(arguments))
+    return generate_schema(arguments) if prebuilt is None else prebuilt
+
+
+def generate_schema(arguments: type[Arguments]) -> JsonObject:
+    """Return the JSON Schema of a class as it is sent to models. Builds its validators."""
     told = arguments.model_json_schema()
     schema: JsonObject = plain_schema(told, told.get("$defs", {}))
     return schema

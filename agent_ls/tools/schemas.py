@@ -1,0 +1,43 @@
+"""The JSON Schemas of our tools' arguments, generated ahead of time.
+
+A first request needs only the schemas. Generating them would build pydantic's validators of all tools, which are
+otherwise built when a tool is called. `python -m tests.tools.tool_schemas` writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from agent_ls.llm.messages import JsonObject
+from agent_ls.tools.base import Arguments
+
+FILE = files("agent_ls.tools") / "schemas.json"
+
+
+def schema_key(arguments: type[Arguments]) -> str:
+    """Return the name of a class in the file: of its module and itself, or the one that `derive_key` gave it.
+
+    "" for a class that was made at run time in another way: two of them may have the same name.
+    """
+    if derived := vars(arguments).get("derived_key"):
+        return str(derived)
+    module = sys.modules.get(arguments.__module__)
+    is_global = getattr(module, arguments.__qualname__, None) is arguments
+    return f"{arguments.__module__}.{arguments.__qualname__}" if is_global else ""
+
+
+def derive_key(arguments: type[Arguments], change: str) -> str:
+    """Return the `derived_key` for a class made from `arguments`. `change` says all that makes its schema differ."""
+    key = schema_key(arguments)
+    return f"{key} {change}" if key else ""
+
+
+@cache
+def prebuilt_schemas() -> Mapping[str, JsonObject]:
+    """Return the schemas in the file by the keys of their classes."""
+    schemas: Mapping[str, JsonObject] = json.loads(FILE.read_bytes())
+    return schemas

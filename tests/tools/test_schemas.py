@@ -1,0 +1,62 @@
+"""The prebuilt schemas of tools equal those that their classes generate, and spare the first request the validators."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from pydantic import Field
+
+from agent_ls.tools.base import Arguments
+from agent_ls.tools.registry import generate_schema
+from agent_ls.tools.schemas import FILE, prebuilt_schemas, schema_key
+from agent_ls.tools.think import ThinkArguments
+from tests.tools.tool_schemas import FAMILIES, argument_classes, rendered
+
+FIRST_REQUEST = """
+import sys
+from agent_ls.profiles.create import create_profile
+from agent_ls.profiles.options import ProfileOptions
+from agent_ls.tools.base import Arguments
+
+def all_of(cls):
+    return [cls, *(one for child in cls.__subclasses__() for one in all_of(child))]
+
+profile = create_profile(sys.argv[1], "m", options=ProfileOptions(native_names=sys.argv[2] == "native"))
+profile.tools()
+classes = all_of(Arguments)
+print(len(classes) > 10, [cls.__name__ for cls in classes if cls.__pydantic_complete__])
+"""
+
+
+def test_the_file_has_what_the_classes_generate() -> None:
+    assert FILE.read_text(encoding="utf-8") == rendered(), "run `python -m tests.tools.tool_schemas`"
+
+
+def test_every_tool_of_a_session_has_a_prebuilt_schema() -> None:
+    for arguments in argument_classes():
+        assert prebuilt_schemas()[schema_key(arguments)] == generate_schema(arguments)
+
+
+def test_a_class_of_a_host_never_gets_the_schema_of_ours_with_the_same_name() -> None:
+    own = type(
+        "ThinkArguments",
+        (Arguments,),
+        {"__module__": ThinkArguments.__module__, "__annotations__": {"query": str}, "query": Field()},
+    )
+    assert schema_key(ThinkArguments) in prebuilt_schemas()
+    assert schema_key(own) not in prebuilt_schemas()
+
+
+@pytest.mark.parametrize("names", ["native", "own"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_first_request_builds_no_validator_of_a_tool(family: str, names: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_REQUEST, family, names],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "True []\n"
