@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.e2e.test_worktrees import commit_all
 from tests.support.framed_client import server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
-from tests.support.stock import StockEditor
 
 pytestmark = pytest.mark.req("H8", "H23")
 

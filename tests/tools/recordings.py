@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from agent_ls.app.sample import copy_sample_project
-from tests.support import vscode
+from tests.editors import vscode_rig as vscode
 
 
 def main() -> int:
