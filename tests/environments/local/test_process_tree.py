@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 
 import anyio
 import pytest
 
 from agent_ls.environments.local.trees.process_tree import (
+    MARK_VARIABLE,
     Root,
     Row,
     end,
@@ -61,3 +63,14 @@ def test_a_shell_is_signalled_before_its_children() -> None:
     assert parents_first({wrapped, late, early, leader}, root) == [leader, early, late, wrapped]
     unknown = Root(frozenset(), "mark")
     assert parents_first({early, leader, late}, unknown) == [leader, early, late]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="no /proc")
+async def test_only_processes_that_started_later_than_the_environment_are_read_for_its_mark() -> None:
+    mark = uuid.uuid4().hex
+    async with await anyio.open_process(["sleep", "1000"], env={MARK_VARIABLE: mark}) as marked:
+        (row,) = members(Root(frozenset(), mark))
+        assert row.pid == marked.pid
+        assert members(Root(frozenset(), mark, since=int(row.started))) == {row}
+        assert members(Root(frozenset(), mark, since=int(row.started) + 1)) == set()
+        marked.kill()

@@ -12,7 +12,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -37,10 +37,18 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Selects processes: those in `sessions`, those with a mark that contains `mark`, and their descendants."""
+    """Selects processes: those in `sessions`, those with a mark that contains `mark`, and their descendants.
+
+    A process that started before `since` (ticks, as in adoption.now_ticks) has no such mark, so its environment is not
+    read: that takes most of the time where many programs run.
+    """
 
     sessions: frozenset[int]
     mark: str
+    since: int = 0
+
+    def may_mark(self, row: Row) -> bool:
+        return not row.started or int(row.started) >= self.since
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +123,18 @@ async def _look(root: Root) -> set[Row]:
     return await to_thread.run_sync(members, root, limiter=anyio.CapacityLimiter(1))
 
 
-def members(root: Root) -> set[Row]:
-    """Return the living processes of `root`. Blocks for some milliseconds."""
-    rows = [row for row in process_table() if not row.is_zombie and row.pid != os.getpid()]
+def members(root: Root, table: Sequence[Row] | None = None) -> set[Row]:
+    """Return the living processes of `root` in `table` (None: all that run now). Blocks for some milliseconds."""
+    table = process_table() if table is None else table
+    rows = [row for row in table if not row.is_zombie and row.pid != os.getpid()]
     grouped = cgroups.pids(root.mark)
     found = {
         row
         for row in rows
         if row.session in root.sessions or row.group in root.sessions or row.pid in grouped
     }
-    found |= {row for row in rows if row not in found and _is_marked(row.pid, root.mark)}
+    unknown = [row for row in rows if row not in found and root.may_mark(row)]
+    found |= {row for row in unknown if _is_marked(row.pid, root.mark)}
     found |= adoption.claimed(rows, root.mark, lambda pid: _is_marked(pid, "") or cgroups.held(pid, ""))
     return found | _descendants(found, rows)
 
@@ -145,11 +155,13 @@ def _descendants(found: set[Row], rows: Iterable[Row]) -> set[Row]:
 def _is_marked(pid: int, mark: str) -> bool:
     prefix = f"{MARK_VARIABLE}=".encode()
     try:
-        with open(f"{_PROC}/{pid}/environ", "rb") as file:
-            variables = file.read().split(b"\0")
+        with open(f"{_PROC}/{pid}/environ", "rb", buffering=0) as file:
+            environ = file.read()
     except OSError:
         return False  # ended, another user's, or no /proc
-    return any(v.startswith(prefix) and mark.encode() in v for v in variables)
+    return prefix in environ and any(
+        variable.startswith(prefix) and mark.encode() in variable for variable in environ.split(b"\0")
+    )
 
 
 # --- the process table ----------------------------------------------------------------------------------------
@@ -167,13 +179,13 @@ def _rows_of_proc() -> Iterator[Row]:
 
 def _row_of_proc(pid: int) -> Row | None:
     try:
-        with open(f"{_PROC}/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
             # Fields are counted from the last parenthesis: the name before it may contain anything.
-            fields = file.read().rpartition(")")[2].split()
+            fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
-    state, parent, group, session = fields[0], *map(int, fields[1:4])
-    return Row(pid, fields[19], parent, group, session, state in "ZX")
+    parent, group, session = map(int, fields[1:4])
+    return Row(pid, fields[19].decode("ascii"), parent, group, session, fields[0] in (b"Z", b"X"))
 
 
 def rows_of_ps() -> Iterator[Row]:
@@ -223,8 +235,8 @@ def _is_same(row: Row) -> bool:
 # --- orphans that ended ---------------------------------------------------------------------------------------
 
 
-def reap_orphans(known: set[Row], root: Root | None = None) -> set[Row]:
-    """Reap adopted orphans that ended; return those of `known` that still run.
+def reap_orphans(known: set[Row], root: Root | None = None, table: Sequence[Row] | None = None) -> set[Row]:
+    """Reap adopted orphans in `table` (None: of now) that ended; return those of `known` that still run.
 
     Adopted are `known` processes, and zombie children in a session that is neither this process's nor led by
     themselves: a child that this process started is in one of these two. With `root`, adopted are also zombies
@@ -232,7 +244,7 @@ def reap_orphans(known: set[Row], root: Root | None = None) -> set[Row]:
     collected, because other code waits for them.
     """
     us, our_session = os.getpid(), os.getsid(0)
-    table = process_table()
+    table = process_table() if table is None else table
     for row in table:
         if not row.is_zombie or row.parent != us:
             continue

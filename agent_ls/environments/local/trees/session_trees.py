@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Sequence
 
 import anyio
@@ -24,6 +25,7 @@ class SessionTrees:
     def __init__(self, mark: str, grace_seconds: float) -> None:
         """Create the trees. `grace_seconds` is the time between SIGTERM and SIGKILL."""
         self._mark = mark
+        self._since = adoption.now_ticks() - 1 if hasattr(time, "CLOCK_BOOTTIME") else 0
         self._grace_seconds = grace_seconds
         self._orphans: set[process_tree.Row] = set()
         self._orphans_lock = threading.Lock()
@@ -56,22 +58,30 @@ class SessionTrees:
         return process
 
     async def end(self, child: Child) -> list[int]:
-        return await process_tree.end(_root(child), self._grace_seconds)
+        return await process_tree.end(self._root(child), self._grace_seconds)
 
     async def end_all(self, children: Iterable[Child]) -> None:
         sessions = frozenset(child.process.pid for child in children if child.is_running)
-        await process_tree.end(Root(sessions, self._mark), self._grace_seconds)
+        await process_tree.end(Root(sessions, self._mark, self._since), self._grace_seconds)
 
     async def left_behind(self, child: Child) -> list[int]:
         """Return the processes that the command left running, and reap orphans that ended."""
-        return await to_thread.run_sync(self._count_orphans, _root(child), limiter=anyio.CapacityLimiter(1))
+        return await to_thread.run_sync(
+            self._count_orphans, self._root(child), limiter=anyio.CapacityLimiter(1)
+        )
 
     def _count_orphans(self, root: Root) -> list[int]:
-        left = process_tree.members(root)
+        table = process_tree.process_table()
+        left = process_tree.members(root, table)
         with self._orphans_lock:
-            self._orphans = process_tree.reap_orphans(self._orphans | left)
+            self._orphans = process_tree.reap_orphans(self._orphans | left, table=table)
         cgroups.remove(root.mark)
         return sorted(row.pid for row in left)
+
+    def _root(self, child: Child) -> Root:
+        """Return the selection. After the child is reaped, its pid may be reused, so only the mark counts."""
+        sessions = frozenset({child.process.pid}) if child.is_running else frozenset[int]()
+        return Root(sessions, child.mark, self._since)
 
     def forget(self, child: Child) -> None:
         """Forget the command; its processes are still found by its mark and by attribution."""
@@ -81,11 +91,6 @@ class SessionTrees:
 def default_shell() -> str:
     bash = "/bin/bash" if os.path.exists("/bin/bash") else shutil.which("bash")
     return bash or "/bin/sh"
-
-
-def _root(child: Child) -> Root:
-    """Return the selection. After the child is reaped, its pid may be reused, so only the mark counts."""
-    return Root(frozenset({child.process.pid}) if child.is_running else frozenset(), child.mark)
 
 
 async def _death_signal_launcher() -> tuple[str, ...]:
