@@ -12,7 +12,7 @@ import gc, json, os, sys
 import anyio
 from agent_ls.server.backend import AgentBackend
 from agent_ls.server.transport.framing import FrameParser
-from agent_ls.server.server import AgentServer, Connection
+from agent_ls.server.server import AgentServer, ClientStreams
 
 initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
 ends, of_editor = os.pipe()
@@ -22,7 +22,7 @@ async def main() -> None:
     gc.disable()
     first = () if sys.argv[1] == "silent" else (json.dumps(initialize).encode(),)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(AgentServer(AgentBackend()).serve, Connection(ends, ours, FrameParser(), first))
+        tasks.start_soon(AgentServer(AgentBackend()).serve, ClientStreams(ends, ours, FrameParser(), first))
         if first:
             with anyio.fail_after(30):
                 while not gc.isenabled():
