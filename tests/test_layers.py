@@ -19,6 +19,7 @@ ENV_TYPES = {"environments.base", "environments.errors", "environments.effects"}
 # counts.
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
+    "background": set(),
     "text": {"memo"},
     "memo": set(),
     "lean_imports": set(),
@@ -69,18 +70,18 @@ ALLOWED: dict[str, set[str]] = {
     "store": ENV_TYPES
     | LLM_TYPES
     | {"store", "environments.far.place", "loop", "review", "policy", "system", "text"},
-    "mcp": {"mcp", "_version", "environments", "llm", "store", "system", "text", "tools"},
+    "mcp": {"background", "mcp", "_version", "environments", "llm", "store", "system", "text", "tools"},
     "mcp.entry": {"mcp.entry"},
     "app": {"app"},
     "app.clock": {"app.clock"},
     "app.errors": {"app.errors"},
     "app.review": {
-        "app.review", "environments", "loop", "notebook", "patch", "review", "store", "system", "text",
+        "background", "app.review", "environments", "loop", "notebook", "patch", "review", "store", "system", "text",
         "tools",
     },
     "app.sample": {"app.sample"},
     "app.slash_commands": {"app.slash_commands"},
-    "app.hooks": {"app.hooks", "app.settings", "environments", "loop", "tools.foreign_names"},
+    "app.hooks": {"background", "app.hooks", "app.settings", "environments", "loop", "tools.foreign_names"},
     "app.skills": {
         "app.permissions", "app.settings", "app.skills", "app.slash_commands", "app.tools", "environments", "profiles",
         "tools",
@@ -97,6 +98,7 @@ ALLOWED: dict[str, set[str]] = {
         "tools",
     },
     "app.permissions": {
+        "background",
         "app.errors", "app.permissions", "app.settings", "environments", "loop", "policy", "store", "system",
     },
     "app.suggestions": {
@@ -113,6 +115,7 @@ ALLOWED: dict[str, set[str]] = {
         "loop", "profiles", "text", "tools",
     },
     "app.context": {
+        "background",
         "app.changes", "app.context", "app.permissions", "environments", "llm", "loop", "policy", "profiles",
         "system",
     },
@@ -125,10 +128,12 @@ ALLOWED: dict[str, set[str]] = {
         "policy", "store", "tools",
     },
     "app.servers": {
+        "background",
         "app.errors", "app.models", "app.permissions", "app.servers", "app.settings", "app.web", "environments",
         "loop", "mcp", "policy.places", "profiles",
     },
     "app.sessions": {
+        "background",
         "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.mentions",
         "app.models", "app.permissions", "app.recording", "app.review", "app.servers", "app.sessions", "app.settings",
         "app.skills", "app.slash_commands", "app.store_errors", "app.tools", "app.web", "app.worktrees",
@@ -142,11 +147,11 @@ ALLOWED: dict[str, set[str]] = {
     "server.start_time": {"server.start_time"},
     "server.transport": {"server.lsp", "server.transport", "environments", "system"},
     "server.editor": {
-        "server.chat.chat_text", "server.editor", "server.lsp", "server.protocol", "server.transport",
+        "background", "server.chat.chat_text", "server.editor", "server.lsp", "server.protocol", "server.transport",
         "environments", "loop", "notebook", "review", "system", "text",
     },
     "server.rpc": {
-        "server.editor", "server.lsp", "server.protocol", "server.rpc", "server.transport", "app.context",
+        "background", "server.editor", "server.lsp", "server.protocol", "server.rpc", "server.transport", "app.context",
         "app.errors", "app.permissions", "app.sessions", "app.slash_commands", "llm", "loop", "policy", "store",
         "system",
     },
@@ -155,18 +160,19 @@ ALLOWED: dict[str, set[str]] = {
         "app.sessions", "app.settings",
     },
     "server.features": {
-        "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
+        "background", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.transport", "llm.messages", "app.context", "app.errors", "app.mentions", "app.permissions",
         "app.review", "app.servers", "app.sessions", "app.skills", "app.slash_commands", "app.suggestions",
         "environments", "loop", "system", "text",
     },
     "server.channel.places": {"server.channel.places", "app.settings", "store.locks", "system"},
     "server.channel": {
+        "background",
         "server.channel", "server.editor", "server.lsp", "server.protocol", "server.rpc", "server.transport", "loop",
         "store.locks",
     },
     "server.chat": {
-        "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
+        "background", "server.chat", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.start_time", "server.transport", "app.errors", "app.review", "app.sessions", "app.worktrees",
         "environments", "loop", "store", "system", "text",
     },
@@ -174,11 +180,12 @@ ALLOWED: dict[str, set[str]] = {
         "server.editor", "server.features", "server.server", "server.transport", "_version", "system",
     },
     "server.assembly": {
+        "background",
         "server.assembly", "server.channel", "server.chat", "server.editor", "server.features", "server.lsp",
         "server.rpc", "server.server", "server.transport", "app.sessions", "app.settings", "loop",
     },
     "server.backend": {
-        "server.assembly", "server.backend", "server.rpc", "server.server", "server.transport",
+        "background", "server.assembly", "server.backend", "server.rpc", "server.server", "server.transport",
         "server.session_manager",
     },
     "server.schema": {

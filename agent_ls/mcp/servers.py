@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from agent_ls.background import TaskStarter
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 from agent_ls.mcp.cache import FactsCache
 from agent_ls.mcp.config import ServerConfig
@@ -69,7 +70,7 @@ class Host:
 
     find: Callable[[], FoundServers]
     approve: Callable[[ServerConfig], Awaitable[bool | None]]
-    start: Callable[[Callable[[], Awaitable[None]]], None]
+    start: TaskStarter
     warn: Callable[[str], None]
     now: Callable[[], str]
     keep_folder: str

@@ -11,6 +11,7 @@ from lsprotocol import types as lsp
 
 from agent_ls.app.settings.layers import layered, user_layer
 from agent_ls.app.settings.untrusted import of_client
+from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.redaction import without
 from agent_ls.loop.ids import new_id
 from agent_ls.server.channel.switch import ChannelSwitch
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 CreateManager: TypeAlias = "Callable[[LspEditorHost, dict[str, Any]], tuple[SessionManager, Sequence[str]]]"
 """Creates the session manager from the settings that the editor sent. Also returns the problems found in them."""
 
@@ -75,7 +75,7 @@ ROUTES: tuple[Route, ...] = (
 
 
 def assemble(
-    server: AgentServer, start: Start, create_manager: CreateManager
+    server: AgentServer, start: TaskStarter, create_manager: CreateManager
 ) -> tuple[SessionManager, Router, ChannelSwitch]:
     protocol, host = server.protocol, server.host
     of_user, wrong = user_layer()
@@ -182,7 +182,7 @@ def assemble(
     return manager, Router(ROUTES, context, answers, standard), channel
 
 
-def _face(context: Context, protocol: AgentProtocol, start: Start) -> RichFindings | StockFace:
+def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> RichFindings | StockFace:
     """Return what answers the standard messages of the client."""
     if context.client.is_rich:
         return RichFindings(context, context.manager.review.findings, protocol, start)

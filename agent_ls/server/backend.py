@@ -9,13 +9,13 @@ from __future__ import annotations
 import gc
 import importlib
 import logging
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
+from agent_ls.background import task_starter
 from agent_ls.server.transport.errors import StartError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class AgentBackend:
         from agent_ls.server.assembly import assemble
 
         async with anyio.create_task_group() as tasks:
-            start = _starter(tasks)
+            start = task_starter(tasks, "a task of the server failed")
             manager, router, channel = assemble(server, start, self._create_manager or _real())
             await tasks.start(manager.run)
             self._router = router
@@ -84,18 +84,3 @@ def _real() -> CreateManager:
     from agent_ls.server.session_manager import create_session_manager
 
     return create_session_manager
-
-
-def _starter(tasks: anyio.abc.TaskGroup) -> Callable[[Callable[[], Awaitable[None]]], None]:
-    """Return a function that starts work in the group. Failures are logged and do not cancel the group."""
-
-    async def guarded(work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except Exception:  # last resort: nobody awaits a background task
-            log.exception("a task of the server failed")
-
-    def start(work: Callable[[], Awaitable[None]]) -> None:
-        tasks.start_soon(guarded, work)
-
-    return start

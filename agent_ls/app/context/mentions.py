@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from agent_ls.app.context.fuzzy import best
 from agent_ls.app.permissions.ignore_file import IgnoreFile
+from agent_ls.background import TaskStarter
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.seams import Clock
@@ -45,7 +46,7 @@ class Mentions:
 
     def __init__(
         self,
-        start: Callable[[Callable[[], Awaitable[None]]], None],
+        start: TaskStarter,
         clock: Clock,
         files: ListFiles = list_files,
     ) -> None:

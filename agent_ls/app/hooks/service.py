@@ -19,6 +19,7 @@ from agent_ls.app.hooks.config import FoundHooks, Hook, load_hooks
 from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
 from agent_ls.app.hooks.payload import call_rows, cut, payload, tool_names
 from agent_ls.app.settings.model import HookSettings
+from agent_ls.background import TaskStarter
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, PromptVerdict
@@ -63,7 +64,7 @@ class HookActions:
 
     run: RunCommand
     deny: Callable[[str, str], None]
-    start: Callable[[Callable[[], Awaitable[None]]], None]
+    start: TaskStarter
     emit: Callable[[RecordedEvent], object]
     notify: Callable[[str], None]
 

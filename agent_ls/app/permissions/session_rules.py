@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import anyio.to_thread
 
+from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import ApprovalScope
 from agent_ls.loop.events.types import RecordedEvent, RuleOffer, RuleRemoved, Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.store.rules import RuleStore, StoredRule
-
-Beside = Callable[[Callable[[], Awaitable[None]]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class SessionRules:
         store: RuleStore,
         workspace: str,
         clock: Clock,
-        beside: Beside,
+        beside: TaskStarter,
         emit: Callable[[RecordedEvent], object],
     ) -> None:
         self._store = store

@@ -5,12 +5,13 @@ Every hunk event is a line in a log. Without the limit, typing inside a hunk wou
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
 from agent_ls.app.review.change_events import shown
+from agent_ls.background import TaskStarter
 from agent_ls.loop.events.types import Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
 from agent_ls.review.hunks import LedgerHunk
@@ -21,8 +22,6 @@ TYPING_INTERVAL_MS = 500
 By: TypeAlias = Literal["user", "editor", "agent"]
 Tell: TypeAlias = Callable[[str, RecordedEvent], None]
 """Publishes an event to a session, by id; does nothing if the session is not live."""
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
-"""Runs a short task in the session manager's task group."""
 
 
 @dataclass(slots=True)
@@ -36,7 +35,7 @@ class _Typing:
 
 
 class HunkNews:
-    def __init__(self, tell: Tell, clock: Clock, start: Start) -> None:
+    def __init__(self, tell: Tell, clock: Clock, start: TaskStarter) -> None:
         self._tell_session = tell
         self._clock = clock
         self._start = start

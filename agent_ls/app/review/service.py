@@ -17,7 +17,6 @@ from agent_ls.app.review.change_events import action, file_change
 from agent_ls.app.review.decision_request import DecisionRequest, Selection, Verdict
 from agent_ls.app.review.decisions import HunkDecisions
 from agent_ls.app.review.findings import ReviewFindings
-from agent_ls.app.review.hunk_events import Start
 from agent_ls.app.review.open_hunks import open_hunks, proposed_text
 from agent_ls.app.review.proposal_decisions import ProposalDecisions
 from agent_ls.app.review.proposals import Proposals
@@ -27,6 +26,7 @@ from agent_ls.app.review.running_commands import UnderWay
 from agent_ls.app.review.saved_files import SavedFiles
 from agent_ls.app.review.state import Audience, ReviewState, all_hunks
 from agent_ls.app.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
+from agent_ls.background import TaskStarter
 from agent_ls.environments.base import Attribution, FileState
 from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events.types import FileChange, Hunk
@@ -44,7 +44,7 @@ class ReviewService:
         self,
         audience: Callable[[str], Audience | None],
         clock: Clock,
-        start: Start,
+        start: TaskStarter,
         save_undone: SaveUndone | None = None,
     ) -> None:
         self._start = start

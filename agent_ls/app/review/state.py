@@ -14,10 +14,11 @@ from typing import Protocol, TypeVar
 import anyio
 
 from agent_ls.app.review.change_events import maybe_standing, relative_name
-from agent_ls.app.review.hunk_events import By, HunkNews, Start
+from agent_ls.app.review.hunk_events import By, HunkNews
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.review_notices import returned_notice
 from agent_ls.app.review.reviewed_file import ReviewedFile, maybe_bytes, text_of, written_as
+from agent_ls.background import TaskStarter
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.events.types import Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
@@ -81,7 +82,9 @@ class Audience(Protocol):
 class ReviewState:
     """`audience` finds a live session by its id; None if it is not live."""
 
-    def __init__(self, audience: Callable[[str], Audience | None], *, clock: Clock, start: Start) -> None:
+    def __init__(
+        self, audience: Callable[[str], Audience | None], *, clock: Clock, start: TaskStarter
+    ) -> None:
         self.audience = audience
         self.is_reviewed: Callable[[str], bool] = lambda path: True
         """Returns whether changes of a file get hunks. Those of a session's own worktree do not."""

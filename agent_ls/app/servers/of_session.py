@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from agent_ls.app.permissions.trust import NOT_PERSONS
 from agent_ls.app.settings.model import Settings
+from agent_ls.background import TaskStarter
 from agent_ls.environments.effects import ServerEffect
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
@@ -57,7 +58,7 @@ class ServersOfSession:
     turn_id: Callable[[], str]
     is_trusted: Callable[[], bool]
     roots: Callable[[], Sequence[str]]
-    start: Callable[[Callable[[], Awaitable[None]]], None]
+    start: TaskStarter
     warn: Callable[[str], None]
     changed: Callable[[], None]
     client: Callable[[], Mapping[str, Mapping[str, Any]]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -64,6 +64,7 @@ from agent_ls.app.skills.places import has_agent_kinds
 from agent_ls.app.skills.service import ONLY_SKILLS, Offers, ProjectFolder, SessionSkills
 from agent_ls.app.tools.notebooks import has_notebooks
 from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools
+from agent_ls.background import TaskStarter
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
@@ -131,7 +132,7 @@ class SessionBuilder:
     sites: FarSites
     review: ReviewService
     tapes: Tapes
-    start: Callable[[Callable[[], Awaitable[None]]], None]
+    start: TaskStarter
     audience: Callable[[str], LiveSession | None]
     folders: Callable[[], Sequence[str]]
     session_folders: Callable[[str], Sequence[str]]

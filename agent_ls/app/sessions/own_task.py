@@ -8,13 +8,12 @@ from typing import TypeVar
 import anyio
 
 from agent_ls.app.errors import NotRunningError
+from agent_ls.background import TaskStarter
 
 T = TypeVar("T")
 
 
-async def in_own_task(
-    start: Callable[[Callable[[], Awaitable[None]]], None], work: Callable[[], Awaitable[T]]
-) -> T:
+async def in_own_task(start: TaskStarter, work: Callable[[], Awaitable[T]]) -> T:
     """Run `work` in a task of its own, with `start`. Return its result or raise its error.
 
     Raises:

@@ -20,6 +20,7 @@ from agent_ls.app.errors import OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.follower import ReadAlong
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.store_errors import store_errors
+from agent_ls.background import TaskStarter
 from agent_ls.loop.seams import Clock
 from agent_ls.store import handover
 from agent_ls.store.errors import StoreError
@@ -87,7 +88,7 @@ class SessionOwnership:
         store: SessionStore,
         clock: Clock,
         live: Callable[[], Sequence[LiveSession]],
-        start: Callable[[Callable[[], Awaitable[None]]], None],
+        start: TaskStarter,
         save: Callable[[], Awaitable[object]],
     ) -> None:
         self._store = store

@@ -13,9 +13,9 @@ import anyio.to_thread
 
 from agent_ls.app.changes.stamps import stamps
 from agent_ls.app.review.change_events import relative_name
-from agent_ls.app.review.hunk_events import Start
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
+from agent_ls.background import TaskStarter
 from agent_ls.loop.events.types import Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.review.restore import StoredHunk
@@ -48,7 +48,7 @@ def follow_missing(
     owner: Owner | None,
     live: LiveSession,
     review: ReviewService,
-    start: Start,
+    start: TaskStarter,
     clock: Clock,
 ) -> None:
     """Warn a session that was just opened about missing changes, and watch for them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
+from agent_ls.background import task_starter
 from agent_ls.loop.ids import new_id
 from agent_ls.server.channel.messages import ALLOWED
 from agent_ls.server.channel.outbox import Outbox
@@ -77,7 +78,11 @@ class ChannelClient:
         first = json.loads(bodies[0])
         abilities = client_abilities(first["params"])
         async with anyio.create_task_group() as tasks:
-            senders = EventSenders(send=self._send_event, drain=self._outbox.drain, start=_starter(tasks))
+            senders = EventSenders(
+                send=self._send_event,
+                drain=self._outbox.drain,
+                start=task_starter(tasks, "sending events to a client of the local channel failed"),
+            )
             router = Router(self._routes, self._own_context(abilities, senders), self._answers)
             forget = self._shared.manager.owners.watch(follow_access(senders))
             tasks.start_soon(self._outbox.run)
@@ -143,18 +148,3 @@ class ChannelClient:
 
 def _send_nothing(method: str, params: object) -> Future[Any]:
     raise AssertionError("clients of the channel display no documents of their own")
-
-
-def _starter(tasks: anyio.abc.TaskGroup) -> Callable[[Callable[[], Awaitable[None]]], None]:
-    """Return a function that starts work of this client. A failure is logged and does not end the connection."""
-
-    async def guarded(work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except Exception:  # last resort: nobody awaits this task
-            log.exception("sending events to a client of the local channel failed")
-
-    def start(work: Callable[[], Awaitable[None]]) -> None:
-        tasks.start_soon(guarded, work)
-
-    return start

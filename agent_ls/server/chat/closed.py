@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from agent_ls.background import TaskStarter
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -14,7 +15,6 @@ from agent_ls.loop.events.types import (
     FileChange,
     HunkStateChanged,
 )
-from agent_ls.server.chat.dependencies import Start
 from agent_ls.server.chat.diagnostics import Marks
 from agent_ls.server.chat.prompts import ApprovalPrompts
 
@@ -30,7 +30,11 @@ class LeftSessions:
     """Sessions of closed chats. `is_shown` returns whether an open chat document has the session and asks by itself."""
 
     def __init__(
-        self, marks: Marks, prompts: ApprovalPrompts, start: Start, is_shown: Callable[[LiveSession], bool]
+        self,
+        marks: Marks,
+        prompts: ApprovalPrompts,
+        start: TaskStarter,
+        is_shown: Callable[[LiveSession], bool],
     ) -> None:
         self._marks = marks
         self._prompts = prompts

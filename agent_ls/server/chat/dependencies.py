@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from agent_ls.background import TaskStarter
 from agent_ls.server.chat.progress import TurnProgress
 from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.rpc.context import Context
@@ -13,8 +14,6 @@ from agent_ls.server.rpc.context import Context
 if TYPE_CHECKING:
     from agent_ls.server.chat.closed import LeftSessions
     from agent_ls.server.chat.document import ChatRoom
-
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Means:
     """
 
     context: Context
-    start: Start
+    start: TaskStarter
     say: Callable[[str], None]
     tell: Callable[[str], None]
     hunks_changed: Callable[[str], None]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from lsprotocol import types as lsp
 
+from agent_ls.background import TaskStarter
 from agent_ls.loop.events.types import Hunk
 from agent_ls.server.chat import code_actions as offers
-from agent_ls.server.chat.dependencies import Start
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.jsonrpc import AgentProtocol
@@ -35,7 +35,7 @@ class Marks:
         self,
         context: Context,
         protocol: AgentProtocol,
-        start: Start,
+        start: TaskStarter,
         read_only: Callable[[str], str],
         shown: Callable[[], None],
         findings: Callable[[str], Sequence[dict[str, Any]]],

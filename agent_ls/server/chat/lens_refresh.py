@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from agent_ls.server.chat.dependencies import Start
+from agent_ls.background import TaskStarter
 from agent_ls.server.lsp.from_lsp import maybe_path
 
 REFRESH_S = 0.2
@@ -19,7 +19,9 @@ Lenses: TypeAlias = list[dict[str, Any]]
 class LensRefresh:
     """The lenses that the client was given, by URI. `current` returns the present ones of a document."""
 
-    def __init__(self, start: Start, send: Callable[[], object], current: Callable[[str], Lenses]) -> None:
+    def __init__(
+        self, start: TaskStarter, send: Callable[[], object], current: Callable[[str], Lenses]
+    ) -> None:
         self._start = start
         self._send = send
         self._current = current

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import anyio
 from lsprotocol import types as lsp
 
+from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved
 from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, PROMPT_CHARS, TRUST, is_trust, question
@@ -59,7 +60,7 @@ class ApprovalPrompts:
         self,
         protocol: AgentProtocol,
         decided_by: str,
-        start: Callable[[Callable[[], Awaitable[None]]], None],
+        start: TaskStarter,
     ) -> None:
         self._protocol = protocol
         self._decided_by = decided_by

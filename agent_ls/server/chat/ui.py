@@ -17,12 +17,13 @@ from pydantic import BaseModel, ValidationError
 
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.ownership import AccessChange
+from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages
 from agent_ls.server.chat.chat_text import is_chat, read_chat
 from agent_ls.server.chat.closed import LeftSessions
 from agent_ls.server.chat.completing import completions
-from agent_ls.server.chat.dependencies import Means, Start
+from agent_ls.server.chat.dependencies import Means
 from agent_ls.server.chat.diagnostics import Marks
 from agent_ls.server.chat.document import ChatRoom
 from agent_ls.server.chat.early_save import was_saved_while_starting
@@ -51,7 +52,7 @@ class StockFace:
     documents.
     """
 
-    def __init__(self, context: Context, protocol: AgentProtocol, start: Start) -> None:
+    def __init__(self, context: Context, protocol: AgentProtocol, start: TaskStarter) -> None:
         client = context.client
         self._context = context
         self._protocol = protocol

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 
+from agent_ls.background import TaskStarter
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.loop.ids import new_id
@@ -52,7 +53,7 @@ class ClientRequests:
         *,
         send: Callable[[bytes], None],
         session_id: Callable[[], str],
-        start: Callable[[Callable[[], Awaitable[None]]], None],
+        start: TaskStarter,
         deadline_ms: int = DEADLINE_MS,
     ) -> None:
         self._deadline_ms = deadline_ms

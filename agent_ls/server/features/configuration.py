@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 from lsprotocol import types as lsp
 
+from agent_ls.background import TaskStarter
 from agent_ls.server.lsp.capabilities import ClientAbilities
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ SETTLED_S = 2.0
 """Longest time that a new session waits for pending settings."""
 
 Ask: TypeAlias = Callable[[str, Any], Awaitable[Any]]
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 
 
 def section_of(options: Any) -> dict[str, Any] | None:
@@ -67,7 +67,7 @@ class Configuration:
         first: Mapping[str, Any],
         told: Sequence[str],
         folders: Callable[[], Sequence[str]],
-        start: Start,
+        start: TaskStarter,
     ) -> None:
         self._manager = manager
         self._client = client

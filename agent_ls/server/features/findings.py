@@ -5,7 +5,7 @@ For clients with and without a plugin. Text of the model in a diagnostic is plai
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 from anyio.to_thread import run_sync
 
 from agent_ls.app.review.findings import ReviewFinding, ReviewFindings
+from agent_ls.background import TaskStarter
 from agent_ls.server.lsp.capabilities import FINDING_COMMANDS
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
 from agent_ls.text import decode, reveal_controls, strip_escapes, to_display_line
 
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 Act: TypeAlias = Literal["fix", "explain", "dismiss"]
 
 MAX_READ_BYTES = 16 * 1024 * 1024
@@ -50,7 +50,7 @@ class FindingMarks:
     """
 
     def __init__(
-        self, context: Context, findings: ReviewFindings, publish: Callable[[str], None], start: Start
+        self, context: Context, findings: ReviewFindings, publish: Callable[[str], None], start: TaskStarter
     ) -> None:
         self._context = context
         self._start = start

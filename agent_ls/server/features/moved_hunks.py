@@ -11,6 +11,7 @@ from functools import partial
 
 import anyio
 
+from agent_ls.background import TaskStarter
 from agent_ls.server import protocol as wire
 from agent_ls.server.rpc import to_wire
 
@@ -29,7 +30,7 @@ class MovedHunks:
         find: Callable[[str], wire.FileHunks | None],
         *,
         send: Callable[[str, bytes], None],
-        start: Callable[[Callable[[], Awaitable[None]]], None],
+        start: TaskStarter,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._find = find

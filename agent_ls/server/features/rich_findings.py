@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agent_ls.app.review.findings import ReviewFindings
-from agent_ls.server.features.findings import FindingMarks, Start
+from agent_ls.background import TaskStarter
+from agent_ls.server.features.findings import FindingMarks
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS
 from agent_ls.server.lsp.from_lsp import maybe_path
@@ -62,7 +63,7 @@ class RichFindings:
     """Implements Watcher of editor/host.py. `answers` are the handlers of the standard messages."""
 
     def __init__(
-        self, context: Context, findings: ReviewFindings, protocol: AgentProtocol, start: Start
+        self, context: Context, findings: ReviewFindings, protocol: AgentProtocol, start: TaskStarter
     ) -> None:
         self._context = context
         self._protocol = protocol

@@ -7,8 +7,8 @@ A change of the document, or a newer request, ends the model call.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final
 
 import anyio
 from lsprotocol import types as lsp
@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel
 from agent_ls.app.suggestions.context import SuggestionContext
 from agent_ls.app.suggestions.prompt import CursorText
 from agent_ls.app.suggestions.service import NoSuggestionError, Suggestions
+from agent_ls.background import TaskStarter
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import maybe_path, spot
 from agent_ls.server.rpc.context import Context
@@ -26,7 +27,6 @@ from agent_ls.server.transport.jsonrpc import AgentProtocol
 
 log = logging.getLogger(__name__)
 
-Start: TypeAlias = Callable[[Callable[[], Awaitable[None]]], None]
 
 REGISTRATION_ID = "agentLs.suggestions"
 REGISTER_S = 10.0
@@ -62,7 +62,7 @@ class SuggestionRequests:
     """Handler of one connection. `tell` shows a message to the user, `start` runs a task."""
 
     def __init__(
-        self, context: Context, protocol: AgentProtocol, tell: Callable[[str], None], start: Start
+        self, context: Context, protocol: AgentProtocol, tell: Callable[[str], None], start: TaskStarter
     ) -> None:
         manager = context.manager
         self._context = context

@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 
 import anyio
 
+from agent_ls.background import TaskStarter
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import Delta
 from agent_ls.server.rpc import to_wire
@@ -94,7 +95,7 @@ class EventSenders:
         *,
         send: Callable[[bytes], None],
         drain: Callable[[], Awaitable[None]],
-        start: Callable[[Callable[[], Awaitable[None]]], None],
+        start: TaskStarter,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:

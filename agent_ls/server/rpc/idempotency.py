@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 
 from agent_ls.app.errors import NotRunningError
+from agent_ls.background import TaskStarter
 from agent_ls.server.transport.errors import KeyReusedError
 
 KEPT = 1000
@@ -33,7 +34,7 @@ class _Entry:
 class RecentAnswers:
     """The answers of recent requests by client key."""
 
-    def __init__(self, start: Callable[[Callable[[], Awaitable[None]]], None]) -> None:
+    def __init__(self, start: TaskStarter) -> None:
         self._start = start
         self._entries: dict[tuple[str, str], _Entry] = {}
 
