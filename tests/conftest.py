@@ -14,7 +14,8 @@ from hypothesis import settings
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
-from tests.support import forked_programs, services
+from tests.forking import forked_programs
+from tests.support import services
 
 # Derandomised: an example that fails here fails for everybody. Tests set no counts of their own.
 settings.register_profile(

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.support import forked_programs
+from tests.forking import forked_programs
 from tests.support.commands import REPOSITORY
 from tests.support.processes import zombies_of_ours
 
-PROGRAM = "tests.support.process_facts"
+PROGRAM = "tests.forking.process_facts"
 
 pytestmark = pytest.mark.skipif(not forked_programs.is_installed(), reason="programs are not forked here")
 

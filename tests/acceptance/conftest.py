@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.support.acceptance import WIRES, NvimRig, Wire
+from tests.acceptance.rig import WIRES, NvimRig, Wire
 from tests.support.loopback import Script
 from tests.support.nvim_driver import find_nvim
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import TEXT, OpenRig
-from tests.support.acceptance import Wire
+from tests.acceptance.rig import Wire
 from tests.support.loopback import Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "notes.txt"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.acceptance.conftest import TEXT, OpenRig
-from tests.support.acceptance import Wire
+from tests.acceptance.rig import Wire
 from tests.support.loopback import Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "notes.txt"})

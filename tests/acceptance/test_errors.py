@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.acceptance.conftest import OpenRig
-from tests.support.acceptance import NvimRig, Wire
+from tests.acceptance.rig import NvimRig, Wire
 from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Gate, Text, ToolCall
 
 

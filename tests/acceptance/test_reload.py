@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import TEXT, OpenRig, only_linux
-from tests.support.acceptance import NvimRig, Wire, end_process
+from tests.acceptance.rig import NvimRig, Wire, end_process
 from tests.support.loopback import Gate, Reasoning, Text, ToolCall
 from tests.support.processes import Fifo, is_running
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import OpenRig, only_linux
-from tests.support.acceptance import Wire, end_process, wait_ended
+from tests.acceptance.rig import Wire, end_process, wait_ended
 from tests.support.loopback import Text, ToolCall
 from tests.support.processes import Fifo, is_running
 

@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.store.sessions import SessionStore
+from tests.loopback.script import Json
 from tests.support.editor import Editor, new_key, text_input
 from tests.support.framed_client import DEADLINE_S, ServerProcess
 from tests.support.loopback import (
@@ -28,7 +29,6 @@ from tests.support.loopback import (
     Text,
     ToolCall,
 )
-from tests.support.loopback_script import Json
 
 SERVERS: dict[str, type[AnthropicServer | OpenAIResponsesServer]] = {
     "anthropic": AnthropicServer,

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import anyio
 import pytest
 
+from tests.loopback.script import Answer, Item
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer, Item
 from tests.support.served import Served, served
 
 pytestmark = pytest.mark.req("H4")

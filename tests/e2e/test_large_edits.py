@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.loopback.script import Answer
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer
 from tests.support.served import served
 
 LINES = 100_000

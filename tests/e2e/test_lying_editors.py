@@ -14,10 +14,10 @@ import pytest
 
 from agent_ls.store.layout import log_path
 from tests.e2e.lying_client import LIES, REPORTED_AS_DONE, LyingClient
+from tests.loopback.script import Answer
 from tests.support.editor import new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer
 from tests.support.served import served
 
 OLD = "one\nkeep\ntwo\nkeep\nthree\n"

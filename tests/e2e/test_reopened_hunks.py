@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from lsprotocol import types as lsp
 
+from tests.loopback.script import Answer
 from tests.support.editor import new_key
 from tests.support.framed_client import is_event
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer
 from tests.support.served import Served, served
 
 pytestmark = pytest.mark.req("H6", "R3", "R4")

@@ -11,9 +11,9 @@ import anyio
 import pytest
 from lsprotocol import types as lsp
 
+from tests.loopback.script import Answer
 from tests.support.editor import new_key
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer
 from tests.support.served import Served, served
 
 pytestmark = pytest.mark.req("H4", "H6")

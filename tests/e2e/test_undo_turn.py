@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.loopback.script import Answer, Item
 from tests.support.editor import new_key
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer, Item
 from tests.support.served import Served, served
 
 TEXT = "".join(f"line {at}\n" for at in range(12))

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
+from tests.acceptance.rig import WIRES
 from tests.editors import vscode_rig as vscode
 from tests.support import awkward
-from tests.support.acceptance import WIRES
 from tests.support.loopback import AnthropicServer, Gate, Script, Text, ToolCall
 
 pytestmark = vscode.MARKS

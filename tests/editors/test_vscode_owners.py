@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.rig import WIRES, NvimRig
 from tests.editors import vscode_rig as vscode
-from tests.support.acceptance import WIRES, NvimRig
 from tests.support.loopback import AnthropicServer, Text, ToolCall
 from tests.support.nvim_driver import find_nvim
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.rig import WIRES
 from tests.editors import vscode_rig as vscode
-from tests.support.acceptance import WIRES
 from tests.support.loopback import AnthropicServer, ToolCall
 
 pytestmark = vscode.MARKS

@@ -9,6 +9,7 @@ import pytest
 
 from agent_ls.cli.main import main
 from tests.headless.test_exec import play
+from tests.loopback.anthropic import signature
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import (
     Answer,
@@ -19,7 +20,6 @@ from tests.support.loopback import (
     Script,
     ToolCall,
 )
-from tests.support.loopback_anthropic import signature
 
 pytestmark = pytest.mark.req("H13")
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.loopback.anthropic import signature
+from tests.loopback.openai import OpenAIResponsesWire
 from tests.support.loopback import AnthropicServer, OpenAIResponsesServer, Reasoning, Reply, ToolCall
-from tests.support.loopback_anthropic import signature
-from tests.support.loopback_openai import OpenAIResponsesWire
 
 ROOT = Path(__file__).resolve().parents[2]
 

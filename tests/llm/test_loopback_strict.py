@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.loopback.gemini import GeminiWire
+from tests.loopback.script import Reply
 from tests.support.loopback import (
     Answer,
     AnthropicServer,
@@ -18,8 +20,6 @@ from tests.support.loopback import (
     Text,
     ToolCall,
 )
-from tests.support.loopback_gemini import GeminiWire
-from tests.support.loopback_script import Reply
 
 pytestmark = pytest.mark.req("P8")
 

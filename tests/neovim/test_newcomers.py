@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.loopback.script import CutStream, Reply, Text
 from tests.neovim.conftest import StartReal
 from tests.support.commands import provider_variables
 from tests.support.loopback import AnthropicServer, ErrorReply
-from tests.support.loopback_script import CutStream, Reply, Text
 
 
 @pytest.mark.req("H10", "H28")

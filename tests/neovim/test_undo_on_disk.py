@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.loopback.script import Answer
 from tests.neovim.conftest import PLUGIN
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.loopback_script import Answer
 from tests.support.nvim_driver import Nvim
 
 pytestmark = pytest.mark.req("H4", "H6")

@@ -34,11 +34,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from tests.support.loopback_anthropic import AnthropicWire
-from tests.support.loopback_chat import ChatWire
-from tests.support.loopback_gemini import WRONG_KEY, GeminiWire
-from tests.support.loopback_openai import OpenAIResponsesWire
-from tests.support.loopback_script import (
+from tests.loopback.anthropic import AnthropicWire
+from tests.loopback.chat import ChatWire
+from tests.loopback.gemini import WRONG_KEY, GeminiWire
+from tests.loopback.openai import OpenAIResponsesWire
+from tests.loopback.script import (
     DEADLINE_S,
     Answer,
     CutStream,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.support.loopback_script import (
+from tests.loopback.script import (
     FAILURES,
     CutStream,
     DropConnection,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.loopback_script import (
+from tests.loopback.script import (
     CutStream,
     DropConnection,
     ErrorReply,

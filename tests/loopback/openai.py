@@ -16,7 +16,7 @@ from typing import Any
 from lark import Lark
 from lark.exceptions import LarkError
 
-from tests.support.loopback_script import (
+from tests.loopback.script import (
     FAILURES,
     CutStream,
     DropConnection,

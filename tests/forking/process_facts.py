@@ -1,4 +1,4 @@
-"""A program that prints how it was started: python -m tests.support.process_facts WORD..."""
+"""A program that prints how it was started: python -m tests.forking.process_facts WORD..."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The parent of forked programs: a process that has imported the modules of a program, and forks for each start of it.
 
-Run as a script by tests/support/forked_programs.py. Each request on its socket holds the descriptors of the new
+Run as a script by tests/forking/forked_programs.py. Each request on its socket holds the descriptors of the new
 process, and a pickled `Request`; the answer is the new process's pid.
 """
 

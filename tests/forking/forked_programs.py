@@ -25,11 +25,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support import fork_parent
-from tests.support.fork_parent import PADDING, PADDING_BYTES, REPOSITORY, Request, encode, variable_lines
+from tests.forking import fork_parent
+from tests.forking.fork_parent import PADDING, PADDING_BYTES, REPOSITORY, Request, encode, variable_lines
 
 _PR_SET_CHILD_SUBREAPER = 36
-_MODULES = ("agent_ls", "tests.support.wire_server", "tests.support.process_facts")
+_MODULES = ("agent_ls", "tests.support.wire_server", "tests.forking.process_facts")
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "GLIBC", "TZ", "SSL", "OPENSSL")
 """Variables that begin so are read when an interpreter starts: each combination of them needs its own parent."""
 _SET_BY_FORK = ("PYTHONDONTWRITEBYTECODE",)
