@@ -174,3 +174,16 @@ async def test_group_of_a_command_is_gone_when_it_has_ended(tmp_path: Path, comm
     async with opened(tmp_path, in_terminal=False) as environment:
         await environment.exec_command(command, CommandOptions())
     assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
+
+
+@pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
+async def test_groups_that_a_command_creates_in_its_group_end_with_it(tmp_path: Path) -> None:
+    token = new_token()
+    async with opened(tmp_path, in_terminal=False) as environment:
+        inner = f'"$(echo {cgroups.own_group()}/agent-ls-{environment.mark}*)"/inner'
+        moved = f"env -i setsid bash -c 'echo $$ > {inner}/cgroup.procs; exec -a {token} sleep 1000'"
+        waits = f"until grep -q . {inner}/cgroup.procs; do :; done"
+        command = f"mkdir {inner}; ({moved} &); {waits}; echo ready; sleep 1000"
+        done = await ended_at_its_limit(environment, command, "ready", CommandOptions())
+        assert done.timed_out and not processes_with(token)
+    assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]

@@ -63,7 +63,7 @@ def pids(mark: str) -> set[int]:
     """Return the processes in the groups of commands whose mark contains `mark`."""
     found: set[int] = set()
     for group in _groups(mark):
-        for folder, _, _ in os.walk(group):
+        for folder in _with_nested(group):
             with suppress(OSError):
                 found.update(map(int, _lines(f"{folder}/cgroup.procs")))
     return found
@@ -87,9 +87,19 @@ def kill(mark: str) -> None:
 def remove(mark: str) -> None:
     """Remove those of these groups that have no processes."""
     for group in _groups(mark):
-        for folder, _, _ in os.walk(group, topdown=False):
+        for folder in reversed(_with_nested(group)):
             with suppress(OSError):
                 os.rmdir(folder)
+
+
+def _with_nested(group: str) -> list[str]:
+    """Return the folders of a group and of the groups below it, each after the one that contains it."""
+    with suppress(OSError):
+        if (
+            os.stat(group).st_nlink > 2
+        ):  # it contains a group: its files are many, so it is not listed otherwise
+            return [folder for folder, _, _ in os.walk(group)]
+    return [group]
 
 
 def _groups(mark: str) -> Iterator[str]:
