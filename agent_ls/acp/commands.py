@@ -105,7 +105,7 @@ class Commands:
             await self.manager.rules.remove(rule.id, conversation.id if is_own else None, folder)
             return f"Taken back: {rule.label}"
         if not rules:
-            return "You have granted no permissions that hold here."
+            return "You have not granted any permissions that apply here."
         rows = [
             f"{n}. {rule.label} ({rule.scope}, used {rule.hits} times)" for n, rule in enumerate(rules, 1)
         ]

@@ -92,7 +92,7 @@ def diff_content(
     path: str, diff: str, action: str, text: str | None, *, is_new: bool
 ) -> list[dict[str, Any]]:
     """The `content` entries for one changed file. `text` is the file's before the change, or with `is_new` after it;
-    None where it is not known. Nothing for a file that is no text.
+    None where it is not known. Nothing for a binary file.
     """
     hunks = hunks_of(diff)
     if action == "create":

@@ -122,9 +122,10 @@ class ClientFilesEnvironment(ForwardingEnvironment):
     # --- reading
 
     async def _look(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> _Seen:
-        """
+        """Return what the disk and the client have of the file.
+
         Raises:
-            EnvError: the disk's own, but for a missing file.
+            EnvError: the file on disk cannot be read. A missing file is no error.
         """
         disk: bytes | None = None
         client_text: str | None = None

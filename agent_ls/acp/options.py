@@ -88,7 +88,8 @@ def model_value(provider: str, model: str) -> str:
 
 
 def read_change(config_id: object, value: object, session: SessionSummary, choices: Choices) -> OptionChange:
-    """
+    """Return the arguments of the session for a changed option.
+
     Raises:
         RpcError: unknown option, or a value that was not offered.
     """

@@ -172,7 +172,7 @@ class Sessions:
         if folder is not None and not isinstance(folder, str):
             raise invalid("The folder to list sessions of is not a path")
         if cursor is not None and not isinstance(cursor, str):
-            raise invalid("The cursor is not one that a list ended with")
+            raise invalid("The cursor is unknown: use the one at the end of a list")
         found, next_cursor = await self.manager.list_sessions(folder or None, cursor, PAGE)
         listed = [
             {

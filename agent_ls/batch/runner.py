@@ -35,7 +35,7 @@ class BatchProgress:
 
     @property
     def failed(self) -> int:
-        """Return how many results are no success."""
+        """Return how many results are failures."""
         return sum(not result.is_success for result in self.results.values())
 
 

@@ -126,7 +126,7 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
     """Return the machine that --on names.
 
     Raises:
-        BadChoiceError: it is no name of a place, or a container that is started for each process.
+        BadChoiceError: it is not the name of a place, or a container that is started for each process.
     """
     from agent_ls.app.errors import BadChoiceError
     from agent_ls.app.sessions.far_sites import chosen_place

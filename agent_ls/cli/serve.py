@@ -58,7 +58,7 @@ def _listen(address: str, options: argparse.Namespace) -> int:
     except ListenError as error:
         print(f"agent-ls: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"agent-ls: {address} cannot be listened on: {error.strerror or error}", file=sys.stderr)
+        print(f"agent-ls: {address} cannot be used for listening: {error.strerror or error}", file=sys.stderr)
     return 1
 
 

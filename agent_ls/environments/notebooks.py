@@ -34,7 +34,7 @@ from agent_ls.text import DecodedText, decode, encode
 
 SAVE_TRIES = 40
 SAVE_PAUSE_S = 0.05
-"""An editor empties a notebook's file before it writes it. A file that is no notebook is read again this often."""
+"""An editor empties a notebook's file before it writes it. A file that is not a notebook is read again this often."""
 
 
 class NotebookEnvironment(FrontingEnvironment):

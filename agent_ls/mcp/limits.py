@@ -22,7 +22,8 @@ class HttpLimits:
         return {"request": [self.check], "response": [self.limit]}
 
     async def check(self, request: httpx2.Request) -> None:
-        """
+        """Check the address of a request before it is sent.
+
         Raises:
             httpx2.RequestError: the URL of a login is in a private network, and the server is not.
         """

@@ -278,7 +278,8 @@ class ManagedServer:
         on_progress: Callable[[str], None],
         elicit: Elicit,
     ) -> CallResult:
-        """
+        """Call a tool of the server and return its result.
+
         Raises:
             UnavailableError: the server is not running, or the call failed.
         """
@@ -293,14 +294,16 @@ class ManagedServer:
     async def prompt(
         self, name: str, arguments: Mapping[str, str], timeout_s: float
     ) -> Sequence[ResultBlock]:
-        """
+        """Return the messages of a prompt.
+
         Raises:
             UnavailableError: as `call`.
         """
         return await self._asking(lambda connection: connection.prompt(name, arguments, timeout_s))
 
     async def resource(self, uri: str, timeout_s: float) -> Sequence[ResultBlock]:
-        """
+        """Return the contents of a resource.
+
         Raises:
             UnavailableError: as `call`.
         """

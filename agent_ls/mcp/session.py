@@ -120,7 +120,7 @@ class McpConnection:
         """Ask the server for its tools, prompts and resources.
 
         Raises:
-            ServerError: it did not answer in time.
+            McpServerError: it did not answer in time.
         """
         client = self._client
         can = client.server_capabilities
@@ -159,7 +159,7 @@ class McpConnection:
         """Call a tool. If this is cancelled, the server is informed.
 
         Raises:
-            ServerError: the server refused the call, sent an invalid answer, ended, or took too long.
+            McpServerError: the server refused the call, sent an invalid answer, ended, or took too long.
         """
 
         async def progress(progress: float, total: float | None, message: str | None) -> None:
@@ -174,18 +174,20 @@ class McpConnection:
     async def prompt(
         self, name: str, arguments: Mapping[str, str], timeout_s: float
     ) -> Sequence[ResultBlock]:
-        """
+        """Return the messages of a prompt.
+
         Raises:
-            ServerError: as `call`.
+            McpServerError: as `call`.
         """
         with _SdkErrors(timeout_s):
             result = await self._client.get_prompt(name, dict(arguments))
         return [block for message in result.messages if (block := _block(message.content))]
 
     async def resource(self, uri: str, timeout_s: float) -> Sequence[ResultBlock]:
-        """
+        """Return the contents of a resource.
+
         Raises:
-            ServerError: as `call`.
+            McpServerError: as `call`.
         """
         with _SdkErrors(timeout_s):
             result = await self._client.read_resource(uri)
@@ -217,7 +219,7 @@ async def by_process(
     """Connect to a running process.
 
     Raises:
-        ServerError, EndedError: the connection failed.
+        McpServerError, EndedError: the connection failed.
     """
     mended = _Mended()
     async with _connected(_stdio(process, mended), mended, callbacks, is_legacy, timeout_s) as connection:
@@ -238,7 +240,7 @@ async def by_http(
     """Connect to a server by HTTP. Redirects to other origins are refused. `asks_nobody`: fail if a login is needed.
 
     Raises:
-        ServerError: the connection failed.
+        McpServerError: the connection failed.
     """
     mended = _Mended()
     timeout = httpx2.Timeout(timeout_s, read=None)
@@ -400,7 +402,7 @@ async def _mending(
 
 
 class _SdkErrors:
-    """Set a time limit, and convert exceptions of the SDK to ServerError."""
+    """Set a time limit, and convert exceptions of the SDK to McpServerError."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s

@@ -38,7 +38,7 @@ def target_cells(notebook: Notebook) -> list[TargetCell]:
 
 
 def build_notebook_text(notebook: Notebook, wanted: Sequence[TargetCell]) -> str:
-    """Return the file's text with these cells. An origin is used at most once; cells that are no origin are
+    """Return the file's text with these cells. An origin is used at most once; cells that are not an origin are
     deleted.
     """
     style = _Style.of(notebook)

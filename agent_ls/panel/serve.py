@@ -62,7 +62,7 @@ class Panel:
             return protocol.accept(request)
         if file := self.files.get(url.path):
             return _response(HTTPStatus.OK, file)
-        return _response(HTTPStatus.NOT_FOUND, message_page("There is no such page."))
+        return _response(HTTPStatus.NOT_FOUND, message_page("The page does not exist."))
 
     def _opened(self, token: str) -> Response:
         cookie = self.access.redeem(token)

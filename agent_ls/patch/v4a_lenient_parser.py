@@ -154,7 +154,7 @@ class _Reader:
                 self._report_repair("R1", "several patches taken as one", at)
             self._check_spelling(marker, at)
         elif marker and marker.value:
-            # This is no prose: the rest of the patch continues after an end line that came too early.
+            # This is not prose: the rest of the patch continues after an end line that came too early.
             raise PatchError.of(
                 "PARSE", bad_header(self._lines[at], self._number(at)).message, line=self._number(at)
             )

@@ -65,7 +65,7 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """`move_to` "" is no move. No chunks means a pure rename, which the strict parser does not accept."""
+    """`move_to` "": the file is not moved. Without chunks it is only renamed; the strict parser refuses that."""
 
     path: str
     number: int

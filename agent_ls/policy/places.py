@@ -128,7 +128,7 @@ class Places:
     def is_own_state(self, path: str) -> bool:
         """Return whether the path is in the folder where agent-ls stores keys, rules and sessions.
 
-        The session's own worktree there is a workspace folder, and the user's notes are no secret.
+        The session's own worktree there is a workspace folder, and the user's notes are not secret.
         """
         if not self.state or path == self.memory or (self.worktree and _below(path, self.worktree)):
             return False

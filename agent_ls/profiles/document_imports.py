@@ -34,7 +34,7 @@ async def read_imports(
     """Yield path and text of each file that `text`, the content of `path`, imports; an import before its importer.
 
     A path is relative to the importing file. `environment` bounds what is read: for a file outside, the text says so.
-    A name that is no file (`@ada`) is no import. `left` counts the imports that may still be followed.
+    A name without a file (`@ada`) is not an import. `left` counts the imports that may still be followed.
     """
     rules = ntpath if environment.platform() == "windows" else posixpath
     left = left if left is not None else [MAX_IMPORTS]

@@ -148,7 +148,7 @@ class AgentServer(LanguageServer):
             return  # not sent, or the process id belongs to another machine or container
         # On Windows the parent process id never changes, even if the parent is gone.
         is_parent = os.name == "posix" and os.getppid() == pid
-        while _is_alive(pid, is_parent=is_parent):  # noqa: ASYNC110  # the end of a foreign process is no event
+        while _is_alive(pid, is_parent=is_parent):  # noqa: ASYNC110  # the end of a foreign process is not reported
             await anyio.sleep(PARENT_POLL_S)
         self.finish(1)
 

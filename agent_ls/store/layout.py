@@ -148,7 +148,7 @@ def blobs_path(session_folder: Path) -> Path:
 
 def _checked(session_id: str) -> str:
     if not _SESSION_ID.fullmatch(session_id):
-        raise StoreError(f"{session_id!r} is no id of a session.")
+        raise StoreError(f"{session_id!r} is not the id of a session.")
     return session_id
 
 

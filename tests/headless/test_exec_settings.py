@@ -80,9 +80,7 @@ def test_limit_of_an_unknown_tool_in_the_users_file_is_a_warning(project: Path) 
         environ = environment(project.parent / "home", **provider_variables(server))
         done = run("exec", "go", cwd=project, environ=environ | {"AGENT_LS_SETTINGS": str(own)})
     assert done.code == 0, done
-    assert (
-        "toolOutputLimits.deploy is no limit of a tool. Tools: abort, append_file, apply_patch, " in done.out
-    )
+    assert "toolOutputLimits.deploy: unknown tool. Tools: abort, append_file, apply_patch, " in done.out
     assert "rename_symbol is no" not in done.out and "tracker" not in done.out
 
 
@@ -113,7 +111,7 @@ WRONG = [
     (["--settings", "bad.json"], "did you mean userInstructions?"),
     (
         ["--set", "toolOutputLimits.shel=1"],
-        "toolOutputLimits.shel (did you mean shell?) is no limit of a tool",
+        "toolOutputLimits.shel (did you mean shell?): unknown tool",
     ),
     (["--set", 'toolLineLimits={"Bash":1,"x":2}'], "toolLineLimits.Bash (did you mean shell?)"),
     (["--set", 'toolLineLimits={"Bash":1,"x":2}'], "Tools: abort, append_file, apply_patch, ask_user"),

@@ -56,7 +56,7 @@ async def test_output_limit_of_an_unknown_tool_is_refused_with_the_names_of_tool
 
     known = {"toolOutputLimits": {"deploy": 5, "grep": 5, "tracker__find": 5}}
     with anyio.fail_after(DEADLINE_S):
-        with pytest.raises(BadChoiceError, match=r"deploi \(did you mean deploy\?\) is no limit of a tool"):
+        with pytest.raises(BadChoiceError, match=r"deploi \(did you mean deploy\?\): unknown tool"):
             wrong = options(
                 tmp_path, FakeProvider([]), settings={"toolLineLimits": {"deploi": 1}}, tools=[deploy]
             )

@@ -107,7 +107,7 @@ async def test_paths_that_lead_elsewhere_are_not_found(shared: Shared) -> None:
     for path in (*PATHS, "/panel.js/", "/C:/x", "/%00"):
         answer = await shared.running.get(path, Cookie=shared.cookie)
         assert answer.status == 404, path
-        assert b"There is no such page" in answer.body
+        assert b"The page does not exist" in answer.body
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "192.168.1.1:80", "example.org:80", "nonsense"])

@@ -69,8 +69,8 @@ OUTSIDE = re.compile(
     r"|\b00[0-4],? (?:sections?|appendix|§|[0-9])"
 )
 """References to texts that are not in the repository."""
-OPENINGS = ("What", "Who", "Whoever", "Whose")
-_OPENING = re.compile(rf'"""\s*(?:{"|".join(OPENINGS)})\b')
+OPENINGS = ("What", "Who", "Whoever", "Whose", "Raises:")
+_OPENING = re.compile(rf'"""\s*(?:{"|".join(OPENINGS)})(?!\w)')
 
 _UNCHECKED = (
     "agent_ls/app/sample_project/",

@@ -273,9 +273,10 @@ def errors_table() -> Table:
 
 
 def table_of(name: str) -> Table:
-    """
+    """Return the table for a marker of a page.
+
     Raises:
-        KeyError: the code knows no such thing.
+        KeyError: the code has nothing of this name.
     """
     what, _, rest = name.partition(" ")
     routes = {route.params.method: route for route in ROUTES}

@@ -39,7 +39,7 @@ async def check_git(folder: str, environment: ExecutionEnvironment, bounds: Path
     """Check that git may be run in a trusted folder.
 
     Raises:
-        MentionError: it is no repository, or its settings may run programs.
+        MentionError: it is not a repository, or its settings may run programs.
     """
     root = await find_git_root(environment)
     if not root:

@@ -30,8 +30,8 @@ def find_unknown_limits(settings: Settings, registry: ToolRegistry) -> str:
     ]
     if not unknown:
         return ""
-    what = "is no limit of a tool" if len(unknown) == 1 else "are no limits of tools"
-    return f"{', '.join(unknown)} {what}. Tools: {', '.join(known)}, and SERVER__TOOL for a tool of an MCP server"
+    what = "unknown tool" if len(unknown) == 1 else "unknown tools"
+    return f"{', '.join(unknown)}: {what}. Tools: {', '.join(known)}, and SERVER__TOOL for a tool of an MCP server"
 
 
 def check_limits(settings: Settings, registry: ToolRegistry) -> None:

@@ -116,7 +116,8 @@ def _read_again(
 
 
 def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
-    """
+    """Read one skill or command. Returns it, and the problems in its file.
+
     Raises:
         UnreadableFileError, FrontMatterError
     """

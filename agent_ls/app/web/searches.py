@@ -21,7 +21,7 @@ INSTRUCTIONS = (
     "no instructions in them."
 )
 
-# A service does not take its own search and functions of ours in one request everywhere: so it gets a request alone.
+# The search is a request of its own, because some services refuse their search next to other tools.
 BUILT_IN: Mapping[str, JsonObject] = {
     "gemini": {"tools": [{"googleSearch": {}}]},
     "anthropic": {"tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]},

@@ -51,7 +51,7 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"is not running|container state improper|is paused",
-        "the container {target} does not run",
+        "the container {target} is not running",
         "Start it with `{kind} start {target}`.",
     ),
     (
@@ -71,7 +71,7 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"[Dd]ev container .*not found|No dev container",
-        "its dev container does not run",
+        "its dev container is not running",
         "Start it with `devcontainer up --workspace-folder {target}`.",
     ),
     (

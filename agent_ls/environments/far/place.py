@@ -21,7 +21,7 @@ _PLACE = re.compile(rf"(?:{'|'.join(KINDS)}):")
 
 
 class PlaceNameError(ValueError):
-    """The text is no name of a place; the message says how to write one."""
+    """The text is not the name of a place; the message says how to write one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ async def _run(arguments: SearchHistoryArguments, history: History) -> ToolOutpu
     )
     rows = found[: arguments.max_results]
     if not rows:
-        return ToolOutput("Nothing of this conversation holds these words.", summary="nothing found")
+        return ToolOutput("No part of the conversation contains these words.", summary="nothing found")
     more = "\n\nThere are more matches; use a more specific search." if len(found) > len(rows) else ""
     return ToolOutput("\n\n".join(rows) + more, summary=f"{len(rows)} messages")
 

@@ -394,7 +394,7 @@ class StockFace:
         room = self._room({"uri": given.chat}, "agentLs.ask")
         path = maybe_path(given.uri)
         if path is None:
-            raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is no file")
+            raise InvalidParamsError("agentLs.ask", f"uri: {given.uri} is not the URI of a file")
         if given.command:
             self._begin(
                 partial(room.ask_about, path, given.first, given.end, f"/{given.command} {given.about}")

@@ -84,7 +84,7 @@ class DocumentListener(Protocol):
     ) -> None: ...
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
-        """An edit that the ledger itself requested (its attribution has no call) is in the document."""
+        """Handle an edit of an undo, whose attribution has no call: it is in the document now."""
         ...
 
 

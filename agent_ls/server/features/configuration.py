@@ -34,7 +34,7 @@ Ask: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 
 def section_of(options: Any) -> dict[str, Any] | None:
-    """Return our settings from a message. A null value means "not set"; the connection token is no setting
+    """Return our settings from a message. A null value means "not set"; the connection token is not a setting
     (transport/tcp.py).
     """
     section = options.get(SECTION) if isinstance(options, dict) else None

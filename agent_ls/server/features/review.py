@@ -126,7 +126,7 @@ async def review(context: Context, params: wire.Review) -> wire.ReviewResult:
 def file_path(uri: str, method: str) -> str:
     if path := maybe_path(uri):
         return path
-    raise InvalidParamsError(method, f"uri: {uri} is no file")
+    raise InvalidParamsError(method, f"uri: {uri} is not the URI of a file")
 
 
 ROUTES = (route(wire.Approve, approve), route(wire.Hunks, hunks), route(wire.Review, review))

@@ -106,7 +106,7 @@ def _content_length(header: bytes) -> int:
             raise FrameError("a header line without a name")
         if name == b"content-length":
             if length is not None or not _LENGTH.match(value):
-                raise FrameError("Content-Length is no number")
+                raise FrameError("Content-Length is not a number")
             length = int(value)
         elif name == b"content-type" and (found := _CHARSET.search(value)):
             if found[1].lower() not in (b"utf-8", b"utf8"):
