@@ -66,6 +66,12 @@ async def test_a_user_decides_in_the_editors_session_by_keyboard(tmp_path: Path)
         (changes,) = [line["changes"] for line in told if "changes" in line]
         assert changes >= 1
         decided = [event for event in found.client.events if event["kind"] == "approval_resolved"]
-        assert decided and all(event["data"]["decidedBy"].startswith("panel") for event in decided)
+        by = {event["data"]["decidedBy"].partition("-")[0] for event in decided}
+        assert by == {"panel", "interrupt"}, "the page allowed some, and stopped the turns of others"
+        sent = [event for event in found.client.events if event["kind"] == "user_input"]
+        assert "shop/cart.py" in json.dumps(sent[-1]["data"]), "the mentioned file went along"
+        (prompt,) = [line["rolledBack"] for line in told if "rolledBack" in line]
+        assert prompt == "Look at @shop/cart.py "
+        assert "reverted" in {event["kind"] for event in found.client.events}
         # the first change is kept in the editor's document, the others are undone there
         assert document.source != before

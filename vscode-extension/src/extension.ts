@@ -124,7 +124,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const texts = new TerminalTexts();
   const offers = new Offers(sessions, catalog, texts, folder);
   const home = new HomePage(ctx, catalog, () => keys.hasAny);
-  const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.share(isShared); } })), () => state.along);
+  const panel = new ChatPanel(ctx, new Inbox(sessions, catalog, editorHost({ sessions, review: review.actions, terminals, offers, home, share: (isShared) => { state.share(isShared); } }), { relative: (path) => vscode.workspace.asRelativePath(path) }), () => state.along);
   state.onChange = () => { panel.showAlong(); };
   const picker = new ApprovalPicker(sessions);
   const plans = new Plans(ctx.sessions);

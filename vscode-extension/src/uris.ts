@@ -10,6 +10,12 @@ export function pathOf(uri: string): string {
   }
 }
 
+/** The `file:` URI of an absolute path. */
+export function uriOf(path: string): string {
+  const slashed = path.replaceAll("\\", "/");
+  return `file://${slashed.startsWith("/") ? "" : "/"}${slashed.split("/").map(encodeURIComponent).join("/")}`;
+}
+
 /** The name of a file of a session's git worktree; undefined for other files. */
 export function nameInWorktree(path: string, worktree: string | undefined): string | undefined {
   const base = worktree === undefined ? "" : pathOf(worktree).replace(/\/+$/, "");

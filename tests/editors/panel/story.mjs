@@ -33,6 +33,14 @@ async function tabTo(selector, { back = false } = {}) {
   throw new Error(`Tab does not reach ${selector}; the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`);
 }
 
+/** Stops the turn that waits for an approval. */
+async function stop() {
+  await page.waitForSelector(".approval.pending");
+  await tabTo("#composer button.stop");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('#transcript [data-action="continue"]'); // the turn has ended
+}
+
 async function picture(name) {
   for (const scheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });
@@ -97,6 +105,31 @@ try {
   await page.keyboard.type("Say it in one sentence.");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => [...document.querySelectorAll("article.user")].some(({ textContent }) => textContent.includes("Say it in one sentence.")));
+
+  // A file is mentioned by a few letters, and goes along as a chip.
+  await stop();
+  await tabTo("#composer textarea");
+  await page.keyboard.type("Look at @cart");
+  await page.waitForSelector('[role="option"] >> text=cart.py');
+  await picture("mention");
+  await tabTo("#composer textarea");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('#composer .chips li >> text=cart.py');
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('article.user .chips >> text=cart.py');
+  tell({ mentioned: true });
+
+  // The conversation goes back to before that message, whose words return to the prompt.
+  await stop();
+  await page.locator("article.user").last().locator('[data-action="back"]').press("Enter");
+  await page.waitForSelector("dialog[open] >> text=Removes 1 message and the replies to it.");
+  await picture("roll-back");
+  await tabTo("dialog[open] .answers .primary");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("#composer textarea")?.value.includes("Look at"));
+  tell({ rolledBack: await page.$eval("#composer textarea", ({ value }) => value) });
+  await page.waitForSelector("#composer .chips li >> text=cart.py");
+  await page.fill("#composer textarea", "");
 
   // A reload keeps the session and an unsent prompt.
   await page.waitForFunction(() => !document.body.classList.contains("busy"));

@@ -1,5 +1,5 @@
-// The browser around the chat page: what messages of the page need of it. There is no editor here, so that files are
-// not opened and code is not inserted; keys and trust are not given here either.
+// The browser around the chat page: carries out messages of the page. There is no editor here, so that files are not
+// opened and code is not inserted; keys and trust are not given here either.
 import type { HostAction, PageHost } from "../chat/inbox";
 import type { Catalog } from "../chat/catalog";
 import { examplesFor } from "../chat/home_model";
@@ -14,7 +14,9 @@ import { h } from "../webview/dom";
 import type { HostCommand, Offer } from "../webview/messages";
 import type { PanelConnection } from "./connection";
 import { ask, tell } from "./dialogs";
+import { Mentions } from "./mentions";
 import { type ReviewDialog, judge, openHunks } from "./review";
+import { rollBack } from "./rollback";
 import type { SessionList } from "./session_list";
 
 const ELSEWHERE: Readonly<Record<HostAction, string>> = {
@@ -82,6 +84,7 @@ async function copyPath(target: string, relative: (path: string) => string): Pro
 }
 
 export function browserHost({ sessions, connection, catalog, review, list, relative }: Parts): PageHost {
+  const mentions = new Mentions(sessions);
   const decideAll = (verdict: "keep" | "undo") => judge(sessions, openHunks(sessions).map(({ id }) => id), verdict);
   const commands: Readonly<Record<HostCommand, () => Promise<unknown> | undefined>> = {
     newSession: () => sessions.create(),
@@ -100,8 +103,8 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
   return {
     command: async (name) => { await commands[name](); },
     act: async (action) => { await ask(ELSEWHERE[action], [], []); },
-    offers: (trigger, query) => offers(catalog, trigger, query),
-    choose: () => Promise.resolve(undefined),
+    offers: (trigger, query) => (trigger === "@" ? mentions.offers(query) : slashCommands(catalog, query)),
+    choose: (token) => Promise.resolve(mentions.choose(token)),
     home: async () => {
       const models = await catalog.models(false);
       const { provider } = sessions.snapshot.session;
@@ -123,15 +126,13 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     kill: async (terminalId) => { await sessions.ofCurrent("agent/terminalKill", (change) => ({ ...change, terminalId })); },
     showServers: async () => { await ask("MCP servers are switched on and off in your editor.", [], []); },
     openMemory: async () => { await ask("The notes are in .agent-ls/memory.md of the project.", [], []); },
-    rollBack: () => Promise.resolve(undefined),
+    rollBack: (turnId) => rollBack(sessions, turnId, relative),
   };
 }
 
 const ELSEWHERE_COMMANDS: readonly string[] = ["mcp", "memory"];
 
-/** Slash commands; there are no files to mention, because there is no editor that lists them. */
-async function offers(catalog: Catalog, trigger: "@" | "/", query: string): Promise<Offer[]> {
-  if (trigger === "@") return [];
+async function slashCommands(catalog: Catalog, query: string): Promise<Offer[]> {
   const own = Object.entries(CLIENT_COMMANDS).filter(([name]) => !ELSEWHERE_COMMANDS.includes(name))
     .map(([name, { description, ...more }]) => ({ name, description, takesWords: "hint" in more, isOwn: true }));
   const theirs = (await catalog.commands()).map(({ name, description }) => ({ name, description, takesWords: true, isOwn: false }));

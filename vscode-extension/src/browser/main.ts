@@ -59,7 +59,7 @@ const list = new SessionList((info) => { inBackground(open(info)); }, () => {
 const review = new ReviewDialog(sessions, relative);
 const catalog = new Catalog(sessions);
 const host = browserHost({ sessions, connection, catalog, review, list, relative });
-const page = new ChatPage(sessions, new Inbox(sessions, catalog, host), { relative }, {
+const page = new ChatPage(sessions, new Inbox(sessions, catalog, host, { relative }), { relative }, {
   post: postToPage,
   keepDraft: () => undefined, // the page keeps it for a reload
   inBackground,

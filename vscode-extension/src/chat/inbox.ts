@@ -5,6 +5,7 @@ import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../
 import type { Catalog } from "./catalog";
 import type { Action } from "../trouble";
 import { otherWords } from "./queue_changes";
+import { type SaidContext, promptOf } from "./said";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";
 
 export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | "end" | "drawn" | "draft" | "keyboard" }>;
@@ -42,6 +43,7 @@ export class Inbox {
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
     private readonly host: PageHost,
+    private readonly names: SaidContext,
   ) {}
 
   /** Handles a message; returns the answer for the page, if any. */
@@ -189,8 +191,8 @@ export class Inbox {
 
   /** Rolls back to before a message, whose text returns to the prompt. */
   private async rollBack(turnId: string): Promise<ToView | undefined> {
-    const text = await this.host.rollBack(turnId);
-    return text === undefined || text === "" ? undefined : { type: "unsent", text, attachments: [] };
+    const said = await this.host.rollBack(turnId);
+    return said === undefined || said === "" ? undefined : { type: "unsent", ...promptOf(said, this.names) };
   }
 
   private async queue(change: QueueChange): Promise<void> {

@@ -1,6 +1,7 @@
 // The display of a user message: the user's text, attachments, and text only for the model. Pure.
 import type { InputPart } from "../protocol";
-import { pathOf } from "../uris";
+import { pathOf, uriOf } from "../uris";
+import type { Attachment } from "../webview/messages";
 import { labelOf } from "./labels";
 import { mentionIcon } from "./mention_offers";
 
@@ -55,23 +56,35 @@ export function saidParts(parts: readonly InputPart[], modelText: string, contex
 }
 
 const FILE = /^(File|Folder): (\S.*)$/;
-const SELECTED = /^Selected in (.+), lines (\d+) to (\d+):\n(`{3,})\n[\s\S]*?\n\4$/;
+const SELECTED = /^Selected in (.+), lines (\d+) to (\d+):\n(`{3,})\n([\s\S]*?)\n\4$/;
 
-/** The display of a logged message, of which only the text for the model is known. */
-export function saidText(modelText: string, { relative }: SaidContext): Said {
-  const chips: Chip[] = [];
+/** The files and lines at the beginning of a logged message, of which only the text for the model is known, and its rest. */
+function attached(modelText: string): { readonly parts: readonly InputPart[]; readonly rest: string } {
+  const parts: InputPart[] = [];
   let rest = modelText;
   for (;;) {
     const block = leading(rest);
     const file = FILE.exec(block), selected = SELECTED.exec(block);
-    if (file) chips.push({ icon: file[1] === "File" ? "file" : "folder", label: relative(file[2] ?? ""), target: file[1] === "File" ? (file[2] ?? "") : "" });
-    else if (selected) chips.push({ icon: mentionIcon("selection"), label: `${relative(selected[1] ?? "")}:${selected[2] ?? ""}-${selected[3] ?? ""}`, target: `${selected[1] ?? ""}#L${selected[2] ?? ""}-L${selected[3] ?? ""}` });
-    else break;
+    if (file) parts.push({ type: file[1] === "File" ? "file" : "folder", uri: uriOf(file[2] ?? "") });
+    else if (selected) parts.push({ type: "selection", uri: uriOf(selected[1] ?? ""), startLine: Number(selected[2]) - 1, endLine: Number(selected[3]), text: selected[5] ?? "" });
+    else return { parts, rest };
     rest = rest.slice(block.length).replace(/^\n+/, "");
   }
+}
+
+/** The display of a logged message. */
+export function saidText(modelText: string, context: SaidContext): Said {
+  const { parts, rest } = attached(modelText);
+  const chips = parts.flatMap((part) => chipOf(part, context) ?? []);
   const lines = rest.split("\n");
   if (lines.length <= FOLDED_LINES) return { text: rest, chips, pictures: [], more: "" };
   return { text: `${lines.slice(0, 3).join("\n")}\n…`, chips, pictures: [], more: rest };
+}
+
+/** A logged message for the prompt, as the user wrote it. */
+export function promptOf(modelText: string, context: SaidContext): { readonly text: string; readonly attachments: readonly Attachment[] } {
+  const { parts, rest } = attached(modelText);
+  return { text: rest, attachments: parts.map((part) => ({ label: chipOf(part, context)?.label ?? "", part })) };
 }
 
 /** The first paragraph, with the whole code block if one begins in it. */

@@ -1,23 +1,8 @@
 // Rolls back to before a message, after a preview; also lists and deletes rules.
 import * as vscode from "vscode";
-import type { RevertFile, RevertResult, RuleInfo } from "../protocol";
-import { count } from "../review/words";
+import type { RuleInfo } from "../protocol";
 import type { Sessions } from "../session";
-
-const ACTIONS = { create: "written again", modify: "changed back", delete: "removed" } as const;
-
-function describeFile({ path, action, state, reason }: RevertFile): string {
-  const name = vscode.workspace.asRelativePath(path);
-  return state === "planned" ? `• ${name}: ${ACTIONS[action]}` : `• ${name} stays as it is: ${reason}`;
-}
-
-function detail({ turns, restoredTurns, files }: RevertResult): string {
-  const conversation = turns.length > 0
-    ? `The conversation loses ${count(turns.length, "message")}, with what came of them.`
-    : restoredTurns.length > 0 ? `The conversation has ${count(restoredTurns.length, "message")} again.` : "The conversation stays as it is.";
-  const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map(describeFile).join("\n")}\n\nWhat you typed in them since stays.`;
-  return `${conversation}\n\n${changed}`;
-}
+import { ANSWERS, TYPED, questionOf, revertOf } from "./rollback_plan";
 
 /**
  * Shows a preview and asks what to roll back. Returns the text of the message if it is removed from the
@@ -26,18 +11,13 @@ function detail({ turns, restoredTurns, files }: RevertResult): string {
 export async function rollBack(sessions: Sessions, atTurnId: string): Promise<string | undefined> {
   const plan = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
   if (!plan) return undefined;
-  const all = "Roll Back", files = "Only Files", conversation = "Only Conversation", force = "These Files Too";
-  const hasConflict = plan.files.some(({ state }) => state === "conflict");
-  const offers = plan.files.length === 0 ? [all] : [all, files, conversation, ...(hasConflict ? [force] : [])];
-  const title = plan.restoredTurns.length > 0 ? "Take the roll back back?" : "Go back to before this message?";
-  const answer = await vscode.window.showWarningMessage(title, { modal: true, detail: detail(plan) }, ...offers);
+  const { title, conversation, files, answers } = questionOf(plan, (path) => vscode.workspace.asRelativePath(path));
+  const changed = files.length === 0 ? "No file is to be changed." : `Files:\n${files.map((line) => `• ${line}`).join("\n")}\n\n${TYPED}`;
+  const chosen = await vscode.window.showWarningMessage(title, { modal: true, detail: `${conversation}\n\n${changed}` }, ...answers.map((each) => ANSWERS[each]));
+  const answer = answers.find((each) => ANSWERS[each] === chosen);
   if (answer === undefined) return undefined;
-  const how = {
-    files: answer === conversation ? ("keep" as const) : ("restore" as const),
-    ...(answer === files && { conversation: false }), ...(answer === force && { force: true }),
-  };
-  const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...how }));
-  return answer === files ? undefined : done?.inputText;
+  const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));
+  return answer === "files" ? undefined : done?.inputText;
 }
 
 /** Lets the user choose the message to roll back to. */

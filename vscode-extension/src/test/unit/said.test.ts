@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { saidParts, saidText } from "../../chat/said";
+import { promptOf, saidParts, saidText } from "../../chat/said";
 
 const CONTEXT = { relative: (path: string) => path.replace("/home/ada/shop/", "") };
 const CART = "file:///home/ada/shop/shop/my%20cart.py";
@@ -38,4 +38,15 @@ test("a long stored message is folded, a short one is not", () => {
   assert.deepEqual([saidText(long, CONTEXT).text, saidText(long, CONTEXT).more], ["line 0\nline 1\nline 2\n…", long]);
   assert.deepEqual(saidText("File: is a word here too", CONTEXT).text, "");
   assert.equal(saidText("Please look at File: x", CONTEXT).text, "Please look at File: x");
+});
+
+test("a message that returns to the prompt has its attachments again, not their text", () => {
+  const block = "Selected in /home/ada/shop/shop/my cart.py, lines 3 to 4:\n```\none\ntwo\n```";
+  const { text, attachments } = promptOf(`File: /home/ada/shop/shop/my cart.py\n\n${block}\n\nMend it.`, CONTEXT);
+  assert.equal(text, "Mend it.");
+  assert.deepEqual(attachments.map(({ label }) => label), ["shop/my cart.py", "shop/my cart.py:3-4"]);
+  assert.deepEqual(attachments.map(({ part }) => part), [
+    { type: "file", uri: "file:///home/ada/shop/shop/my%20cart.py" },
+    { type: "selection", uri: "file:///home/ada/shop/shop/my%20cart.py", startLine: 2, endLine: 4, text: "one\ntwo" },
+  ]);
 });

@@ -41,9 +41,15 @@ end
 local function lines_of(plan, title)
   local out = { title, "" }
   if #plan.turns > 0 then
-    out[#out + 1] = ("The conversation loses %d message(s), with what came of them."):format(#plan.turns)
+    local are_many = #plan.turns > 1
+    out[#out + 1] = ("Removes %d message%s and the replies to %s."):format(
+      #plan.turns,
+      are_many and "s" or "",
+      are_many and "them" or "it"
+    )
   elseif #plan.restoredTurns > 0 then
-    out[#out + 1] = ("The conversation has %d message(s) again."):format(#plan.restoredTurns)
+    local ending = #plan.restoredTurns > 1 and "s" or ""
+    out[#out + 1] = ("Brings %d message%s back into the conversation."):format(#plan.restoredTurns, ending)
   end
   if #plan.files == 0 then
     out[#out + 1] = "No file is to be changed."

@@ -1,0 +1,26 @@
+// Completions for `@` in the browser: those of the server that has the session. An editor adds those of its window.
+import { mentionIcon, mentionsOf } from "../chat/mention_offers";
+import type { Sessions } from "../session";
+import type { Attachment, Offer } from "../webview/messages";
+
+const LIMIT = 30;
+
+export class Mentions {
+  private chosen = new Map<string, Attachment>();
+
+  constructor(private readonly sessions: Sessions) {}
+
+  async offers(query: string): Promise<Offer[]> {
+    const { currentId: sessionId } = this.sessions;
+    const answer = sessionId === undefined ? undefined : await this.sessions.offered("agent/complete", { trigger: "@", query, limit: LIMIT, sessionId });
+    const found = mentionsOf(answer?.items ?? []);
+    this.chosen = new Map(found.map(({ label, part }, i) => [String(i), { label, part }]));
+    return found.map(({ kind, label, detail }, i) =>
+      ({ icon: mentionIcon(kind), label, detail: detail ?? "", insert: `@${label} `, token: String(i), runs: false }));
+  }
+
+  /** The attachment of a completion. Undefined if it is from an older list. */
+  choose(token: string): Attachment | undefined {
+    return this.chosen.get(token);
+  }
+}

@@ -1,0 +1,20 @@
+// Rolls back to before a message, after a preview in a dialog.
+import type { Sessions } from "../session";
+import { ANSWERS, TYPED, questionOf, revertOf } from "../sessions/rollback_plan";
+import { h } from "../webview/dom";
+import { ask } from "./dialogs";
+
+/** Returns the text of the message if it was removed from the conversation. */
+export async function rollBack(sessions: Sessions, atTurnId: string, name: (path: string) => string): Promise<string | undefined> {
+  const plan = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
+  if (!plan) return undefined;
+  const { title, conversation, files, answers } = questionOf(plan, name);
+  const changed = files.length === 0
+    ? [h("p", {}, "No file is to be changed.")]
+    : [h("ul", {}, ...files.map((line) => h("li", {}, line))), h("p", {}, TYPED)];
+  const chosen = await ask(title, [conversation, ...changed], answers.map((each, i) => ({ label: ANSWERS[each], isPrimary: i === 0 })));
+  const answer = chosen === undefined ? undefined : answers[chosen];
+  if (answer === undefined) return undefined;
+  const done = await sessions.ofCurrent("agent/revert", (change) => ({ ...change, atTurnId, ...revertOf(answer) }));
+  return answer === "files" ? undefined : done?.inputText;
+}

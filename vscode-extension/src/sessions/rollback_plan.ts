@@ -1,0 +1,45 @@
+// The question before a roll back, and what each answer asks of the server. Pure.
+import type { Requests, RevertFile, RevertResult } from "../protocol";
+import { count } from "../review/words";
+
+type Revert = Requests["agent/revert"]["params"];
+
+const ACTIONS = { create: "written again", modify: "changed back", delete: "removed" } as const;
+
+/** Answers, the usual one first. */
+export const ANSWERS = { all: "Roll Back", files: "Only Files", conversation: "Only Conversation", force: "These Files Too" } as const;
+export type Answer = keyof typeof ANSWERS;
+
+export const TYPED = "What you typed in these files since then stays.";
+
+export interface Question {
+  readonly title: string;
+  readonly conversation: string;
+  /** A line for each file. */
+  readonly files: readonly string[];
+  readonly answers: readonly Answer[];
+}
+
+/** `name`: the name of a file for people. */
+export function questionOf(plan: RevertResult, name: (path: string) => string): Question {
+  const { turns, restoredTurns, files } = plan;
+  const conversation = turns.length > 0
+    ? `Removes ${count(turns.length, "message")} and the replies to ${turns.length === 1 ? "it" : "them"}.`
+    : restoredTurns.length > 0 ? `Brings ${count(restoredTurns.length, "message")} back into the conversation.` : "The conversation stays as it is.";
+  const line = ({ path, action, state, reason }: RevertFile) => `${name(path)}${state === "planned" ? `: ${ACTIONS[action]}` : ` stays as it is: ${reason}`}`;
+  const hasConflict = files.some(({ state }) => state === "conflict");
+  return {
+    title: restoredTurns.length > 0 ? "Take the roll back back?" : "Go back to before this message?",
+    conversation,
+    files: files.map(line),
+    answers: files.length === 0 ? ["all"] : ["all", "files", "conversation", ...(hasConflict ? ["force" as const] : [])],
+  };
+}
+
+/** What an answer asks of the server. */
+export function revertOf(answer: Answer): Pick<Revert, "files" | "conversation" | "force"> {
+  return {
+    files: answer === "conversation" ? "keep" : "restore",
+    ...(answer === "files" && { conversation: false }), ...(answer === "force" && { force: true }),
+  };
+}
