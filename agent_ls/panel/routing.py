@@ -107,9 +107,10 @@ class PageRouter:
         ):  # subscribing would make the panel's server the owner, which the user has not asked for
             return NOT_OPEN
         link = await self._maybe_link(socket)
-        if (
-            link is None and socket != self._home
-        ):  # an owner without a channel, such as one of another version
+        if link is None and socket != self._home:
+            if await anyio.to_thread.run_sync(socket.exists):
+                return NOT_OPEN  # the owner is ending: its channel has closed before its lock is free
+            # An owner without a channel, such as one of another version.
             socket, link = self._home, await self._maybe_link(self._home)
         if link is None:
             return GONE
@@ -117,7 +118,8 @@ class PageRouter:
         if before not in (None, socket) and before in self._links:
             await self._links[before].request("agent/unsubscribe", {"sessionId": session})
         self._at[session] = socket
-        return await link.request("agent/subscribe", params)
+        answer = await link.request("agent/subscribe", params)
+        return NOT_OPEN if answer is GONE and socket != self._home else answer
 
     async def _maybe_link(self, socket: Path) -> Link | None:
         """Return the link to a server; None if it is gone or has no channel."""

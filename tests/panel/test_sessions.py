@@ -110,6 +110,21 @@ async def test_a_killed_owner_makes_the_session_read_only_until_it_is_taken_over
         assert (found.project / "made-by-agent").exists()
 
 
+async def test_session_whose_owner_has_closed_its_channel_is_not_opened_by_the_panel(tmp_path: Path) -> None:
+    """An owner that is being killed closes its channel a moment before its lock is free."""
+    async with editor_and_panel(tmp_path, []) as (found, running):
+        session = await found.editor.new_session(provider="anthropic", mode="ask")
+        name = f"*-{found.server.process.pid}-*.sock"
+        await eventually(lambda: any((found.state / "channels").glob(name)))
+        (channel,) = (found.state / "channels").glob(name)
+        channel.unlink()
+        channel.touch()  # a name that refuses to be connected to
+        async with running.page(await running.log_in()) as page:
+            with pytest.raises(ResponseError) as closed:
+                await page.subscribe(session)
+            assert closed.value.data["kind"] == "not_open"
+
+
 async def test_a_killed_panel_changes_nothing_in_the_editors_session(tmp_path: Path) -> None:
     async with editor_and_panel(tmp_path, [[MAKE_FILE], "Done."]) as (found, running):
         session = await found.editor.new_session(provider="anthropic", mode="ask")
