@@ -12,6 +12,7 @@ import tomllib
 import zipfile
 from email.message import Message
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import pytest
 
@@ -107,6 +108,32 @@ def test_installed_wheel_prints_its_plugin_and_plays_the_demo(wheel: Path, tmp_p
     folder = Path(run("nvim-path").strip())
     assert folder.is_relative_to(tmp_path) and (folder / "plugin" / "agent_ls.lua").is_file()
     assert "The project stays as it is now" in run("demo", "--headless")
+
+
+def test_installed_wheel_serves_the_page_of_the_panel(wheel: Path, tmp_path: Path) -> None:
+    if not release.built_files() or os.name != "posix":
+        pytest.skip("the page of the panel is not built (make panel-page), or has no channel here")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path / "site"),
+        "HOME": str(tmp_path),
+        "PYTHONSAFEPATH": "1",
+    }
+    environ["AGENT_LS_STATE_DIR"] = str(tmp_path / "state")
+    command = [sys.executable, "-m", "agent_ls", "panel", "--no-open"]
+    browser = build_opener(ProxyHandler({}), HTTPCookieProcessor())
+    with subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as panel:
+        try:
+            assert panel.stdout
+            link = panel.stdout.readline().split()[-1]
+            browser.open(link, timeout=100).close()
+            for name in ("panel.js", "panel.css", "codicon.ttf"):
+                with browser.open(f"{link.split('/open')[0]}/{name}", timeout=100) as served:
+                    assert served.read() == (tmp_path / "site/agent_ls/panel/page" / name).read_bytes()
+        finally:
+            panel.terminate()
 
 
 def test_metadata_says_what_an_index_shows_and_invents_no_address(wheel: Path) -> None:
