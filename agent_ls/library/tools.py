@@ -73,7 +73,9 @@ def _arguments(function: Function, name: str) -> type[Arguments]:
         said = [it for it in getattr(hint, "__metadata__", ()) if isinstance(it, str)]
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hint, Field(default, description=said[0] if said else None))
-    return cast("type[Arguments]", create_model(f"{name}_arguments", __base__=Arguments, **fields))
+    made = create_model(f"{name}_arguments", __base__=Arguments, **fields)
+    made.model_rebuild()  # reports a type without a schema now and not when the tool is called
+    return cast("type[Arguments]", made)
 
 
 async def _prepare(

@@ -250,7 +250,9 @@ def _arguments(definition: CliTool) -> type[Arguments]:
         about = parameter.description or None
         # The alias prevents conflicts between the user's names and attributes of the model class.
         fields[f"argument_{number}"] = (_hint(parameter), Field(default, alias=name, description=about))
-    return cast("type[Arguments]", create_model(f"{definition.name}_arguments", __base__=Arguments, **fields))
+    made = create_model(f"{definition.name}_arguments", __base__=Arguments, **fields)
+    made.model_rebuild()  # reports a wrong pattern or limit now and not when the tool is called
+    return cast("type[Arguments]", made)
 
 
 def _hint(parameter: CliParameter) -> Any:

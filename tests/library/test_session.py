@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import anyio
 import pytest
+from pydantic.errors import PydanticSchemaGenerationError
 
 import agent_ls
 from agent_ls.app.errors import BadChoiceError, UnknownSessionError
@@ -205,6 +206,15 @@ def test_tool_of_a_function_that_cannot_be_one_is_refused_with_the_reason() -> N
     for function, word in wrong:
         with pytest.raises(TypeError, match=word):
             agent_ls.tool(function)
+
+
+def test_tool_with_a_parameter_that_json_cannot_hold_is_refused_at_once() -> None:
+    async def unlisted(a: Gate) -> str:
+        """Takes an object."""
+        return str(a)
+
+    with pytest.raises(PydanticSchemaGenerationError, match="Gate"):
+        agent_ls.tool(unlisted)
 
 
 @pytest.mark.req("U15")
