@@ -183,6 +183,30 @@ def test_a_lean_server_start_finishes_few_classes_and_reads_no_metadata() -> Non
     assert channel == ["agent_ls.server.channel.switch"]
 
 
+def test_the_http_client_is_imported_without_its_command_line() -> None:
+    program = (
+        "import sys, httpx; print([name for name in ('click', 'pygments', 'rich') if name in sys.modules])"
+    )
+    assert printed(LEAN + program) == "[]\n"
+
+
+SETTINGS = """
+from agent_ls.app.settings import model
+from agent_ls.mcp import entry
+
+settings, problems = model.parse_settings({"mcp": {"servers": {"one": {"command": "x"}}}})
+print(settings.mcp.servers["one"].tools, problems)
+for module in (model, entry):
+    for cls in vars(module).values():
+        if isinstance(cls, type) and issubclass(cls, model.BaseModel) and cls.__pydantic_complete__:
+            print(cls.__name__)
+"""
+
+
+def test_reading_the_settings_builds_one_validator() -> None:
+    assert printed(SETTINGS).splitlines() == ["allow=[] deny=[] []", "Settings"]
+
+
 # Possible changes in other releases: dataclasses without a function that creates their methods, attrs classes
 # that are not finished in place.
 OTHERS = """

@@ -9,7 +9,9 @@ from pydantic.alias_generators import to_camel
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
 
 
 class ToolFilter(_Part):
@@ -45,8 +47,8 @@ class ServerEntry(_Part):
     url: str = ""
     headers: dict[str, str] = {}
     enabled: bool = True
-    tools: ToolFilter = ToolFilter()
+    tools: ToolFilter = ToolFilter.model_construct()
     timeout_ms: int = Field(default=0, ge=0)
     trust: Literal["ask", "annotations"] = "ask"
     oauth_client_id: str = ""
-    sandbox: ServerSandbox = ServerSandbox()
+    sandbox: ServerSandbox = ServerSandbox.model_construct()

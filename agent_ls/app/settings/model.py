@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    # The validator of Settings covers all sections, so theirs are not built. Defaults are made by `model_construct`,
+    # which needs none.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
 
 
 class ProviderSettings(_Section):
@@ -300,7 +304,7 @@ class Settings(_Section):
 
     provider: str = ""
     model: str = ""
-    models: ModelSettings = ModelSettings()
+    models: ModelSettings = ModelSettings.model_construct()
     effort: str | None = None
     mode: Literal["plan", "ask", "edits", "full"] = "ask"
     review: Literal["after", "before"] = "after"
@@ -312,26 +316,26 @@ class Settings(_Section):
     max_read_mebibytes: int = Field(default=50, ge=1, le=1_024)
     tool_output_limits: dict[str, Limit] = {}
     tool_line_limits: dict[str, Limit] = {}
-    loop_detection: LoopDetectionSettings = LoopDetectionSettings()
-    subagents: SubagentSettings = SubagentSettings()
-    retry: RetrySettings = RetrySettings()
-    skills: SkillSettings = SkillSettings()
-    hooks: HookSettings = HookSettings()
+    loop_detection: LoopDetectionSettings = LoopDetectionSettings.model_construct()
+    subagents: SubagentSettings = SubagentSettings.model_construct()
+    retry: RetrySettings = RetrySettings.model_construct()
+    skills: SkillSettings = SkillSettings.model_construct()
+    hooks: HookSettings = HookSettings.model_construct()
     terminal: Literal["relay", "own", "pipes"] = "relay"
     save: Literal["auto", "agent", "ask", "never"] = "agent"
     notify: Literal["off", "away", "unseen", "system"] = "unseen"
     user_instructions: str = ""
-    edits: EditSettings = EditSettings()
-    sessions: SessionSettings = SessionSettings()
-    limits: LimitSettings = LimitSettings()
-    context: ContextSettings = ContextSettings()
-    command_environment: CommandEnvironmentSettings = CommandEnvironmentSettings()
-    sandbox: SandboxSettings = SandboxSettings()
-    paths: PathSettings = PathSettings()
+    edits: EditSettings = EditSettings.model_construct()
+    sessions: SessionSettings = SessionSettings.model_construct()
+    limits: LimitSettings = LimitSettings.model_construct()
+    context: ContextSettings = ContextSettings.model_construct()
+    command_environment: CommandEnvironmentSettings = CommandEnvironmentSettings.model_construct()
+    sandbox: SandboxSettings = SandboxSettings.model_construct()
+    paths: PathSettings = PathSettings.model_construct()
     unconfined_commands: Literal["ask", "trust"] = "ask"
     place: PlaceSettings | None = None
     providers: dict[str, ProviderSettings] = {}
-    mcp: McpSettings = McpSettings()
+    mcp: McpSettings = McpSettings.model_construct()
     record: bool = False
     log_level: Literal["error", "warning", "info", "debug"] = "info"
     native_tool_names: bool = False
@@ -341,7 +345,7 @@ class Settings(_Section):
     web_search: bool = False
     suggestions: bool = False
     panel: bool = True
-    tool_packs: ToolPackSettings = ToolPackSettings()
+    tool_packs: ToolPackSettings = ToolPackSettings.model_construct()
     approval_timeout_ms: int = Field(default=0, ge=0)
     diagnostics_wait_ms: int = Field(default=1_500, ge=0, le=60_000)
     walkthrough_pause_ms: int = Field(default=25, ge=0, le=1000)

@@ -51,7 +51,7 @@ class _ActionContext(_Sent):
 class _CodeAction(_Sent):
     text_document: _Document
     range: _Range
-    context: _ActionContext = _ActionContext()
+    context: _ActionContext = _ActionContext.model_construct()
 
 
 class _Command(_Sent):
