@@ -111,4 +111,4 @@ def is_harmless(program: str) -> bool:
 
 def _is_operand(token: str) -> bool:
     """Return whether `/` after this token is a division."""
-    return token[-1:].isalnum() or token[-1:] in ("_", ")", "]", '"')
+    return token[-1:].isalnum() or token[-1:] in ("_", ".", ")", "]", '"')

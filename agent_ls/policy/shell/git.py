@@ -130,7 +130,7 @@ def _reads_config(options: Sequence[str]) -> bool:
     if first in _READING_CONFIG:
         return True
     others = [option for option in options if option.startswith("-")]
-    return len(names) == 1 and "." in names[0] and not set(others) - {"--global", "--local", "--system"}
+    return len(names) == 1 and "." in names[0] and not set(others) - set(_WHERE)
 
 
 def _matches(option: str, known: str) -> bool:
