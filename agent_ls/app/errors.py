@@ -2,7 +2,7 @@
 
 AppError
     UnknownSessionError       the session is neither open nor stored
-    SessionBusyError          another process owns the session
+    SessionOwnedError         another process owns the session
     OwnerSilentError          that process was asked to release it and does not answer
     BadChoiceError            a provider, model, mode or folder that does not exist
     SessionHasHunksError      it cannot be deleted while its changes are not reviewed

@@ -148,7 +148,7 @@ class CallEffect:
 
     @property
     def runs(self) -> CommandEffect | None:
-        """The equivalent command; None if it is not known."""
+        """The command that the call runs; None if it is not known."""
         return CommandEffect(self.text, self.working_dir, self.env_vars) if self.argv else None
 
     @property

@@ -24,6 +24,7 @@ LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "s
 INTERNAL_ONLY = {
     "ArgumentsError": "loop/calls/dispatch.py makes a tool result of it",
     "FrameError": "server/transport/io.py ends the connection",
+    "FarFrameError": "environments/far/connection.py ends the connection with an EnvironmentLostError",
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",

@@ -43,11 +43,11 @@ def test_headers_of_the_protocol_are_read(header: bytes) -> None:
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
-        (b"Content-Length: -1\r\n\r\n", "no number"),
-        (b"Content-Length: 0x2\r\n\r\n", "no number"),
-        (b"Content-Length: \xb2\r\n\r\n", "no number"),
+        (b"Content-Length: -1\r\n\r\n", "not a number"),
+        (b"Content-Length: 0x2\r\n\r\n", "not a number"),
+        (b"Content-Length: \xb2\r\n\r\n", "not a number"),
         (b"Content-Length: 101\r\n\r\n", "101 bytes"),
-        (b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", "no number"),
+        (b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", "not a number"),
         (b"X: 1\r\n\r\n", "no Content-Length"),
         (b": 1\r\n\r\n", "without a name"),
         (b"Content-Length: 2\n\n{}", "no end"),

@@ -43,8 +43,10 @@ FETCHED = " This command downloads the program that it runs, so it may be anothe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServersOfSession:
-    """`client` returns servers that the session's client handed over. `is_trusted` blocks. `warn` displays a warning
-    to the user.
+    """The MCP servers of one session, started when they are first needed.
+
+    `client` returns servers that the session's client handed over. `is_trusted` blocks. `warn` displays a warning to
+    the user.
     """
 
     folder: str

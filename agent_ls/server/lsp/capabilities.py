@@ -51,7 +51,7 @@ FINDING_COMMANDS = ("agentLs.fixFinding", "agentLs.explainFinding", "agentLs.dis
 _ACTION_KINDS = ["quickfix.agentLs", "refactor.agentLs", "source.agentLs"]
 
 # Neovim ends lines at LF only: a CR outside its "dos" line ending is an ordinary character and counts in positions.
-# LSP would end a line at it.
+# By the rules of LSP, a CR ends a line.
 _NEWLINE_ONLY = frozenset({"Neovim"})
 
 # Neovim prints the label of each edit as a message; with several, the user has to press a key.

@@ -110,7 +110,7 @@ def _content_length(header: bytes) -> int:
             length = int(value)
         elif name == b"content-type" and (found := _CHARSET.search(value)):
             if found[1].lower() not in (b"utf-8", b"utf8"):
-                raise FrameError("only UTF-8 is spoken here")
+                raise FrameError("the charset of Content-Type is not UTF-8")
     if length is None:
         raise FrameError("no Content-Length")
     return length
