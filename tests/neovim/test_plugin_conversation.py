@@ -84,7 +84,7 @@ def test_what_was_rolled_back_is_dimmed_and_the_roll_back_can_be_taken_back(
     transcript(nvim)
 
     nvim.keys("GgR")
-    nvim.wait_screen("has 1 message(s) again", "No file is to be changed.")
+    nvim.wait_screen("Brings 1 message back into the conversation.", "No file is to be changed.")
     nvim.keys("y")
 
     server.expect("agent/revert")
