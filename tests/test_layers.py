@@ -185,11 +185,12 @@ ALLOWED: dict[str, set[str]] = {
         "server.rpc", "server.server", "server.transport", "app.sessions", "app.settings", "loop",
     },
     "server.backend": {
-        "background", "server.assembly", "server.backend", "server.rpc", "server.server", "server.transport",
+        "background", "server.assembly", "server.backend", "server.features.routes", "server.rpc", "server.server",
+        "server.transport",
         "server.session_manager",
     },
     "server.schema": {
-        "server.assembly", "server.protocol", "server.rpc", "server.schema", "server.transport",
+        "server.features.routes", "server.protocol", "server.rpc", "server.schema", "server.transport",
         "environments", "loop",
     },
     "server.start": {

@@ -145,7 +145,8 @@ ours = {
 }
 compiled = [cls for cls in ours if "__init__" in vars(cls) and vars(cls)["__init__"].__code__.co_name == "__init__"]
 late = [name for name in sys.modules if name.startswith("agent_ls.server.channel.")]
-print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modules, *late)
+features = [name for name in sys.modules if name.startswith("agent_ls.server.protocol.")]
+print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modules, *late, *features)
 """
 
 
@@ -175,12 +176,15 @@ def test_deferred_dataclass_methods_are_the_same_once_called() -> None:
 
 
 def test_a_lean_server_start_finishes_few_classes_and_reads_no_metadata() -> None:
-    types_of_lsp, compiled, dataclasses, reads_metadata, *channel = printed(LEAN + COUNT).split()
+    types_of_lsp, compiled, dataclasses, reads_metadata, *modules = printed(LEAN + COUNT).split()
     assert int(types_of_lsp) < 30
     assert int(dataclasses) > 300
     assert int(compiled) < 60
     assert reads_metadata == "False"
-    assert channel == ["agent_ls.server.channel.switch"]
+    messages = [
+        f"agent_ls.server.protocol.{name}" for name in ("base", "sessions", "inputs", "review", "turns")
+    ]
+    assert sorted(modules) == sorted(["agent_ls.server.channel.switch", *messages])
 
 
 def test_the_http_client_is_imported_without_its_command_line() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.loop.events.codec import DELTA_KINDS, decode, encode
 from agent_ls.server import protocol
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.lsp.capabilities import GRANTED, client_abilities, initialize_result
 from agent_ls.server.rpc.access import access_event
 from agent_ls.server.schema.messages import result_of
@@ -24,8 +24,8 @@ PAGES = protocol_docs.read_pages()
 PAGE = "\n".join(PAGES.values())
 TABLES = protocol_docs.written_tables(PAGE)
 EXAMPLES = blocks(PAGE, "json")
-PARAMS = {route.params.method: route.params for route in ROUTES}
-RESULTS = {route.params.method: result_of(route) for route in ROUTES}
+PARAMS = {route.params.method: route.params for route in ROUTES.values()}
+RESULTS = {route.params.method: result_of(route) for route in ROUTES.values()}
 WHAT_TO_DO = f"docs/protocol/ differs from the code: run `{protocol_docs.COMMAND}`"
 
 

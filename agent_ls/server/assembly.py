@@ -18,31 +18,18 @@ from agent_ls.server.channel.switch import ChannelSwitch
 from agent_ls.server.editor.client_requests import ClientRequests
 from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.server.editor.virtual_documents import VirtualDocuments
-from agent_ls.server.features import (
-    archive,
-    commits,
-    completion,
-    contents,
-    editor,
-    models,
-    owners,
-    prompts,
-    review,
-    rules,
-    servers,
-    sessions,
-    terminals,
-)
+from agent_ls.server.features import review
 from agent_ls.server.features.configuration import Configuration, SettingsClient, section_of
 from agent_ls.server.features.moved_hunks import MovedHunks
 from agent_ls.server.features.rich_findings import RichFindings
+from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.features.suggestions import SuggestionRequests
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.access import follow_access
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.event_sender import EventSenders
 from agent_ls.server.rpc.idempotency import RecentAnswers
-from agent_ls.server.rpc.router import Route, Router
+from agent_ls.server.rpc.router import Router
 from agent_ls.server.server import AgentServer
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 
@@ -56,22 +43,6 @@ log = logging.getLogger(__name__)
 
 CreateManager: TypeAlias = "Callable[[LspEditorHost, dict[str, Any]], tuple[SessionManager, Sequence[str]]]"
 """Creates the session manager from the settings that the editor sent. Also returns the problems found in them."""
-
-ROUTES: tuple[Route, ...] = (
-    *sessions.ROUTES,
-    *archive.ROUTES,
-    *owners.ROUTES,
-    *prompts.ROUTES,
-    *review.ROUTES,
-    *rules.ROUTES,
-    *contents.ROUTES,
-    *terminals.ROUTES,
-    *editor.ROUTES,
-    *models.ROUTES,
-    *servers.ROUTES,
-    *completion.ROUTES,
-    *commits.ROUTES,
-)
 
 
 def assemble(

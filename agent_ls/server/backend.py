@@ -59,6 +59,7 @@ class AgentBackend:
             await anyio.sleep(WARM_UP_AFTER_S)
             start(channel.run)
             await manager.warm_up()
+            await _load_other_features()
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()
             gc.enable()
@@ -78,6 +79,14 @@ class AgentBackend:
         if self._router is None:
             raise StartError
         return await self._router.call(method, params)
+
+
+async def _load_other_features() -> None:
+    """Import the modules of messages that were not sent yet, one at a time, so that messages are handled in between."""
+    from agent_ls.server.features.routes import METHODS, ROUTES
+
+    for module in METHODS:
+        await anyio.to_thread.run_sync(ROUTES.load, module, abandon_on_cancel=True)
 
 
 def _real() -> CreateManager:

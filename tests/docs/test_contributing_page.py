@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.slash_commands import NAMES
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from tests.docs.pages import ROOT, code_words, read, section, table
 from tests.tools.protocol_docs import EVENTS
 
@@ -76,7 +76,7 @@ def test_every_event_kind_is_in_the_files_of_its_checklist(file: str) -> None:
     ],
 )
 def test_every_request_is_in_the_files_of_its_checklist(file: str) -> None:
-    assert_each_is_in((route.params.method for route in ROUTES), file, "A request")
+    assert_each_is_in((route.params.method for route in ROUTES.values()), file, "A request")
 
 
 @pytest.mark.parametrize("file", ["docs/configuration.md", "vscode-extension/package.json"])

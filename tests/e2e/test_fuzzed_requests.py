@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.sample import copy_sample_project
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError, ServerProcess, server_process
 from tests.test_protocol_golden import REQUESTS
@@ -55,7 +55,7 @@ WRONG: list[Any] = [
 ]  # fmt: skip
 
 TEXTS = [json.dumps(value) for value in WRONG]
-METHODS = sorted(route.params.method for route in ROUTES)
+METHODS = sorted(route.params.method for route in ROUTES.values())
 EXAMPLES = {example["method"]: example["params"] for example in REQUESTS}
 
 

@@ -17,7 +17,7 @@ from agent_ls.loop.calls.approval import SELDOM, effect_json
 from agent_ls.loop.events.codec import decode
 from agent_ls.loop.events.items import ItemFold
 from agent_ls.loop.events.types import RecordedEvent
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.protocol import ASKED
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.transport.errors import CODES
@@ -122,7 +122,7 @@ def test_every_effect_is_tried() -> None:
 
 
 def test_the_schema_has_every_method_that_is_answered_every_event_and_every_error() -> None:
-    assert set(SCHEMA["methods"]) == {route.params.method for route in ROUTES}
+    assert set(SCHEMA["methods"]) == {route.params.method for route in ROUTES.values()}
     kinds = {one["properties"]["kind"].get("const") for one in EVENT["anyOf"]}
     unrecorded = {"client_request", "access", "missing", None}  # a delta has one of several kinds
     assert {cls.kind for cls in get_args(RecordedEvent)} | unrecorded == kinds

@@ -18,7 +18,7 @@ from agent_ls.loop.events.types import (
     RecordedEvent,
 )
 from agent_ls.server import protocol as wire
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc import to_wire
 
@@ -66,8 +66,8 @@ def test_every_message_of_the_protocol_has_its_handler() -> None:
     def below(cls: type[wire.Params]) -> set[type[wire.Params]]:
         return {found for sub in cls.__subclasses__() for found in (sub, *below(sub))}
 
-    assert {route.params for route in ROUTES} == below(wire.Params)
-    methods = [route.params.method for route in ROUTES]
+    assert {route.params for route in ROUTES.values()} == below(wire.Params)
+    methods = [route.params.method for route in ROUTES.values()]
     assert len(set(methods)) == len(methods)
 
 
@@ -80,4 +80,4 @@ def test_every_message_that_changes_something_can_carry_a_client_key() -> None:
         "agent/output", "agent/rules", "agent/mcpServers", "agent/commitMessage", "agent/memory",
         "workspace/textDocumentContent",
     }  # fmt: skip
-    assert {route.params.method for route in ROUTES if not route.has_key} == only_look
+    assert {route.params.method for route in ROUTES.values() if not route.has_key} == only_look

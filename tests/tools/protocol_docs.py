@@ -25,7 +25,7 @@ from agent_ls.environments import effects
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events import editor as editor_events, types as events
 from agent_ls.server import protocol
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.schema.events import NAMES_FILES
 from agent_ls.server.schema.messages import result_of
 from agent_ls.server.transport.errors import CODES
@@ -248,7 +248,7 @@ def events_table(kinds: Sequence[str]) -> Table:
 
 def requests_table() -> Table:
     rows = []
-    for route in ROUTES:
+    for route in ROUTES.values():
         method = route.params.method
         anchor = method.replace("/", "").lower()
         takes = [
@@ -279,7 +279,7 @@ def table_of(name: str) -> Table:
         KeyError: the code has nothing of this name.
     """
     what, _, rest = name.partition(" ")
-    routes = {route.params.method: route for route in ROUTES}
+    routes = {route.params.method: route for route in ROUTES.values()}
     makers: Mapping[str, Callable[[], Table]] = {
         "requests": requests_table,
         "errors": errors_table,

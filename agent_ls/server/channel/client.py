@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -56,13 +56,13 @@ class ChannelClient:
     def __init__(
         self,
         context: Context,
-        routes: Sequence[Route],
+        routes: Mapping[str, Route],
         answers: RecentAnswers,
         clean: Callable[[bytes], bytes],
         stream: anyio.abc.ByteStream,
     ) -> None:
         self._shared = context
-        self._routes = [route for route in routes if route.params in ALLOWED]
+        self._routes = {method: route for method, route in routes.items() if route.params in ALLOWED}
         self._answers = answers
         self._clean = clean
         self._stream = stream

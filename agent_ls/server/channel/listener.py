@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -36,7 +36,7 @@ class LocalChannel:
     """
 
     context: Context
-    routes: Sequence[Route]
+    routes: Mapping[str, Route]
     answers: RecentAnswers
     clean: Callable[[bytes], bytes]
 

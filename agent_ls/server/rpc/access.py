@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-READING: frozenset[type[wire.Params]] = frozenset(
+READING: frozenset[str] = frozenset(
     (
-        wire.Subscribe,
-        wire.Unsubscribe,
-        wire.History,
-        wire.Output,
-        wire.Export,
-        wire.Hunks,
-        wire.Terminals,
-        wire.Draft,
-        wire.Fork,
-        wire.CloseSession,
-        wire.TakeOver,
+        "agent/subscribe",
+        "agent/unsubscribe",
+        "agent/history",
+        "agent/output",
+        "agent/export",
+        "agent/hunks",
+        "agent/terminals",
+        "agent/draft",
+        "agent/fork",
+        "agent/closeSession",
+        "agent/takeOver",
         # it reports what the client did; its session id is only one that the client is subscribed to
-        wire.ClientAnswer,
-        wire.Commands,
+        "agent/clientAnswer",
+        "agent/commands",
     )
 )
-"""Messages that change nothing in a session. Every other message that names a session is refused unless this
+"""Methods that change nothing in a session. Every other message that names a session is refused unless this
 process owns it.
 """
 
@@ -58,7 +58,7 @@ def demand_access(context: Context, params: wire.Params) -> None:
     if isinstance(params, wire.Review) and params.session_id is None:
         _demand_hunks(context, params)
     session_id = getattr(params, "session_id", None)
-    if type(params) in READING or not isinstance(session_id, str):
+    if params.method in READING or not isinstance(session_id, str):
         return
     if owners.elsewhere(session_id):
         raise SessionOwnedError(session_id)

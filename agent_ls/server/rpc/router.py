@@ -7,7 +7,7 @@ changes something, so it runs once per key (idempotency.py).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast
@@ -56,12 +56,12 @@ class Router:
 
     def __init__(
         self,
-        routes: Iterable[Route],
+        routes: Mapping[str, Route],
         context: Context,
         answers: RecentAnswers,
         standard: Mapping[str, Callable[[Any], Awaitable[Any]]] = MappingProxyType({}),
     ) -> None:
-        self._routes = {route.params.method: route for route in routes}
+        self._routes = routes
         self._context = context
         self._answers = answers
         self._standard = standard

@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
-from agent_ls.server.assembly import ROUTES
+from agent_ls.server.features.routes import ROUTES
 from agent_ls.server.protocol import ASKED, EVENT_METHOD, MOVED_METHOD, VERSION
 from agent_ls.server.rpc.router import Route
 from agent_ls.server.schema import events as event_schema
@@ -62,7 +62,7 @@ def protocol_schema() -> dict[str, Any]:
             "params": refs[models[route.params.method, "params"]],
             "result": refs[models[route.params.method, "result"]],
         }
-        for route in ROUTES
+        for route in ROUTES.values()
     }
     asked = {what: {side: refs[models[what, side]] for side in ("params", "result")} for what in ASKED}
     received = [*(one["params"] for one in methods.values()), *(one["result"] for one in asked.values())]
@@ -91,7 +91,7 @@ def result_of(route: Route) -> type[BaseModel]:
 
 
 def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSchemaMode]]]:
-    for route in ROUTES:
+    for route in ROUTES.values():
         yield (route.params.method, "params"), (route.params, "validation")
         yield (route.params.method, "result"), (result_of(route), "validation")
     for what, (params, result) in ASKED.items():

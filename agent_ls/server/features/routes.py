@@ -1,0 +1,118 @@
+"""All `agent/*` messages, by the module that answers them.
+
+A module and the classes of its messages are imported when its first message arrives, or after the start: a first prompt
+needs three of thirteen modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+from agent_ls.server.features import prompts, review, sessions
+from agent_ls.server.rpc.router import Route
+
+METHODS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "sessions": (
+            "agent/newSession",
+            "agent/sessions",
+            "agent/bringChanges",
+            "agent/subscribe",
+            "agent/history",
+            "agent/draft",
+            "agent/unsubscribe",
+            "agent/configure",
+            "agent/acceptPlan",
+            "agent/abort",
+            "agent/answer",
+        ),
+        "archive": (
+            "agent/rename",
+            "agent/fork",
+            "agent/revert",
+            "agent/closeSession",
+            "agent/deleteSession",
+            "agent/export",
+            "agent/output",
+        ),
+        "owners": ("agent/takeOver",),
+        "prompts": (
+            "agent/submit",
+            "agent/steer",
+            "agent/unsteer",
+            "agent/followUp",
+            "agent/interrupt",
+            "agent/queue",
+            "agent/compact",
+        ),
+        "review": (
+            "agent/approve",
+            "agent/hunks",
+            "agent/review",
+        ),
+        "rules": (
+            "agent/rules",
+            "agent/removeRule",
+            "agent/trust",
+        ),
+        "contents": ("workspace/textDocumentContent",),
+        "terminals": (
+            "agent/terminals",
+            "agent/terminalKill",
+            "agent/terminalInput",
+            "agent/terminalResize",
+            "agent/terminalOutput",
+        ),
+        "editor": (
+            "agent/memory",
+            "agent/editorState",
+            "agent/diagnostics",
+            "agent/clientAnswer",
+        ),
+        "models": (
+            "agent/setCredential",
+            "agent/models",
+        ),
+        "servers": (
+            "agent/mcpServers",
+            "agent/mcpSwitch",
+        ),
+        "completion": (
+            "agent/commands",
+            "agent/complete",
+        ),
+        "commits": ("agent/commitMessage",),
+    }
+)
+"""The methods of each module of this package."""
+
+
+class Routes(Mapping[str, Route]):
+    """The route of each method."""
+
+    def __init__(self) -> None:
+        self._modules = {method: module for module, methods in METHODS.items() for method in methods}
+        loaded = (*sessions.ROUTES, *prompts.ROUTES, *review.ROUTES)
+        self._loaded = {route.params.method: route for route in loaded}
+
+    def __getitem__(self, method: str) -> Route:
+        if method not in self._loaded:
+            self.load(self._modules[method])
+        return self._loaded[method]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def load(self, module: str) -> None:
+        """Import a module of METHODS. Safe in any thread."""
+        routes = import_module(f"agent_ls.server.features.{module}").ROUTES
+        self._loaded |= {route.params.method: route for route in routes}
+
+
+ROUTES: Final = Routes()

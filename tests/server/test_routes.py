@@ -1,0 +1,36 @@
+"""The tables that let a server import the handlers of a message when it arrives agree with the handlers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+
+from agent_ls.server import features, protocol
+from agent_ls.server.features.routes import METHODS, ROUTES
+from agent_ls.server.rpc.access import READING
+
+
+def test_methods_are_those_of_the_modules() -> None:
+    found = {
+        name: tuple(route.params.method for route in routes)
+        for _, name, _ in iter_modules(features.__path__)
+        if name != "routes"
+        and (routes := getattr(import_module(f"{features.__name__}.{name}"), "ROUTES", ()))
+    }
+    assert dict(METHODS) == found
+
+
+def test_a_route_is_found_by_its_method() -> None:
+    assert all(route.params.method == method for method, route in ROUTES.items())
+    assert "agent/unheard" not in ROUTES
+
+
+def test_messages_that_read_exist() -> None:
+    assert set(ROUTES) >= READING
+
+
+def test_a_name_that_no_message_class_has_is_reported() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = protocol.Nothing
