@@ -8,7 +8,7 @@ const box = (actor) => actor.workbench.eval((vscode) => vscode.extensions.getExt
 
 await play(async (actor) => {
   await actor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  for (const part of [message, cancelled, lastCommand, selection, mentions, failedTest]) await part(actor);
+  for (const part of [message, cancelled, lastCommand, selection, mentions, failedTest, symbol]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** The button of the view fills its input, and nothing is committed. */
@@ -124,4 +124,28 @@ async function failedTest(actor) {
   await chat.getByText("It should be two.").first().waitFor();
   await actor.isIdle();
   await actor.step("the failed test");
+}
+
+/** The code action at a symbol without a problem: all of the symbol goes along. */
+async function symbol(actor) {
+  const { workbench, page } = actor;
+  await workbench.openFile("stock.py");
+  await workbench.eval((vscode) => {
+    vscode.languages.registerDocumentSymbolProvider({ scheme: "file" }, {
+      provideDocumentSymbols: (document) => {
+        const whole = new vscode.Range(7, 0, 8, document.lineAt(8).text.length);
+        return [new vscode.DocumentSymbol("names", "", vscode.SymbolKind.Function, whole, new vscode.Range(7, 4, 7, 9))];
+      },
+    });
+  });
+  await workbench.clickIntoEditor();
+  await workbench.eval((vscode) => { vscode.window.activeTextEditor.selection = new vscode.Selection(7, 5, 7, 5); });
+  await workbench.eval((vscode) => vscode.commands.executeCommand("editor.action.quickFix"));
+  const menu = page.locator(".action-widget");
+  await menu.getByText("Fix with agent").first().waitFor();
+  await actor.step("the actions at a symbol");
+  await menu.getByText("Explain with agent").first().click();
+  await (await actor.chat()).getByText("It lists the names.").first().waitFor();
+  await actor.isIdle();
+  await actor.step("the explained symbol");
 }
