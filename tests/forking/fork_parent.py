@@ -103,7 +103,8 @@ def preload(module: str, is_server: bool) -> None:
     from agent_ls.app.models.service import make_profile
     from agent_ls.loop.events import codec
 
-    codec.build()
+    for build in codec.builders():
+        build()
     make_profile("anthropic", "claude-sonnet-4-5").registry.definitions()
 
 

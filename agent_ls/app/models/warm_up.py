@@ -16,7 +16,9 @@ async def warm_up(client: Client, provider: str, model: str) -> None:
     """Prepare for a first session with this model. Never raises; may be cancelled at any time."""
     await client.prepare(provider)
     await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
-    await to_thread.run_sync(event_codec.build, abandon_on_cancel=True)
+    # One at a time, because a thread that builds all of them would delay each step of a turn that has begun.
+    for build in event_codec.builders():
+        await to_thread.run_sync(build, abandon_on_cancel=True)
 
 
 def _tools(provider: str, model: str) -> None:

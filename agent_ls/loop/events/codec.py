@@ -8,7 +8,8 @@ snake_case in Python.
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -92,10 +93,9 @@ def _envelope(raw: dict[str, Any]) -> Envelope | None:
     )
 
 
-def build() -> None:
-    """Build the validators of all event kinds in advance, for example in a background thread."""
-    for cls in _CLASSES.values():
-        _adapter(cls)
+def builders() -> Iterator[Callable[[], object]]:
+    """Yield a function for each event kind that builds its validator in advance, in any thread."""
+    return (partial(_adapter, cls) for cls in _CLASSES.values())
 
 
 @cache
