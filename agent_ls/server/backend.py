@@ -57,9 +57,9 @@ class AgentBackend:
             self._router = router
             self._is_ready.set()
             await anyio.sleep(WARM_UP_AFTER_S)
-            start(channel.run)
             await manager.warm_up()
             await _load_other_features()
+            start(channel.run)  # imports the classes of most messages, which are loaded in small steps by now
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()
             gc.enable()
