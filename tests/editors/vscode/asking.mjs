@@ -15,9 +15,13 @@ await play(async (actor) => {
 async function ask(actor, first, last) {
   const { workbench, page } = actor;
   await workbench.clickIntoEditor();
-  await workbench.eval((vscode, from, to) => {
-    vscode.window.activeTextEditor.selection = new vscode.Selection(from, 0, to, 1);
-  }, first, last);
+  // The cursor position of the click may arrive after the selection that is set here.
+  await actor.until(async () => {
+    await workbench.eval((vscode, from, to) => {
+      vscode.window.activeTextEditor.selection = new vscode.Selection(from, 0, to, 1);
+    }, first, last);
+    return (await page.locator(".statusbar").innerText()).includes(`Ln ${last + 1}, Col`);
+  }, "the selection");
   await page.keyboard.press("Control+i");
   const input = page.locator(`${THREAD} .comment-form .monaco-editor.focused`);
   await input.waitFor();
