@@ -30,7 +30,7 @@ TROUBLES = {
     "wrong key": Trouble(
         (ErrorReply(401),),
         "{provider} refused the key (HTTP 401)",
-        "set it in {variable}",
+        ":AgentLs key",
         closes=True,
     ),
     "unknown model": Trouble(
@@ -208,5 +208,5 @@ def test_without_a_key_the_panel_says_how_to_set_one_and_offers_the_walkthrough(
     made.wait_state("IDLE")
 
     _, message, hint = words_of(made)
-    assert "set ANTHROPIC_API_KEY, OPENAI_API_KEY" in message
-    assert "`agent-ls demo` plays the walkthrough" in hint
+    assert "no key in ANTHROPIC_API_KEY, OPENAI_API_KEY" in message
+    assert ":AgentLs key" in hint and ":AgentLs demo" in hint

@@ -274,7 +274,7 @@ spec["an error says what to do next, with its key while it is the newest one"] =
   local error_item, ctx = last_of(s, "notice"), context(s)
   support.same(drawn(error_item, ctx), {
     "✗ The key was refused by the provider.",
-    "┃ Check ANTHROPIC_API_KEY.",
+    "┃ Enter a key with :AgentLs key, then send again. :AgentLs demo needs none.",
   })
   ctx.failure = s.failure
   support.same(drawn(error_item, ctx)[3], "┃ <CR> set a key… · send again · choose a model… · walkthrough without a key")
