@@ -29,7 +29,7 @@ _SCOPE_WORDS = {
     "user": "everywhere",
 }
 CLOSED = "The request was closed without an answer, so it was denied and not run."
-NO_ANSWER = "The editor gave no answer that can be understood, so it was denied and not run."
+NO_ANSWER = "The action was denied and not run: agent-ls does not understand the answer of the editor."
 DENY_WITH_REASON = "deny-reason"
 
 

@@ -68,7 +68,7 @@ def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> MergeCounts:
             if there and there.task_digest != result.task_digest:
                 raise AppError(
                     f"{source.path} and {target.path} have results of different tasks with the id {result.id!r}",
-                    "merge only the results of one manifest",
+                    "these folders were filled from different manifests: merge only folders of the same manifest",
                 )
             if there and (not there.is_transient or result.is_transient):
                 known += 1

@@ -119,8 +119,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=("current", "head"),
         const="current",
-        help="work in a git worktree apart from the folder, which gets the changes at the end; head: without the "
-        "uncommitted changes of the folder",
+        help="work in a separate git worktree, and bring the changes to the folder at the end. current (default): "
+        "begin with the uncommitted changes of the folder, head: without them",
     )
     parser.add_argument("--resume", default="", metavar="ID", help="continue a stored session")
     parser.add_argument(

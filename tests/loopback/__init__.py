@@ -1,1 +1,1 @@
-"""Wire formats of the stand-in for model providers: each checks requests as the real service does."""
+"""A local server that answers like a model provider, by wire format. It checks requests as the real service does."""

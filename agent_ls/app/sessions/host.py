@@ -26,7 +26,7 @@ ClientFiles: TypeAlias = Callable[[str, ExecutionEnvironment], ExecutionEnvironm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorServices:
-    """Services of the editor for sessions; None: it does not offer this one, or there is no editor.
+    """Services of the editor for sessions. A service is None if the editor does not offer it, or there is no editor.
 
     `host` has its open documents, `status` the user's position in them. `watch` reports changed files. `terminals`
     display commands and pass on what the user types. `language` provides language tools. `client_files` replaces `host`

@@ -105,7 +105,7 @@ class SessionFiles:
         try:
             files = await anyio.to_thread.run_sync(kept)
         except OSError as error:  # a full disk must not stop the call: only its wait does not survive a crash
-            log.warning("what a call proposes cannot be kept: %s", error)
+            log.warning("the proposed changes of a call cannot be stored for a restart: %s", error)
             return
         self.opened.recorder.review(Review(attribution.call_id, attribution.turn_id, files))
 

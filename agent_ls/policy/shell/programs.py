@@ -134,7 +134,7 @@ class Programs:
                     self._found.doubt(f"It sets {word.source}, which changes what other commands do.")
                 elif not _DECLARED.match(word.text):
                     self._found.doubt(
-                        f"Asked because of `{word.source}`: it may set a variable to the result of code."
+                        f"Asked because of `{word.source}`: the shell may run code to set the variable."
                     )
         for variable in _variables_of(argv):
             if changes_commands(variable) or "[" in variable:

@@ -1,5 +1,5 @@
-// The browser around the chat page: carries out messages of the page. There is no editor here, so that files are not
-// opened and code is not inserted; keys and trust are not given here either.
+// Does what the chat page asks for when it runs in a browser instead of VS Code. There is no editor, so it opens no
+// files and inserts no code. It also accepts no API keys and no trust.
 import type { HostAction, PageHost } from "../chat/inbox";
 import type { Catalog } from "../chat/catalog";
 import { examplesFor } from "../chat/home_model";

@@ -45,7 +45,9 @@ class GeminiCodec:
         chunks = _chunks(body)
         if not chunks:
             raise StreamError(
-                "gemini answered with something that is not a response", provider=NAME, model=request.model
+                "the answer of gemini is not a JSON object: check the address of the provider (baseUrl)",
+                provider=NAME,
+                model=request.model,
             )
         decoder = GeminiStream(request, head)
         events: list[StreamEvent] = []

@@ -41,7 +41,9 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
     wire = parse_object(body)
     if wire is None:
         raise StreamError(
-            "openai answered with something that is not a response", provider=NAME, model=request.model
+            "the answer of openai is not a JSON object: check the address of the provider (baseUrl)",
+            provider=NAME,
+            model=request.model,
         )
     if text_at(wire, "status") == "failed" or object_at(wire, "error"):
         raise response_error(request.model, wire)
