@@ -29,6 +29,7 @@ async function atEachWidth({ wb, chat, shot }, name) {
       await wb.sideBarWidth(width);
       const frame = await chat();
       await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
+      await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is in sight
       await shot(`${name} ${theme.split(" ")[1]} ${width}`);
       assert.deepEqual(await frame.evaluate(cutOff), [], `${name} at ${width} px`);
     }

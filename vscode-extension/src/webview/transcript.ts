@@ -22,6 +22,8 @@ export class Transcript {
   private readonly content: HTMLElement;
   private readonly tail: Tail;
   private width = 0;
+  /** The last position of the list. */
+  private top = 0;
   private readonly toEndButton: HTMLElement;
   private first = 0;
   private last = -1;
@@ -177,6 +179,7 @@ export class Transcript {
     this.sticks = true;
     this.toEndButton.hidden = true;
     this.list.scrollTop = this.list.scrollHeight;
+    this.top = this.list.scrollTop;
   }
 
   private onScroll(): void {
@@ -191,6 +194,13 @@ export class Transcript {
       }
     }
     const below = scrollHeight - scrollTop - clientHeight;
+    // The event of our own scrolling may come after more was appended. Only the user scrolls up.
+    const isUp = scrollTop < this.top;
+    this.top = scrollTop;
+    if (this.sticks && !isUp && below >= NEAR_END_PX) {
+      this.stick();
+      return;
+    }
     this.sticks = this.hasEnd && below < NEAR_END_PX;
     this.toEndButton.hidden = this.sticks;
     if (!this.sticks && scrollTop < NEAR_EDGE_PX) this.askEarlier();
