@@ -2,19 +2,48 @@
 
 bubblewrap protects only paths that exist. Without a placeholder a command could create `.vscode/settings.json`, which
 a running editor reads at once.
+
+Several processes can run commands in one folder. Each holds a shared lock (flock) of the parent folder while it needs a
+placeholder there, and the last one removes it: bubblewrap does not start if a placeholder vanishes at that moment. The
+sticky bit distinguishes an empty placeholder from an empty folder of the user, also after its process was killed.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
+import stat
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from threading import Lock
 
+_MODE = 0o1755
+_LOCK_TRIES, _LOCK_WAIT_S = 100, 0.01
+"""A process that removes placeholders locks their folder for a moment."""
+
 _LOCK = Lock()
-_HELD: Counter[str] = Counter()
-"""How many running commands of this process need each placeholder."""
+
+
+@dataclass(slots=True)
+class _Parent:
+    """A folder in which running commands of this process need placeholders. `descriptor` holds its lock, -1: none."""
+
+    descriptor: int
+    commands: int = 0
+    names: set[str] = field(default_factory=set)
+
+
+_PARENTS: dict[str, _Parent] = {}
+
+
+def is_placeholder(path: str) -> bool:
+    """Return whether a path is an empty folder that was created as a placeholder."""
+    try:
+        mode = os.lstat(path).st_mode
+        return stat.S_ISDIR(mode) and bool(mode & stat.S_ISVTX) and not os.listdir(path)
+    except OSError:
+        return False
 
 
 class Placeholders:
@@ -22,35 +51,95 @@ class Placeholders:
 
     @property
     def held(self) -> Collection[str]:
-        """The placeholders that a running command still needs."""
+        """The placeholders that a running command of this process still needs."""
         with _LOCK:
-            return frozenset(_HELD)
+            return frozenset(name for parent in _PARENTS.values() for name in parent.names)
 
     def acquire(self, names: Sequence[str]) -> tuple[str, ...]:
         """Create an empty folder for each absent name. Return the placeholders, which `release` takes back.
 
-        A name whose parent folder does not exist gets none.
+        A name whose parent folder does not exist gets none, and a folder of the user stays what it is.
         """
         made = []
         with _LOCK:
-            for name in names:
-                if not _HELD[name]:
-                    try:
-                        os.mkdir(name)
-                    except OSError:
-                        continue
-                _HELD[name] += 1
-                made.append(name)
-            for name in [name for name, count in _HELD.items() if not count]:
-                del _HELD[name]
+            for folder in _parents(names):
+                if folder not in _PARENTS:
+                    _PARENTS[folder] = _Parent(_lock_shared(folder))
+                parent = _PARENTS[folder]
+                found = [it for it in names if os.path.dirname(it) == folder and _create(it)]
+                if found:
+                    parent.commands += 1
+                    parent.names.update(found)
+                    made += found
+                elif not parent.commands:
+                    _close(_PARENTS.pop(folder).descriptor)
         return tuple(made)
 
     def release(self, made: Sequence[str]) -> None:
-        """Remove the placeholders that no other command needs."""
+        """Remove the placeholders that no other command needs, also none of another process."""
         with _LOCK:
-            for name in made:
-                _HELD[name] -= 1
-                if not _HELD[name]:
-                    del _HELD[name]
-                    with suppress(OSError):  # the user put a file into it, or replaced it
-                        os.rmdir(name)
+            for folder in _parents(made):
+                parent = _PARENTS[folder]
+                parent.commands -= 1
+                if parent.commands:
+                    continue
+                del _PARENTS[folder]
+                if _is_last(parent.descriptor):
+                    for name in filter(is_placeholder, parent.names):
+                        with suppress(OSError):  # the user put a file into it, or replaced it
+                            os.rmdir(name)
+                _close(parent.descriptor)
+
+
+def _parents(names: Sequence[str]) -> Sequence[str]:
+    return tuple(dict.fromkeys(map(os.path.dirname, names)))
+
+
+def _create(name: str) -> bool:
+    """Return whether the name is a placeholder now."""
+    try:
+        os.mkdir(name)
+        os.chmod(name, _MODE)
+    except FileExistsError:
+        return is_placeholder(name)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_shared(folder: str) -> int:
+    """Return a descriptor that holds the lock; -1 if the folder cannot be locked."""
+    import fcntl  # bubblewrap exists on Linux only
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            time.sleep(_LOCK_WAIT_S)
+        except OSError:  # a file system without locks
+            break
+    os.close(descriptor)
+    return -1
+
+
+def _is_last(descriptor: int) -> bool:
+    """Return whether no other process holds the lock; True without a lock."""
+    import fcntl
+
+    if descriptor < 0:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _close(descriptor: int) -> None:
+    if descriptor >= 0:
+        os.close(descriptor)

@@ -17,7 +17,7 @@ from typing import TypedDict
 import anyio.to_thread
 
 from agent_ls.app.permissions.looking import LookingSandbox
-from agent_ls.app.permissions.placeholders import Placeholders
+from agent_ls.app.permissions.placeholders import Placeholders, is_placeholder
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
@@ -135,7 +135,7 @@ def _set_aside(place: str) -> str:
 
     Return its new path; "" if there is none.
     """
-    if not os.path.lexists(place):
+    if not os.path.lexists(place) or is_placeholder(place):  # of another process
         return ""
     aside = next(
         name
@@ -154,13 +154,15 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     wanted = (*places.roots, *map(os.path.expanduser, settings.writable))
     writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
     guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
-    there = tuple(place for place in _there(guarded) if any(_below(place, root) for root in writable))
+    absent = tuple(place for place in guarded if not os.path.lexists(place) or is_placeholder(place))
+    found = _there([place for place in guarded if place not in absent])
+    there = tuple(place for place in found if any(_below(place, root) for root in writable))
     return SandboxLimits(
         writable=writable,
         temporary=temporary,
         guarded=there,
         pinned=tuple(dict.fromkeys(_between(writable, there))),
-        absent=tuple(place for place in guarded if not os.path.lexists(place)),
+        absent=absent,
         **_hidden(places, state, writable),
         network=settings.network,
     )
