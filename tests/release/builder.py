@@ -56,6 +56,7 @@ def build(source: Path, kind: str) -> Path:
 
 def unpack(package: Path, folder: Path) -> Path:
     with tarfile.open(package) as tar:
-        tar.extractall(folder, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and older have none
+        tar.extractall(folder)
     (root,) = folder.iterdir()
     return root

@@ -37,7 +37,10 @@ def test_each_tool_has_an_example() -> None:
 
 def environ_of(tool: PackTool) -> dict[str, str]:
     """The programs of the test environment count as installed."""
-    path = os.pathsep.join((os.environ["PATH"], str(Path(sys.executable).parent)))
+    folders = [os.environ["PATH"], str(Path(sys.executable).parent)]
+    if tool.definition.name == "pip_install":  # many systems forbid pip to install into their own Python
+        folders.reverse()
+    path = os.pathsep.join(folders)
     own_home = {"HOME": pwd.getpwuid(os.getuid()).pw_dir} if tool.programs[:1] == WITH_TOOLCHAIN else {}
     return {**os.environ, "PATH": path, **own_home}
 

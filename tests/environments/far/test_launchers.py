@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -131,7 +132,10 @@ async def test_a_program_that_runs_what_it_is_given_is_a_place(name: str, tmp_pa
 @pytest.mark.anyio
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="chroot needs root on Linux")
 async def test_a_changed_root_is_a_place(tmp_path: Path) -> None:
-    words = shlex.split(f"unshare --pid --fork --mount-proc chroot / {sys.executable}")
+    chroot = shutil.which(
+        "chroot", path=f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    )  # not on the PATH of every user
+    words = shlex.split(f"unshare --pid --fork --mount-proc {chroot} / {sys.executable}")
     host = FarHost(Place("command", command=tuple(words)), lambda: os.environ)
     environment = FarEnvironment(host, lambda: EndConfig(str(tmp_path)))
     info = await environment.start_process("sleep 1000", CommandOptions())
