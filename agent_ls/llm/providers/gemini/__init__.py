@@ -45,7 +45,7 @@ class GeminiCodec:
         chunks = _chunks(body)
         if not chunks:
             raise StreamError(
-                "the answer of gemini is not a JSON object: check the address of the provider (baseUrl)",
+                "the answer of gemini is not a JSON object: check the address of the provider",
                 provider=NAME,
                 model=request.model,
             )

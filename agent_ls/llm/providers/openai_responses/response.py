@@ -41,7 +41,7 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
     wire = parse_object(body)
     if wire is None:
         raise StreamError(
-            "the answer of openai is not a JSON object: check the address of the provider (baseUrl)",
+            "the answer of openai is not a JSON object: check the address of the provider",
             provider=NAME,
             model=request.model,
         )
