@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -15,10 +16,13 @@ RUNNER = REPOSITORY / "editors/nvim/tests/run.lua"
 
 @pytest.mark.req("H10")
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
-def test_a_lua_spec_passes(spec: Path) -> None:
+def test_a_lua_spec_passes(spec: Path, tmp_path: Path) -> None:
     argv = [find_nvim(), "--headless", "--clean", "-n", "-l", str(RUNNER), str(spec)]
 
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    # Neovim writes `.nvimlog` to the current folder if it cannot create its usual log.
+    environ = {**os.environ, "NVIM_LOG_FILE": str(tmp_path / "nvim.log")}
+
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -25,9 +25,20 @@ URL = "https://git.example.org/somebody/agent-ls"
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_repository()
-    return build(staged(tmp_path_factory.mktemp("sdist")), "sdist")
+    return staged(tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def expected(source: Path) -> set[str]:
+    """The names of the staged files, listed before the build adds its own."""
+    return {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def sdist(source: Path, expected: set[str]) -> Path:
+    return build(source, "sdist")
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +59,12 @@ def metadata(wheel: Path) -> Message:
         return email.message_from_bytes(archive.read(name))
 
 
-def test_sdist_holds_each_tracked_file_and_nothing_else(unpacked: Path) -> None:
+def test_sdist_holds_each_tracked_file_and_nothing_else(unpacked: Path, expected: set[str]) -> None:
     found = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     found = {name for name in found if ".egg-info/" not in name} - MADE_BY_SETUPTOOLS
-    page = {
-        name for name in found if name.startswith("agent_ls/panel/page/")
-    }  # built, so that no Node.js is needed
-    assert found - page == {*release.tracked_files(), "README.package.md"}
+    assert found == expected
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(tracked.stdout.split("\0")) - {""} <= found
 
 
 @pytest.mark.parametrize(
