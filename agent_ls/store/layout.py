@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,9 @@ from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
 
 PEEK_BYTES = 64 * 1024  # bytes of a log's head and tail that lists read
+LOG = "log.jsonl"
+MAX_REMEMBERED = 10_000
+"""A Layout remembers the summaries of at most this many sessions, so that listing them again reads no file."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _TITLE = re.compile(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
@@ -42,11 +45,21 @@ class StoredSummary:
     last_seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """A session that was found without reading its log. `updated` is ISO 8601: the time of the log's last change."""
+
+    session_id: str
+    folder: Path
+    updated: str
+
+
 class Layout:
     """Computes paths and finds sessions. `root` None means the user's state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root if root is not None else user_state_path("agent-ls", appauthor=False)
+        self._remembered: dict[Path, tuple[object, StoredSummary | None]] = {}
 
     def workspace_folder(self, workspace: str) -> Path:
         return self.root / "workspaces" / workspace_key(workspace)
@@ -95,20 +108,43 @@ class Layout:
         """Return the recordings of sessions that are not stored any more."""
         return [it for it in self.root.glob("recordings/*.jsonl") if self.find(it.stem) is None]
 
-    def sessions(self, workspace: str | None = None) -> list[StoredSummary]:
-        """List sessions, newest first, of one workspace or (None) of all. Unreadable ones are left out."""
+    def listed(self, workspace: str | None = None) -> list[ListedSession]:
+        """List sessions, newest first, of one workspace or (None) of all, without reading them.
+
+        Folders whose log cannot be read are in the list; `summary` returns None for them.
+        """
         key = "*" if workspace is None else workspace_key(workspace)
         found = [
-            summary
-            for log in self.root.glob(f"workspaces/{key}/sessions/*/log.jsonl")
-            for summary in _peek(log)
+            listed
+            for folder in self.root.glob(f"workspaces/{key}/sessions")
+            for listed in _list_folder(folder)
         ]
-        return sorted(found, key=lambda summary: (summary.updated, summary.header.session_id), reverse=True)
+        return sorted(found, key=lambda listed: (listed.updated, listed.session_id), reverse=True)
 
+    def sessions(self, workspace: str | None = None) -> list[StoredSummary]:
+        """Read the summaries of sessions, newest first, of one workspace or (None) of all. Unreadable ones are left
+        out.
+        """
+        return list(self.summaries(self.listed(workspace)))
 
-def summary(folder: Path) -> StoredSummary | None:
-    """Return the summary of the session in a folder; None if there is none."""
-    return next(_peek(log_path(folder)), None)
+    def summaries(self, listed: Sequence[ListedSession]) -> Iterator[StoredSummary]:
+        """Read summaries one at a time, so that a caller who needs the first few reads no others."""
+        return (found for session in listed if (found := self.summary(session.folder)))
+
+    def summary(self, folder: Path) -> StoredSummary | None:
+        """Return the summary of the session in a folder; None if there is none, or if it cannot be read.
+
+        A summary is read again only if the log or the title has changed since the last call.
+        """
+        signature = (_signature(log_path(folder)), _signature(title_path(folder)))
+        known = self._remembered.get(folder)
+        if known and known[0] == signature:
+            return known[1]
+        found = summary(folder)
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[folder] = signature, found
+        return found
 
 
 def workspace_key(workspace: str) -> str:
@@ -123,7 +159,7 @@ def canonical(workspace: str) -> str:
 
 
 def log_path(session_folder: Path) -> Path:
-    return session_folder / "log.jsonl"
+    return session_folder / LOG
 
 
 def lock_path(session_folder: Path) -> Path:
@@ -152,8 +188,36 @@ def _checked(session_id: str) -> str:
     return session_id
 
 
-def _peek(log: Path) -> Iterator[StoredSummary]:
-    """Yield the summary, read from head and tail of the log only; nothing if the file is not a log."""
+def _list_folder(folder: Path) -> Iterator[ListedSession]:
+    """Yield the sessions in the `sessions` folder of a workspace."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            stat = os.stat(os.path.join(entry.path, LOG))
+        except OSError:
+            continue
+        yield ListedSession(entry.name, Path(entry.path), _iso(stat.st_mtime))
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _signature(path: Path) -> object:
+    """Return a value that changes when the file changes. A log grows with each change; a title is replaced."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def summary(folder: Path) -> StoredSummary | None:
+    """Read the summary from the head and the tail of the log only; None if there is no log, or it cannot be read."""
+    log = log_path(folder)
     try:
         with log.open("rb") as file:
             stat = os.fstat(file.fileno())
@@ -162,14 +226,13 @@ def _peek(log: Path) -> Iterator[StoredSummary]:
             tail = file.read(PEEK_BYTES)
         header = parse_header(head.partition(b"\n")[0], str(log))
     except (OSError, StoreError):
-        return
+        return None
     seqs = _SEQ.findall(tail) or _SEQ.findall(head)
-    updated = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
-    yield StoredSummary(
+    return StoredSummary(
         header=header,
-        folder=log.parent,
-        title=_title(log.parent, header, head, tail),
-        updated=updated.replace("+00:00", "Z"),
+        folder=folder,
+        title=_title(folder, header, head, tail),
+        updated=_iso(stat.st_mtime),
         last_seq=int(seqs[-1]) if seqs else 0,
     )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
-from agent_ls.store.layout import Layout, StoredSummary, canonical, lock_path, log_path, summary
+from agent_ls.store.layout import Layout, ListedSession, canonical, lock_path, log_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
 from agent_ls.store.worktrees import has_unbrought, remove_worktree
 
@@ -45,14 +45,13 @@ def prune(
     layout: Layout, workspace: str, limits: RetentionLimits, now: str, spare: Sequence[str] = ()
 ) -> Swept:
     """Delete the sessions of a workspace beyond its limits, except those in `spare`. `now` is ISO 8601."""
-    found = layout.sessions(workspace)
+    found = layout.listed(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
     too_many = _over_quota(layout, found, limits.max_bytes)
     wanted = [
         it
         for it in reversed(found)
-        if it.header.session_id not in spare
-        and (it in too_many or (limits.keep_days and it.updated < before))
+        if it.session_id not in spare and (it in too_many or (limits.keep_days and it.updated < before))
     ]
     if limits.keep_days:
         for path in layout.lost_recordings():
@@ -67,7 +66,7 @@ def delete_all(layout: Layout) -> Swept:
 
     Sessions that are open, and their recordings, are kept.
     """
-    swept = _remove(layout, layout.sessions())
+    swept = _remove(layout, layout.listed(), partial(_is_readable, layout))
     for folder in layout.root.glob("workspaces/*/sessions/*"):
         with suppress(SessionLockedError, OSError):
             _remove_rest(folder)
@@ -123,24 +122,23 @@ def size_bytes(folder: Path) -> int:
     return total
 
 
-def session_bytes(layout: Layout, it: StoredSummary) -> int:
+def session_bytes(layout: Layout, folder: Path) -> int:
     """Return the size of a session's folder, worktree and recording."""
     try:
-        recorded = layout.recording(it.header.session_id).stat().st_size
+        recorded = layout.recording(folder.name).stat().st_size
     except (OSError, StoreError):
         recorded = 0
-    worktree = size_bytes(layout.worktree(it.header.session_id)) if it.header.has_worktree else 0
-    return size_bytes(it.folder) + worktree + recorded
+    return size_bytes(folder) + size_bytes(layout.worktree(folder.name)) + recorded
 
 
-def _over_quota(layout: Layout, newest_first: Sequence[StoredSummary], max_bytes: int) -> list[StoredSummary]:
+def _over_quota(layout: Layout, newest_first: Sequence[ListedSession], max_bytes: int) -> list[ListedSession]:
     """Return the sessions beyond the quota.
 
     The newest is never among them: one large session must not delete itself.
     """
     total, over = 0, []
     for it in newest_first if max_bytes else ():
-        total += session_bytes(layout, it)
+        total += session_bytes(layout, it.folder)
         if total > max_bytes and it is not newest_first[0]:
             over.append(it)
     return over
@@ -169,32 +167,38 @@ def _forget_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _is_as_listed(layout: Layout, listed: StoredSummary) -> bool:
-    """Return False if the session was used since it was listed, or its worktree has changes that exist only there."""
-    found = summary(listed.folder)
+def _is_as_listed(layout: Layout, listed: ListedSession) -> bool:
+    """Return False if the session was used since it was listed, if its worktree has changes that exist only there, or
+    if its log cannot be read.
+    """
+    found = layout.summary(listed.folder)
     is_unused = found is not None and found.updated == listed.updated
-    return is_unused and not has_unbrought(layout.worktree(listed.header.session_id))
+    return is_unused and not has_unbrought(layout.worktree(listed.session_id))
+
+
+def _is_readable(layout: Layout, listed: ListedSession) -> bool:
+    return layout.summary(listed.folder) is not None
 
 
 def _remove(
     layout: Layout,
-    wanted: Sequence[StoredSummary],
-    still: Callable[[StoredSummary], bool] = lambda it: True,
+    wanted: Sequence[ListedSession],
+    still: Callable[[ListedSession], bool],
 ) -> Swept:
     """Delete the sessions for which `still` is true after their lock was acquired."""
     removed, in_use = [], []
     for it in wanted:
         try:
-            with locks.held(lock_path(it.folder), it.header.session_id):
+            with locks.held(lock_path(it.folder), it.session_id):
                 if not still(it):
                     continue
                 log_path(it.folder).unlink(missing_ok=True)
-                layout.recording(it.header.session_id).unlink(missing_ok=True)
-                remove_worktree(layout.worktree(it.header.session_id))
+                layout.recording(it.session_id).unlink(missing_ok=True)
+                remove_worktree(layout.worktree(it.session_id))
                 shutil.rmtree(it.folder, ignore_errors=True)
-            removed.append(it.header.session_id)
+            removed.append(it.session_id)
         except (SessionLockedError, OSError):
-            in_use.append(it.header.session_id)
+            in_use.append(it.session_id)
     return Swept(tuple(removed), tuple(in_use))
 
 

@@ -116,3 +116,26 @@ def test_the_title_is_the_last_event_else_that_of_the_header(tmp_path: Path) -> 
     _say(session, UserInput('say "kind":"title"'), Title("First"), Warning("w"), Title('Last "one" {}'))
     session.close()
     assert store.sessions()[0].title == 'Last "one" {}'
+
+
+@pytest.mark.req("R7")
+def test_summaries_are_read_one_at_a_time_and_again_only_if_log_or_title_changed(tmp_path: Path) -> None:
+    store = _store(tmp_path)
+    for number in range(3):
+        session = store.create(_header(f"s-{number}", tmp_path, "before"))
+        session.close()
+        os.utime(session.folder / "log.jsonl", (1_700_000_000 + number, 1_700_000_000 + number))
+    layout, listed = store.layout, store.layout.listed(str(tmp_path))
+    assert [session.session_id for session in listed] == ["s-2", "s-1", "s-0"]
+    assert next(layout.summaries(listed)).header.session_id == "s-2"
+    for found in listed:
+        log = found.folder / "log.jsonl"
+        times = log.stat().st_mtime_ns
+        log.write_bytes(log.read_bytes().replace(b'"before"', b'"behind"'))
+        os.utime(log, ns=(times, times))
+    titles = [summary.title for summary in layout.summaries(listed)]
+    assert titles == ["before", "behind", "behind"]  # only the first one had been read already
+    (listed[0].folder / "title").write_text("named")
+    assert [summary.title for summary in layout.sessions()] == ["named", "behind", "behind"]
+    (listed[1].folder / "log.jsonl").write_bytes(b"not a log")
+    assert [summary.header.session_id for summary in layout.sessions()] == ["s-2", "s-0"]

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.store import upkeep
 from agent_ls.store.errors import StoreError
-from agent_ls.store.layout import Layout, StoredSummary
+from agent_ls.store.layout import Layout, ListedSession
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession, SessionStore
 from agent_ls.store.upkeep import RetentionLimits
@@ -118,8 +118,8 @@ class Listing(Layout):
         super().__init__(root)
         self._then = then
 
-    def sessions(self, workspace: str | None = None) -> list[StoredSummary]:
-        found = super().sessions(workspace)
+    def listed(self, workspace: str | None = None) -> list[ListedSession]:
+        found = super().listed(workspace)
         self._then()
         return found
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 import anyio.to_thread
 
 from agent_ls.app.sessions.live import LiveSession, SessionSummary, stored_summary
-from agent_ls.app.sessions.pagination import page_after
+from agent_ls.app.sessions.pagination import cursor_after, sessions_after
 from agent_ls.app.settings.model import Settings
 from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import Owner, owner_of, this_process
 from agent_ls.store.log import Header
 from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
+
+_Found: TypeAlias = tuple[StoredSummary, Owner | None, StoredProgress]
 
 
 class SessionListing:
@@ -42,14 +46,28 @@ class SessionListing:
 
         Raises: BadChoiceError: an invalid cursor.
         """
-        stored = await anyio.to_thread.run_sync(self._store.sessions, workspace_folder)
-        if running:
-            stored = await anyio.to_thread.run_sync(lambda: [it for it in stored if _owner(it)])
-        if query:
-            stored = [item for item in stored if query.casefold() in self.title(item).casefold()]
-        page, more = page_after(stored, cursor, limit)
-        looked = await anyio.to_thread.run_sync(lambda: [_look(it) for it in page])
-        return [self.summary(it, *found) for it, found in zip(page, looked, strict=True)], more
+        read = partial(self._read, workspace_folder, cursor, max(limit, 1), query.casefold(), running=running)
+        page, more = await anyio.to_thread.run_sync(read)
+        return [self.summary(*found) for found in page], more
+
+    def _read(
+        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str, *, running: bool
+    ) -> tuple[Sequence[_Found], str | None]:
+        """Read one page. Reads only sessions up to its end. Blocks."""
+        listed = sessions_after(self._store.layout.listed(workspace_folder), cursor)
+        page: list[_Found] = []
+        last = None
+        for session in listed:
+            if running and not owner_of(lock_path(session.folder)):
+                continue
+            found = self._store.layout.summary(session.folder)
+            if found is None or (query and query not in self.title(found).casefold()):
+                continue
+            if last and len(page) == limit:
+                return page, cursor_after(last)
+            page.append((found, *_look(found)))
+            last = session
+        return page, None
 
     def summary(
         self, stored: StoredSummary, owner: Owner | None = None, progress: StoredProgress | None = None
@@ -68,10 +86,6 @@ class SessionListing:
         return live.title if live else stored.title
 
 
-def _owner(stored: StoredSummary) -> Owner | None:
-    return owner_of(lock_path(stored.folder))
-
-
 def _look(stored: StoredSummary) -> tuple[Owner | None, StoredProgress]:
-    owner = _owner(stored)
+    owner = owner_of(lock_path(stored.folder))
     return owner, read_progress(log_path(stored.folder)) if owner else StoredProgress()

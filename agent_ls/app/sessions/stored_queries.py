@@ -75,16 +75,16 @@ class KeptSessions:
 
     def running(self) -> list[KeptSession]:
         """Return the sessions of all workspaces that a process has open, newest first."""
-        return [
-            self._kept(found) for found in self._store.sessions(None) if owner_of(lock_path(found.folder))
-        ]
+        layout = self._store.layout
+        running = [session for session in layout.listed() if owner_of(lock_path(session.folder))]
+        return [self._kept(found) for found in layout.summaries(running)]
 
     def one(self, session_id: str) -> KeptSession:
         with store_errors(session_id):
             return self._kept(self._store.summary(session_id))
 
     def _kept(self, found: StoredSummary) -> KeptSession:
-        size = upkeep.session_bytes(self._store.layout, found)
+        size = upkeep.session_bytes(self._store.layout, found.folder)
         owner = str(owner_of(lock_path(found.folder)) or "")
         progress = read_progress(log_path(found.folder)) if owner else StoredProgress()
         return KeptSession(found, size, owner, progress)
