@@ -50,3 +50,13 @@ def test_among_equal_matches_open_files_come_first() -> None:
 def test_an_empty_query_matches_everything_up_to_the_limit() -> None:
     assert best("", PATHS, 2, ["tests/test_cart.py"]) == ["tests/test_cart.py", "shop/"]
     assert len(best(" ", PATHS, 100)) == len(PATHS)
+
+
+@pytest.mark.req("H9")
+def test_paths_with_the_letters_apart_come_after_all_that_have_them_together() -> None:
+    apart = [f"c/a{number}/rt.py" for number in range(50)]
+    assert best("cart", [*apart, "long/path/to/the/cart.py"], 3) == [
+        "long/path/to/the/cart.py",
+        "c/a0/rt.py",
+        "c/a1/rt.py",
+    ]

@@ -13,6 +13,9 @@ from heapq import nsmallest
 
 _WORD_START = re.compile(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
 
+MAX_APART = 20_000
+"""At most this many paths that have the letters apart are ranked, the shortest ones: ranking them is slow."""
+
 Rank = tuple[int, bool, int, str]
 
 
@@ -20,12 +23,22 @@ def best(query: str, paths: Iterable[str], limit: int, first: Sequence[str] = ()
     """Return at most `limit` matching paths, best first.
 
     Among equal matches, paths in `first` precede others, then shorter ones precede longer ones. A path that
-    ends with `/` is a folder.
+    ends with `/` is a folder. Paths that have the letters apart are ranked only if too few have them together.
     """
     letters = "".join(query.split()).lower()
-    fits = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in letters)).match
-    rank = partial(_rank, letters, frozenset(first))
-    return nsmallest(limit, (path for path in paths if fits(path.lower())), key=rank)
+    preferred = frozenset(first)
+    rank = partial(_rank, letters, preferred)
+    together: list[str] = []
+    others: list[str] = []
+    for path in paths:
+        (together if letters in path.lower() else others).append(path)
+    found = nsmallest(limit, together, key=rank)
+    if len(found) < limit:
+        fits = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in letters)).match
+        fitting = (path for path in others if fits(path.lower()))
+        apart = nsmallest(MAX_APART, fitting, key=lambda path: (path not in preferred, len(path)))
+        found += nsmallest(limit - len(found), apart, key=rank)
+    return found
 
 
 def _rank(letters: str, first: frozenset[str], path: str) -> Rank:

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 import anyio
 import anyio.to_thread
@@ -18,8 +18,12 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.seams import Clock
 
-MAX_FILES = 50_000
+MAX_FILES = 300_000
 FRESH_MS = 3_000  # while the user types; a new file is offered soon
+LISTING_SHARE = 10
+"""A list is renewed at the earliest after this many times the time that it took, so that large folders are listed less
+often.
+"""
 MORE = 20
 FIRST_WAIT_S = 2.0
 """How long to wait for the first list of a folder. A later request gets a list that takes longer."""
@@ -29,10 +33,10 @@ ListFiles = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(slots=True)
 class _Folder:
-    """A listed folder. `paths` are relative; folders end with `/`. `listed_ms` is when listing began."""
+    """A listed folder. `paths` are relative; folders end with `/`. `due_ms` is when it is to be listed again."""
 
     paths: Sequence[str] = ()
-    listed_ms: int = -FRESH_MS - 1
+    due_ms: int = 0
     is_listing: bool = False
     is_there: anyio.Event = field(default_factory=anyio.Event)
 
@@ -62,23 +66,26 @@ class Mentions:
         out. A path that ends with `/` is a folder.
         """
         known = self._folders.setdefault(folder, _Folder())
-        if not known.is_listing and self._clock.monotonic_ms() - known.listed_ms > FRESH_MS:
+        if not known.is_listing and self._clock.monotonic_ms() >= known.due_ms:
             known.is_listing = True
             self._start(lambda: self._list(folder, known))
         with anyio.move_on_after(FIRST_WAIT_S):
             await known.is_there.wait()
-        paths = dict.fromkeys((*first, *known.paths))
+        named = frozenset(first)
+        paths = chain(first, (path for path in known.paths if path not in named))
         find = partial(_best, IgnoreFile((folder,)), folder, query, paths, limit, first)
         return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
 
     async def _list(self, folder: str, known: _Folder) -> None:
-        known.listed_ms = self._clock.monotonic_ms()
+        began_ms = self._clock.monotonic_ms()
         try:
             files = await self._files(folder, MAX_FILES)
             known.paths = await anyio.to_thread.run_sync(_with_folders, files)
         except EnvError:
             known.paths = ()  # the folder was deleted, or cannot be read
         finally:
+            took_ms = self._clock.monotonic_ms() - began_ms
+            known.due_ms = began_ms + max(FRESH_MS, LISTING_SHARE * took_ms)
             known.is_listing = False
             known.is_there.set()
 
