@@ -54,6 +54,13 @@ class Session:
         self.id: str = made["session"]["id"]
         server.request("agent/subscribe", {"sessionId": self.id, "since": 0})
 
+    @classmethod
+    def of(cls, server: Server, session_id: str) -> Session:
+        """A session that exists on the server."""
+        session = cls.__new__(cls)
+        session.server, session.id = server, session_id
+        return session
+
     def submit(self) -> int:
         """When it was sent. Nothing is waited for."""
         words = [{"type": "text", "text": "go"}]

@@ -156,10 +156,14 @@ def _character_class(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GlobPlan:
-    """A glob split into a folder, from its literal start, and the rest, which is matched below the folder."""
+    """A glob split into a folder, from its literal start, and the rest, which is matched below the folder.
+
+    `name` is the glob for the names of matching files; empty if it cannot be separated from the folders.
+    """
 
     folder: str
     rest: re.Pattern[str]
+    name: str
 
 
 def plan_glob(pattern: str, path: str) -> GlobPlan:
@@ -179,7 +183,9 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
     folder = posixpath.normpath(posixpath.join(path, prefix))
     if not is_below(folder, path):
         raise InvalidPatternError(pattern, f"it leaves {path}; give the folder to search as the path")
-    return GlobPlan(folder, compile_glob("/".join(parts[literal:])))
+    *folders, name = parts[literal:]
+    is_separate = not any(char in part for part in folders for char in "{[\\")
+    return GlobPlan(folder, compile_glob("/".join(parts[literal:])), name if is_separate else "")
 
 
 def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
@@ -328,9 +334,16 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
+_NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")  # an empty component, `.` or `..`
+
+
 def shown_path(path: str, root: str) -> str:
     """Return the path relative to `root` if it is below it, else the path."""
-    return posixpath.relpath(path, root) if is_below(path, root) else path
+    if not is_below(path, root):
+        return path
+    below = path[len(root.rstrip("/")) + 1 :]
+    # `relpath` normalizes, which takes too long for each of 100,000 files.
+    return below if below and _NOT_NORMAL.search(below) is None else posixpath.relpath(path, root)
 
 
 def path_order(path: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from agent_ls.environments.search import (
     grep_text,
     path_filter,
     plan_glob,
+    shown_path,
     walk,
 )
 
@@ -266,3 +267,17 @@ def test_glob_with_several_wildcards_matches_as_one_that_backtracks(
     glob: str, path: str, expected: bool
 ) -> None:
     assert bool(compile_glob(glob).fullmatch(path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [("**/*.py", "*.py"), ("src/a.py", "a.py"), ("{a/b,c}.py", ""), ("[a]/x", ""), ("src/**", "**")],
+)
+def test_the_glob_of_names_is_known_if_it_can_be_separated_from_the_folders(pattern: str, name: str) -> None:
+    assert plan_glob(pattern, "/p").name == name
+
+
+@given(st.text(alphabet="ab/.", max_size=12), st.sampled_from(["/", "/a", "/a/", "/a/b", "/a/../b"]))
+def test_the_path_below_a_folder_is_that_of_the_standard_library(below: str, root: str) -> None:
+    path = f"{root.rstrip('/')}/{below}"
+    assert shown_path(path, root) == posixpath.relpath(path, root)

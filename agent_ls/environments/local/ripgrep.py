@@ -36,7 +36,9 @@ _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
-_PLAIN_NAME_GLOB = re.compile(r"[\w.*?{},-]+")
+# Globs for file names that ripgrep understands as `search.compile_glob` does. It ignores an empty alternative.
+_WORD = r"[\w.*?-]"
+_PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+")
 
 
 def candidates() -> list[str]:
@@ -109,13 +111,24 @@ def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[st
         yield "--fixed-strings"
     if options.multiline:
         yield from ("--multiline", "--multiline-dotall")
-    plain = filter(_PLAIN_NAME_GLOB.fullmatch, (options.glob_filter, options.names))
-    if glob := next(plain, ""):
-        # Spare ripgrep files that are filtered out later. Not with --glob, which un-ignores what it matches.
-        yield from (f"--type-add=wanted:{glob}", "--type=wanted")
+    yield from _name_options(options.glob_filter, options.names)
     if options.multiline and not options.literal:
         pattern = _LINE_END.sub(lambda found: found[1] or r"\r?\n", pattern)
     yield from (f"--regexp={pattern}", "--", path)
+
+
+def list_arguments(folder: str, name_glob: str) -> Iterator[str]:
+    """Return the arguments to list the files below a folder, separated by NUL. Files that do not match the glob are
+    left out if ripgrep can check it, so the caller checks them too.
+    """
+    yield from ("--files", "--null", *WALK_OPTIONS, *_name_options(name_glob), "--", folder)
+
+
+def _name_options(*name_globs: str) -> Iterator[str]:
+    """Return options that make ripgrep skip files which do not match the first plain glob of `name_globs`."""
+    if glob := next(filter(_PLAIN_NAME_GLOB.fullmatch, name_globs), ""):
+        # Not with --glob, which un-ignores what it matches.
+        yield from (f"--type-add=wanted:{glob}", "--type=wanted")
 
 
 async def demand_good_pattern(process: Process, pattern: str) -> None:

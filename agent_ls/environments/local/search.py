@@ -83,11 +83,11 @@ class LocalSearch:
         if not await _in_thread(os.path.isdir, plan.folder):
             return []
         program = await self._ripgrep()
-        files = await self._list(program, plan.folder) if program else _files_below(plan.folder, self._root)
+        files = await self._list(program, plan) if program else _files_below(plan.folder, self._root)
         return await _in_thread(self._matching, files, plan)
 
-    async def _list(self, program: str, folder: str) -> Iterable[str]:
-        arguments = [program, "--files", "--null", *ripgrep.WALK_OPTIONS, "--", folder]
+    async def _list(self, program: str, plan: search.GlobPlan) -> Iterable[str]:
+        arguments = [program, *ripgrep.list_arguments(plan.folder, plan.name)]
         async with running(arguments, self._root) as process:
             listing = await ripgrep.whole(process.stdout)
         return map(os.fsdecode, listing.split(b"\0")[:-1])
@@ -101,7 +101,7 @@ class LocalSearch:
         return await _in_thread(self._first_walked, limit)
 
     async def _first_listed(self, program: str, limit: int) -> Sequence[str]:
-        arguments = [program, "--files", "--null", *ripgrep.WALK_OPTIONS, "--", self._root]
+        arguments = [program, *ripgrep.list_arguments(self._root, "")]
         names: list[bytes] = []
         rest = b""
         async with running(arguments, self._root) as process:

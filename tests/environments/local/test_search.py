@@ -205,3 +205,39 @@ async def test_program_is_run_to_its_end_with_both_of_its_outputs(tmp_path: Path
     words = program(tmp_path / "words", 'echo "$NAME"; pwd >&2; exit 3')
     done = await run_program([words], tmp_path, {"NAME": "value"})
     assert (done.returncode, done.stdout, done.stderr) == (3, b"value\n", f"{tmp_path}\n".encode())
+
+
+# --- globs, with ripgrep and without ----------------------------------------------------------------------------
+
+NAMES = (
+    "x.txt",
+    "ax.txt",
+    "bx.md",
+    "b,x.md",
+    "sub/x.txt",
+    "sub/ax.TXT",
+    "sub/deep/n b.ipynb",
+    "-x.txt",
+    ".x.txt",
+)
+GLOBS = (
+    "**/*.txt", "**/{a,}x.txt", "**/{a,b}x.*", "sub/**", "**/*", "{sub/x,ax}.txt", "**/?x.{md,txt}", "**/[ab]x.*",
+    "b,x.md", "**/a**t", "**/*.ipynb", "-x.txt", "{s,}ub/x.txt", "**/ignored.txt",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("glob", GLOBS)
+async def test_a_glob_finds_the_same_files_with_and_without_ripgrep(glob: str, tmp_path: Path) -> None:
+    for name in (*NAMES, "ignored.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("word\n")
+    (tmp_path / ".gitignore").write_text("ignored.txt\n")
+    found = []
+    for ripgrep_program in (None, ""):
+        environment = LocalEnvironment(str(tmp_path), ripgrep=ripgrep_program)
+        files = await environment.glob(glob, str(tmp_path))
+        lines = await environment.grep("word", str(tmp_path), GrepOptions(glob_filter=glob))
+        found.append((sorted(files), sorted({line.path for line in lines.lines})))
+        await environment.cleanup()
+    assert found[0] == found[1]
+    assert bool(found[0][0]) == ("ignored" not in glob)
