@@ -8,6 +8,7 @@ here the cost of a change depends on its size.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
@@ -119,6 +120,7 @@ class Documents(Workspace):
         return SyncedDocument(doc_uri, source, version or 0, self.client, language_id)
 
 
+@lru_cache(maxsize=8192)  # each turn looks at all open documents
 def _name(uri: str) -> str:
     """Return the key of a document: the path of a file, else the URI (for example of a notebook cell)."""
     path = None if "#" in uri or "?" in uri else maybe_path(uri)
