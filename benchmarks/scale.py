@@ -9,6 +9,7 @@ is the least of several, because other work on the machine only adds to it.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -190,7 +191,7 @@ PARTS: Final[Mapping[str, Part]] = {
         repository, 200_000, 4_000,
         frozenset({
             "first submit to model request", "complete a file name, first", "complete a file name, again",
-            "find a file by name", "search a word in all files", "memory",
+            "find a file by name", "search a word in all files", "make a session", "memory",
         }),
     ),
     "stored": Part(
@@ -199,7 +200,9 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "events": Part(events, 20_000, 1_000, frozenset({"open it", "memory"})),
     "running": Part(running, 100, 20, frozenset({"make them", "a turn in half of them", "memory for all"})),
-    "documents": Part(documents, 2_000, 200, frozenset({"open them", "memory for all", "complete a file name"})),
+    "documents": Part(documents, 2_000, 200, frozenset({
+        "open them", "a turn beside them", "complete a file name", "memory for all",
+    })),
 }  # fmt: skip
 
 
@@ -264,6 +267,7 @@ def _copy_session(state: Path, session_id: str, count: int) -> None:
         copy.mkdir()
         (copy / "log.jsonl").write_bytes(log.replace(session_id.encode(), copy.name.encode()))
         (copy / "title").write_bytes(title)
+    os.sync()  # otherwise the server's first flush waits until all of them are written
 
 
 def _last_seq(server: Server, session_id: str) -> int:
@@ -313,7 +317,9 @@ def _server(place: Place, model: Model) -> Iterator[Server]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: all of {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="at a small size")
+    parser.add_argument(
+        "--quick", action="store_true", help="at a small size, and without judging the growth"
+    )
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"unknown part: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
@@ -322,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         compare(name, PARTS[name], PARTS[name].quick_size if options.quick else PARTS[name].size)
         for name in chosen
     ]
-    return 0 if all(results) else 1
+    return 0 if all(results) or options.quick else 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+"""Tests of how the benchmarks compare and judge figures; `make bench` measures the figures themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.run import ratios, table, worse
+from benchmarks.scale import PARTS, allowed_growth
+
+FOUND = {
+    "edit": {"floor": [2.0, 4.0, 3.0], "agent-ls": [12.0, 9.0, 30.0]},
+    "start": {"floor": [10.0], "agent-ls": [5.0], "pygls": [40.0]},
+    "keystroke": {"floor": [0.01], "agent-ls": [2.0]},
+}
+
+
+def test_figures_are_compared_by_the_ratio_of_their_medians_to_the_floor() -> None:
+    assert ratios(FOUND) == {"edit": 4.0, "start": 0.5}
+
+
+def test_a_figure_is_worse_only_if_its_ratio_grew_by_more_than_noise() -> None:
+    now = {"edit": 4.0, "start": 0.5, "new": 9.0}
+    assert worse(now, {"edit": 3.0, "start": 0.45}) == ["edit"]
+    assert worse(now, {}) == []
+
+
+@pytest.mark.parametrize("with_times", [True, False])
+def test_times_are_shown_only_if_they_are_results(with_times: bool) -> None:
+    shown = table(FOUND, {"edit": 3.0}, with_times=with_times)
+    lines = {line.split()[0]: line for line in shown.splitlines()}
+    assert lines["edit"].endswith("worse") and not lines["start"].endswith("worse")
+    assert ("12.00" in lines["edit"]) == with_times
+    assert ("40.00" in lines["start"]) == with_times
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_figure_may_grow_with_the_size_only_if_the_part_says_so(name: str) -> None:
+    part = PARTS[name]
+    linear = next(iter(part.linear))
+    assert allowed_growth(part, linear, 10) > 10
+    assert allowed_growth(part, "another figure", 10) < 2
