@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent_ls.app.tools.yaml_depth import is_too_deep
+
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _UNQUOTED = re.compile(r"^(name|description):[ \t]+(?![\"'|>])(.+)$", re.MULTILINE)
 
@@ -69,6 +71,8 @@ def parse_page(data: str) -> MarkdownPage:
 def _rows(block: str) -> Mapping[str, object] | None:
     import yaml  # needed only where such files exist
 
+    if is_too_deep(block):
+        return None
     try:
         read = yaml.safe_load(block)
     except (yaml.YAMLError, ValueError, RecursionError):

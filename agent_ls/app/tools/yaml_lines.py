@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from agent_ls.app.tools.yaml_depth import is_too_deep
+
 Place: TypeAlias = tuple[str | int, ...]
 
 MAX_DEPTH = 20
@@ -39,6 +41,8 @@ def read_yaml(text: str) -> Lined:
     Raises:
         YamlError.
     """
+    if is_too_deep(text):
+        raise YamlError("it is nested too deep", 1)
     lines: dict[Place, int] = {}
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
