@@ -1,4 +1,4 @@
-"""Add the Neovim plugin to the wheel; all else of the package is in pyproject.toml."""
+"""Add the Neovim plugin and the pages of the documentation to the wheel; all else is in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PLUGIN = Path("editors/nvim")
-PARTS = ("doc", "lua", "plugin")
-INSTALLED = Path("agent_ls/editors/nvim")
+ADDED = {
+    "editors/nvim/doc": "**/*",
+    "editors/nvim/lua": "**/*",
+    "editors/nvim/plugin": "**/*",
+    "docs": "**/*.md",
+}
+"""Folders of the checkout, and which of their files are copied to the same folder below the package."""
 
 
-class BuildWithPlugin(build_py):
-    """Copies the plugin into the package, where `agent-ls nvim-path` finds it; editable installs use the checkout."""
+class BuildWithAdded(build_py):
+    """Copies these files into the package, where commands find them; editable installs use the checkout."""
 
     def run(self) -> None:
         super().run()
         if self.editable_mode:
             return
-        for part in PARTS:
-            for file in sorted(path for path in (PLUGIN / part).rglob("*") if path.is_file()):
-                target = Path(self.build_lib, INSTALLED, file.relative_to(PLUGIN))
+        for folder, pattern in ADDED.items():
+            for file in sorted(path for path in Path(folder).glob(pattern) if path.is_file()):
+                target = Path(self.build_lib, "agent_ls", file)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 self.copy_file(str(file), str(target))
 
 
-setup(cmdclass={"build_py": BuildWithPlugin})
+setup(cmdclass={"build_py": BuildWithAdded})

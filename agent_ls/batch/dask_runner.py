@@ -28,7 +28,9 @@ from agent_ls.system import handle_termination_signals
 CONNECT_SECONDS = 10
 WORKERS_SECONDS = 30
 ADDRESS_HINT = "start one with `dask scheduler`, and name it as in tcp://HOST:8786"
-HINT = "workers need the same version of agent-ls, and the same folders at the same paths: docs/batch.md"
+HINT = (
+    "workers need the same version of agent-ls, and the same folders at the same paths: `agent-ls docs batch`"
+)
 SUBMISSIONS = 4
 """How often a task is given to the cluster. Dask itself repeats a task whose worker was lost, a few times."""
 

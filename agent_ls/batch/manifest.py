@@ -16,7 +16,7 @@ from agent_ls.app.settings.model import setting_problems
 MAX_LINE_BYTES = 4 * 1024 * 1024
 APPROVALS = ("never", "edits", "all")
 _ID = re.compile(r"(?![.])[A-Za-z0-9._-]{1,100}\Z")
-_HINT = "docs/batch.md lists the fields of a task"
+_HINT = "`agent-ls docs batch` lists the fields of a task"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ BY_APPROVE = {
 """Settings that exec does not accept, and what to use instead."""
 
 HERE = "here"
-PLACE_HINT = "docs/remote.md has an example for each kind of place"
+PLACE_HINT = "`agent-ls docs remote` has an example for each kind of place"
 BELLS = ("off", "asked", "done")
 APPROVALS = ("never", "ask", "edits", "all")
 LIMITS = {

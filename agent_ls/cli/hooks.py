@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             "`agent-ls hooks --confirm` lets those that are not confirmed run, until they or their scripts change."
         )
     if not found.hooks and not found.problems:
-        print(f"There are no hooks: write {state / 'hooks.json'} (docs/hooks.md).")
+        print(f"There are no hooks: write {state / 'hooks.json'}; see `agent-ls docs hooks`.")
     if not is_trusted:
         print("This folder is not trusted: hooks of its project are left out.")
     return 1 if found.problems else 0

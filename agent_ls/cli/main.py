@@ -43,6 +43,7 @@ COMMANDS = (
     "protocol",
     "config",
     "doctor",
+    "docs",
     "replay",
     "export",
 )
@@ -137,6 +138,7 @@ _HELP = {
     "export": "redact a recording so that it can be shared",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
     "doctor": "check keys, providers, programs and folders",
+    "docs": "print a page of the documentation",
     "config": "the schema of the agentLs settings, for programs",
     "protocol": "the messages between editors and agent-ls, for programs",
 }

@@ -86,7 +86,9 @@ def _list(options: argparse.Namespace) -> int:
     for problem in found.problems:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     if not found.servers and not found.problems:
-        print("no servers are configured: `agent-ls mcp add NAME -- COMMAND` adds one (docs/mcp.md)")
+        print(
+            "no servers are configured: `agent-ls mcp add NAME -- COMMAND` adds one; see `agent-ls docs mcp`"
+        )
     if not is_trusted and any(Path(name).exists() for name in PROJECT_FILES):
         print("the project in this folder brings servers of its own: they are left out until you trust it")
     return 1 if found.problems else 0

@@ -62,7 +62,9 @@ def run(options: argparse.Namespace) -> int:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     is_empty = not (found.found or found.problems or kinds.found or kinds.problems)
     if is_empty and not options.catalogue:
-        print(f"There are no skills: write {state_folder() / 'skills'}/NAME/SKILL.md (docs/skills.md).")
+        print(
+            f"There are no skills: write {state_folder() / 'skills'}/NAME/SKILL.md; see `agent-ls docs skills`."
+        )
     if not is_trusted and has_skills(settings, state, folder, whose="project"):
         print("The project in this folder has skills of its own: they are left out until you trust it.")
     return 0

@@ -74,7 +74,9 @@ def _list_own(folder: Path) -> int:
     for problem in found.problems:
         print(f"✗ {problem}", file=sys.stderr)
     if not found.tools and not found.problems:
-        print(f"no tools are defined: write {state_folder() / 'tools.yaml'} (docs/adding-a-tool.md)")
+        print(
+            f"no tools are defined: write {state_folder() / 'tools.yaml'}; see `agent-ls docs adding-a-tool`"
+        )
     if not is_trusted and has_project_tools(folder):
         print("the project in this folder has tools of its own; they are ignored until you trust the folder")
     print("`agent-ls tools --packs` lists further tools that can be turned on")

@@ -469,5 +469,5 @@ def _given(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     parsed, problems = parse_settings(settings)
     if problems:
-        raise BadChoiceError("; ".join(problems), "docs/configuration.md lists the settings")
+        raise BadChoiceError("; ".join(problems), "`agent-ls docs configuration` lists the settings")
     return parsed.model_dump(by_alias=True, exclude_unset=True)

@@ -31,18 +31,18 @@ FILES_AND_FINDINGS = [
         ["the server db: no-such-program-here is not found on PATH"], id="program that is not installed",
     ),
     pytest.param(
-        ".agent-ls/hooks.json", '{"hooks": {"Stop": [{"hooks": []}, {"hooks": [{"type": "http"}]}]}}', "mend",
+        ".agent-ls/hooks.json", '{"hooks": {"Stop": [{"hooks": []}, {"hooks": [{"type": "http"}]}]}}', "correct",
         ["Stop, entry 2: only hooks of type `command`"], id="hook of another type",
     ),
     pytest.param(
-        "state/hooks.json", '{"Stop": []}', "mend", ["`hooks` has to be an object"], id="hooks without their row",
+        "state/hooks.json", '{"Stop": []}', "correct", ["`hooks` has to be an object"], id="hooks without their row",
     ),
     pytest.param(
         ".agent-ls/hooks.json", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}',
         "agent-ls hooks --confirm", ["have not confirmed 1 of"], id="hook that is not confirmed",
     ),
     pytest.param(
-        ".cursor/hooks.json", '{"version": 1, "hooks": {"beforeShellExecution": []}}', "docs/hooks.md",
+        ".cursor/hooks.json", '{"version": 1, "hooks": {"beforeShellExecution": []}}', "agent-ls docs hooks",
         ["hooks of another agent"], id="hooks of Cursor",
     ),
     pytest.param(

@@ -117,7 +117,9 @@ def _system() -> Iterator[DoctorFinding]:
 def windows() -> Iterator[DoctorFinding]:
     """Report the features that are missing on Windows (H19). The sandbox finding reports its own state."""
     for subject, text in _WINDOWS:
-        yield DoctorFinding(subject, "note", f"Windows: {text}", "docs/security-details.md, Systems")
+        yield DoctorFinding(
+            subject, "note", f"Windows: {text}", "see `agent-ls docs security-details systems`"
+        )
 
 
 async def _sandbox() -> DoctorFinding:
@@ -138,7 +140,7 @@ async def _sandbox() -> DoctorFinding:
         if stands:
             return DoctorFinding("sandbox", "good", f"where agentLs.sandbox is enabled: {text}")
     return DoctorFinding(
-        "sandbox", "note", f"commands cannot be confined: {text}", "see docs/configuration.md, Sandbox"
+        "sandbox", "note", f"commands cannot be confined: {text}", "see `agent-ls docs configuration sandbox`"
     )
 
 
@@ -151,9 +153,7 @@ async def _looking(settings: Settings) -> DoctorFinding:
     asked = settings.unconfined_commands == "ask"
     then = "most of them need your approval" if asked else "they run unasked, as you have set"
     text = f"read-only commands cannot be confined ({looking.why}): {then}"
-    return DoctorFinding(
-        "read-only", "note", text, "see docs/security-details.md, How silent commands are confined"
-    )
+    return DoctorFinding("read-only", "note", text, "see `agent-ls docs security-details silent commands`")
 
 
 def _state() -> DoctorFinding:

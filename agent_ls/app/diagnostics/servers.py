@@ -63,7 +63,8 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
     }
     found = find_servers(state_folder(), project, Given(entries, {}))
     problems = [
-        DoctorFinding("mcp", "bad", text, "correct the entry, see docs/mcp.md") for text in found.problems
+        DoctorFinding("mcp", "bad", text, "correct the entry, see `agent-ls docs mcp`")
+        for text in found.problems
     ]
     problems += _unread(folder, settings, is_trusted=is_trusted)
     environ = environ_without_keys(list(load_credentials().known_secrets())) if found.servers else {}

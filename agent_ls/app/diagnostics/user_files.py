@@ -42,13 +42,13 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     kinds = load_agent_kinds(settings.skills, state, project, is_ignored=ignored)
     for problem in (*commands.problems, *kinds.problems):
         yield DoctorFinding(
-            "skills", "note", problem, "`agent-ls skills` lists what is used, see docs/skills.md"
+            "skills", "note", problem, "`agent-ls skills` lists what is used, see `agent-ls docs skills`"
         )
     if settings.skills.enabled:
         yield from _links(settings, state, project)
     hooks = load_hooks(settings.hooks, state, project)
     for problem in hooks.problems:
-        yield DoctorFinding("hooks", "bad", problem, "mend the entry, see docs/hooks.md")
+        yield DoctorFinding("hooks", "bad", problem, "correct the entry, see `agent-ls docs hooks`")
     confirmed = read_confirmed(Path(state))
     if waiting := [it for it in hooks.hooks if not is_confirmed(it, folder, confirmed)]:
         text = f"{waiting[0].path}: you have not confirmed {len(waiting)} of the project's hooks: they do not run"
@@ -63,7 +63,7 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
         if hook.event in _OF_CALLS and not _can_match(hook):
             yield DoctorFinding(
                 "hooks", "note", f"{hook.path}: the matcher {_pattern(hook)} fits no tool of agent-ls",
-                "use a name of docs/hooks.md, or SERVER__TOOL for a tool of an MCP server",
+                "use a name of `agent-ls docs hooks`, or SERVER__TOOL for a tool of an MCP server",
             )  # fmt: skip
 
 
@@ -120,7 +120,9 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFi
         if b'"hooks"' in data:
             is_shared = os.path.basename(path) in _CLAUDE_SETTINGS and ".claude" in path
             hint = (
-                "the setting hooks.foreign reads it" if is_shared else "copy what you need, see docs/hooks.md"
+                "the setting hooks.foreign reads it"
+                if is_shared
+                else "copy what you need, see `agent-ls docs hooks`"
             )
             yield DoctorFinding(
                 "hooks", "note", f"{path}: it has hooks of another agent, which are not read", hint

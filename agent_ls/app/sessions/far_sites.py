@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent_ls.environments.far.facts import EndConfig, Opened
     from agent_ls.environments.far.host import FarHost
 
-HINT = "docs/remote.md has an example for each kind of place"
+HINT = "`agent-ls docs remote` has an example for each kind of place"
 MEBIBYTE = 1024 * 1024
 
 

@@ -18,7 +18,7 @@ SETTINGS_VARIABLE = "AGENT_LS_SETTINGS"
 """Variable with the path of another settings file; empty: no file is read."""
 
 SECTION = "agentLs"
-HINT = "`agent-ls config --schema` prints all settings; docs/configuration.md explains them"
+HINT = "`agent-ls config --schema` prints all settings; `agent-ls docs configuration` explains them"
 
 
 def layered(*layers: Mapping[str, Any]) -> dict[str, Any]:

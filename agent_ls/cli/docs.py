@@ -1,0 +1,77 @@
+"""agent-ls docs: list the pages of the documentation, or print one; they belong to this installation."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+_HEADING = re.compile(r"^#{1,6} ")
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "page", nargs="?", help="a page, for example `configuration`; default: list all pages"
+    )
+    parser.add_argument(
+        "section", nargs="*", help="print only the sections with these words in their heading"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = find_docs()
+    if folder is None:
+        print("agent-ls: this installation has no documentation; install agent-ls again", file=sys.stderr)
+        return 1
+    pages = {
+        path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))
+    }
+    if options.page is None:
+        width = max(map(len, pages))
+        for name, path in pages.items():
+            print(f"{name:{width}}  {_title(path)}")
+        return 0
+    name = options.page.removeprefix("docs/").removesuffix(".md").lower()
+    if name not in pages:
+        alike = get_close_matches(name, pages, n=1, cutoff=0.5)
+        hint = f"; did you mean {alike[0]}?" if alike else "; `agent-ls docs` lists the pages"
+        print(f"agent-ls docs: there is no page {options.page}{hint}", file=sys.stderr)
+        return 2
+    text = pages[name].read_text("utf-8")
+    if options.section:
+        words = " ".join(options.section)
+        text = "\n".join(sections(text, words))
+        if not text:
+            print(f"agent-ls docs: no heading of the page {name} contains {words!r}", file=sys.stderr)
+            return 2
+    print(text.rstrip())
+    return 0
+
+
+def find_docs() -> Path | None:
+    """Return the folder of the pages in the installed package or in the checkout; None if there is none."""
+    package = Path(__file__).resolve().parents[1]
+    places = (package / "docs", package.parent / "docs")
+    return next((place for place in places if (place / "configuration.md").is_file()), None)
+
+
+def sections(text: str, words: str) -> Iterator[str]:
+    """Yield the lines of the sections whose heading contains `words`, ignoring case, with the sections below them."""
+    level, is_code = 0, False
+    for line in text.splitlines():
+        is_code ^= line.startswith("```")
+        if not is_code and _HEADING.match(line):
+            depth = len(line) - len(line.lstrip("#"))
+            if not level or depth <= level:
+                level = depth if words.casefold() in line.casefold() else 0
+        if level:
+            yield line
+
+
+def _title(path: Path) -> str:
+    found = _TITLE.search(path.read_text("utf-8"))
+    return found[1] if found else ""

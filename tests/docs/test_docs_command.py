@@ -1,0 +1,74 @@
+"""`agent-ls docs` prints the pages, and the hints of messages name pages and sections that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from agent_ls.cli.docs import find_docs, sections
+from agent_ls.cli.main import main
+from tests.docs.pages import ROOT
+
+NAMED = re.compile(r"`agent-ls docs ([a-z/-]+)((?: [a-z-]+)*)`")
+
+
+def hints() -> set[tuple[str, str]]:
+    """Return the pages and sections that texts of the package name."""
+    texts = (path.read_text("utf-8") for path in (ROOT / "agent_ls").rglob("*.py"))
+    return {(page, words.strip()) for text in texts for page, words in NAMED.findall(text)}
+
+
+@pytest.mark.parametrize(("page", "words"), sorted(hints()))
+def test_a_hint_names_a_page_and_a_section_that_exist(
+    page: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["docs", page, *words.split()]) == 0
+    assert capsys.readouterr().out.startswith("#")
+
+
+def test_no_message_names_the_file_of_a_page() -> None:
+    """A user who installed the package has no such file. Docstrings may name one: developers read them."""
+    for path in (ROOT / "agent_ls").rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        documented = {
+            id(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+                assert not re.search(r"\bdocs/[a-z-]+\.md", node.value), f"{path}:{node.lineno}: {node.value}"
+
+
+def test_all_pages_are_listed_with_their_titles(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs"]) == 0
+    listed = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert listed["configuration"] == "Configuration"
+    folder = find_docs()
+    assert folder and len(listed) == len(list(folder.rglob("*.md")))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["confguration"], "did you mean configuration?"),
+        (["../nothing-alike"], "lists the pages"),
+        (["mcp", "x y"], "no heading"),
+    ],
+)
+def test_an_unknown_page_or_section_gets_a_hint(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["docs", *words]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_section_ends_at_the_next_heading_of_its_level_and_code_has_no_headings() -> None:
+    page = (
+        "# A\n## Get it\none\n```\n# not a heading\n```\n### Below\ntwo\n## Other\nthree\n## Get more\nfour"
+    )
+    assert "\n".join(sections(page, "get")) == (
+        "## Get it\none\n```\n# not a heading\n```\n### Below\ntwo\n## Get more\nfour"
+    )
