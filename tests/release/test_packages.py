@@ -95,7 +95,7 @@ def test_wheel_has_the_package_and_the_plugin_and_no_test(wheel: Path) -> None:
     assert modules <= names
 
 
-def test_installed_wheel_prints_its_plugin_and_plays_the_demo(wheel: Path, tmp_path: Path) -> None:
+def test_installed_wheel_prints_its_plugin_and_pages_and_plays_the_demo(wheel: Path, tmp_path: Path) -> None:
     """With the dependencies of this environment, and without the checkout on the path."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
@@ -117,6 +117,7 @@ def test_installed_wheel_prints_its_plugin_and_plays_the_demo(wheel: Path, tmp_p
 
     folder = Path(run("nvim-path").strip())
     assert folder.is_relative_to(tmp_path) and (folder / "plugin" / "agent_ls.lua").is_file()
+    assert run("docs", "configuration").startswith("# Configuration")
     assert "The project stays as it is now" in run("demo", "--headless")
 
 
