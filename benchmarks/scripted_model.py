@@ -28,7 +28,7 @@ LAST_CHUNK = b"0\r\n\r\n"
 PIECE = "{:07d} "
 """A piece of a text in many deltas: its number and a space, so that its place tells which one it is."""
 
-MESSAGE = {
+MESSAGE: dict[str, Any] = {
     "id": "msg", "type": "message", "role": "assistant", "model": "claude", "content": [], "stop_reason": None,
     "usage": {"input_tokens": 1, "output_tokens": 1},
 }  # fmt: skip
