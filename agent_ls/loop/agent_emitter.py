@@ -1,7 +1,7 @@
-"""Wrappers that connect a subagent to its session's emitter, recorder and approver, and add its id.
+"""Wrappers around a session's emitter, recorder and approver that add the id of a subagent.
 
-A subagent ends with its parent's turn at the latest, and a cancellation waits for it: its calls get their end
-events and its questions to the user are closed.
+A subagent ends with its parent's turn at the latest. A cancelled turn waits until its subagents have ended:
+their calls get end events and their questions to the user are closed.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class AgentApprover:
 
 
 class NoNotices:
-    """Empty notices of a subagent: decisions about its hunks are sent to the main agent.
+    """A notice board without notices, for a subagent: decisions about its hunks are sent to the main agent.
 
     Implements NoticeBoard.
     """
@@ -132,7 +132,9 @@ class NoNotices:
 
 
 class AgentDocuments:
-    """The project's nested instructions for one subagent, which has none of those that its parent was given."""
+    """The project's nested instructions for one subagent, which starts without those that its parent has
+    received.
+    """
 
     def __init__(self, documents: NestedDocuments, agent_id: str) -> None:
         self._documents = documents

@@ -40,7 +40,8 @@ def known_limits(raw: object) -> dict[str, float]:
 class ReachedLimit:
     """A limit that was reached.
 
-    `limit` is `tokens`, `cost` or `time`; `count` is `used` in whole tokens, cents or seconds.
+    `limit` is `tokens`, `cost` or `time`. `used` is the use in tokens, US dollars or seconds; `count` is the same
+    in whole tokens, cents or seconds.
     """
 
     name: str
@@ -53,7 +54,7 @@ class ReachedLimit:
 class InputBudget:
     """Usage since the current input began, and since the session began in this process.
 
-    Allowing more grants the same amount again, counted from that moment.
+    If the user allows more at a limit, the full limit is granted again, counted from that moment.
     """
 
     def __init__(self, spending: Spending, clock: Clock) -> None:

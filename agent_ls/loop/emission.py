@@ -1,8 +1,8 @@
-"""Emission of a session's events: each is numbered, encoded once, recorded, and only then published.
+"""Emit a session's events: each event is numbered, encoded once, recorded, and only then published.
 
-Deltas are published but not recorded. The text of each open part is kept in memory for late subscribers
-and is written to the log about once a second. It is a list of pieces, so that a delta costs the same at
-any length.
+Deltas are published but not recorded. The text of each open part is kept in memory for late subscribers and
+is written to the log about once a second. The text is stored as a list of pieces, so that a delta costs the
+same at any length.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ class OpenPart:
 
 
 class EventEmitter:
-    """The single emitter of a session's events. `turn_id` is that of the running turn, or "".
+    """The single emitter of a session's events. `turn_id` is the id of the running turn, or "".
 
-    An event of a subagent carries the agent's id: the one passed to `emit`, otherwise that of the agent
-    whose call the event is about. Services that emit events about a call therefore do not need to know
-    its agent. `secrets` returns keys that are redacted in every event.
+    An event of a subagent carries the agent's id: the one passed to `emit`, otherwise the id of the agent
+    whose call the event is about. Services that emit events about a call therefore do not need to know its
+    agent. `secrets` returns keys that are redacted in every event.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class EventEmitter:
         return part
 
     def close_part(self, part_id: str) -> None:
-        """Close a part that no event closes: the arguments of a call that was cut off."""
+        """Close a part that gets no end event: the arguments of a call that was cut off."""
         self._open.pop(part_id, None)
 
     def text_of(self, part_id: str) -> str:
@@ -284,7 +284,7 @@ class EventEmitter:
             case ApprovalRequested(request_id=request_id, call_id=call_id) if call_id:
                 self._asked[request_id] = call_id
             case QuestionAsked(question_id=question_id, call_id=call_id):
-                # A question about a limit has no call.
+                # The call id is "" for a question about a limit.
                 self._asked[question_id] = call_id
             case ApprovalResolved(request_id=asked_id) | QuestionAnswered(question_id=asked_id):
                 self._asked.pop(asked_id, None)
@@ -300,8 +300,9 @@ class EventEmitter:
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """End all subscriptions on exit, also if session_end could not be recorded because another process
-        owns the log."""
+        """End all subscriptions on exit, even if session_end could not be recorded because another process
+        owns the log.
+        """
         try:
             yield
         finally:

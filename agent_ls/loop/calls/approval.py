@@ -25,13 +25,13 @@ ApprovalScope: TypeAlias = Literal["once", "turn", "session", "project", "user"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
-    """The exact effect of one call, for a decision.
+    """A request to decide about one call; it states the exact effect of the call.
 
-    `allowed` lists what the user approved for this call before a restart, so that the same question is
-    not asked twice. `is_users_own`: the user wrote this command instead of the model's; it is judged
-    like a new action. `agent_id` is the subagent that makes the call, "" for the main agent. `category`
-    is that of the tool. `failed_confined`: the command failed while it was confined to reading, and is
-    to run again without confinement. `must_ask` is a reason to ask the user in every mode, "" for none.
+    `allowed` lists what the user approved for this call before a restart, so that the same question is not
+    asked twice. `is_users_own`: the user replaced the model's command with this one; it is judged like a new
+    action. `agent_id` is the subagent that makes the call, "" for the main agent. `category` is the category
+    of the tool. `failed_confined`: the command failed while it ran with read-only access, and is to run again
+    without that restriction. `must_ask` is a reason to ask the user in every mode, "" for none.
     """
 
     call_id: str
@@ -53,8 +53,8 @@ class Allowed:
 
     `asked`: the user was asked, so time has passed and the effect must be computed again before the call
     runs. `is_confined`: the call is allowed because it is read-only, so it runs confined or not at all.
-    `command` is a replacement written by the user, which is not judged yet; "" keeps the original. `by`
-    as in ApprovalResolved.decided_by, "" if the user was not asked.
+    `command` is a replacement written by the user, which is not judged yet; "" keeps the original. `by` has
+    the values of ApprovalResolved.decided_by, "" if the user was not asked.
     """
 
     asked: bool = False
@@ -65,7 +65,9 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The call may not run. `reason` is sent to the model; `by` as in ApprovalResolved.decided_by."""
+    """The call may not run. `reason` is sent to the model; `by` has the values of
+    ApprovalResolved.decided_by.
+    """
 
     reason: str
     by: str = "policy"
@@ -82,11 +84,15 @@ class Approver(Protocol):
         ...
 
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
-        """Allow a read-only effect as `decide` does; None if the user would have to be asked. Must not raise."""
+        """Return Allowed for a read-only effect that `decide` would allow without the user; otherwise None.
+        Must not raise.
+        """
         ...
 
     async def resume(self, request: ApprovalRequested) -> Decision:
-        """Wait for the answer to a request from before a restart. Nothing is judged again."""
+        """Wait for the answer to a request from before a restart. The policy does not judge the request
+        again.
+        """
         ...
 
 
@@ -110,7 +116,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """The decision of policy on an effect, before the user is asked."""
+    """The policy's decision on an effect, made before the user is asked."""
 
     kind: Literal["allow", "ask", "refuse"]
     reason: str
@@ -118,7 +124,7 @@ class PolicyVerdict:
 
 
 class UnknownApprovalError(Exception):
-    """No request with this id is known here, or the answer names a rule that the request did not offer."""
+    """This session has no request with this id, or the answer names a rule that the request did not offer."""
 
 
 class BadReplacementError(Exception):
@@ -287,7 +293,7 @@ def _requested(question: ApprovalQuestion, verdict: PolicyVerdict) -> ApprovalRe
 SELDOM = (
     "inputOf", "outsideSandbox", "server", "title", "about", "change", "annotated", "hosts", "readsRule",
 )  # fmt: skip
-"""Fields that are left out where they are empty."""
+"""Fields that are omitted when they are empty."""
 
 
 def effect_json(effect: Effect) -> dict[str, Any]:

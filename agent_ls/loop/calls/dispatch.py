@@ -73,9 +73,11 @@ from agent_ls.tools.file_commits import describe_review
 
 logger = logging.getLogger(__name__)
 
-EVENT_OUTPUT_BYTES = 64 * 1024  # a longer output is stored as a file, and the event contains a reference
-EVENT_SHARE_CHARS = 8 * 1024  # head and tail of a longer output, which the event contains
-MAX_ASKS = 5  # if a file changes during that many approvals, another program is writing it
+# a longer output is stored as a file, and the end event contains a reference to the file
+EVENT_OUTPUT_BYTES = 64 * 1024
+# of a longer output, the end event contains this many characters from the start and from the end
+EVENT_SHARE_CHARS = 8 * 1024
+MAX_ASKS = 5  # if the files of a call change between this many approvals, another program keeps writing them
 
 INTERRUPTED = "Interrupted by the user before it finished."
 INTERRUPTED_EFFECT = f"{INTERRUPTED} It may have had part of its effect: look before you rely on it."
@@ -101,9 +103,10 @@ class Call:
     hooked: HookedCall | None = None
     """The call as the user's hooks saw it before it ran; None if it did not run."""
     touched: tuple[str, ...] = ()
-    """The files that it was allowed to read or change."""
+    """The files that the call was allowed to read or change."""
     instructions: str = ""
-    """Instructions of the project for the folders of these files, which the model gets with the result."""
+    """The project's instructions for the folders of the `touched` files; the model gets them with the result.
+    """
     decided_ms: int = 0
     """Time spent on judging the call and waiting for approvals; not part of its duration."""
     early: Early | None = None
@@ -178,13 +181,14 @@ class Dispatcher:
                 call.instructions = await self._ports.documents.for_paths(
                     call.touched, profile.project_documents
                 )
-        finally:  # the call has run, also if the turn is stopped while its hooks do
+        finally:  # Reached also if the turn is stopped while the hooks run: the call itself has run by then.
             seen = output if profile.supports_images else without_images(output)
             self._end(call, seen, parsed.tool, config, started_ms)
 
     async def prepare_early(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> bool:
-        """Prepare the call if it is read-only and needs no approval; return whether it is. Dispatch it then, without
-        an await in between. Emits no event."""
+        """Prepare a read-only call that needs no approval. Returns whether the call is prepared. If so,
+        dispatch it next, without an await in between. Emits no event.
+        """
         parsed = parse_call(call.part, profile)
         if parsed.tool is None or parsed.arguments is None or self._ports.hooks.watches_calls:
             return False
@@ -192,7 +196,7 @@ class Dispatcher:
         context = self._context(call, profile, config, tap)
         try:
             prepared = await parsed.tool.prepare(parsed.arguments, context)
-        except Exception:  # the regular run of the call reports the error
+        except Exception:  # `dispatch` prepares the call again and reports the error
             return False
         summary = _summary(call.part, parsed.tool, parsed.arguments)
         effect = prepared.effect
@@ -224,19 +228,19 @@ class Dispatcher:
         )
 
     def drop(self, call: Call, reason: str) -> None:
-        """Replace the result of a call that ran early because its response is incomplete."""
+        """Replace the result of an early call, because the response that contains the call is incomplete."""
         result = ToolResultPart(call.part.id, call.part.name, reason, is_error=True)
         call.outcome = CallOutcome(result)
 
     def answer(
         self, call: Call, profile: ProviderProfile, config: SessionConfig, reason: str, kind: str
     ) -> None:
-        """Emit start and end of a call that will not run, and set its result."""
+        """Emit start and end of a call that will not run, and use `reason` as its result."""
         self._start(call, parse_call(call.part, profile))
         self._end(call, error_output(reason, kind), None, config, self._ports.clock.monotonic_ms())
 
     def is_asked(self, call: Call) -> bool:
-        """Return whether the call waits for the user, so that the question stays open after a cancellation."""
+        """Return whether the call waits for the user. Its question then stays open after a cancellation."""
         return call.event_id in self._emitter.asked
 
     def take_up(self, call: Call, ended: EndedCall, profile: ProviderProfile) -> None:
@@ -245,7 +249,7 @@ class Dispatcher:
         call.outcome = outcome_of(ended.result, output_of(ended.end), tool)
 
     def was_denied_and_had_effect(self, end: ToolCallEnd, profile: ProviderProfile) -> tuple[bool, bool]:
-        """Return both facts about a call that ended in an earlier process."""
+        """Return whether a call that ended in an earlier process was denied, and whether it had an effect."""
         output = output_of(end)
         return was_denied(output), had_effect(output, profile.registry.lookup(end.name))
 
@@ -299,9 +303,11 @@ class Dispatcher:
         allowed: tuple[ApprovalRequested, ...],
         command: str,
     ) -> Prepared | ToolOutput:
-        """Return the prepared call, or the error for the model. After an approval the effect is computed again, and
-        the user is asked again if it changed. A command that the user or a hook wrote instead is a new action.
-        `allowed` as in ApprovalQuestion, `command` as in SuspendedCall."""
+        """Return the prepared call, or the error for the model. After an approval the effect is computed
+        again, and the user is asked again if it changed. A command that the user or a hook wrote instead of
+        the model's is judged as a new action. `allowed` has the same meaning as in ApprovalQuestion,
+        `command` as in SuspendedCall.
+        """
         note, as_asked = "", arguments
         hooked: HookedCall | None = None
         summary = _summary(call.part, tool, arguments)
@@ -370,7 +376,9 @@ class Dispatcher:
         arguments: Arguments,
         context: ToolContext,
     ) -> Prepared | ToolOutput:
-        """Prepare the call. If that must read a path outside the allowed ones, ask for approval of the read first."""
+        """Prepare the call. If the preparation must read a path outside the allowed ones, first ask for
+        approval of the read.
+        """
         for _ in range(MAX_ASKS):
             try:
                 prepared: Prepared = await tool.prepare(arguments, context)
@@ -383,7 +391,9 @@ class Dispatcher:
         return error_output("Too many places outside the workspace: name fewer files.", "permission_denied")
 
     async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
-        """Run an approved call. `left_ms` is the time left for the input; commands have it in their own timeout."""
+        """Run an approved call. `left_ms` is the time left for the input; it is ignored for commands, because
+        their own timeout includes it.
+        """
         effect = prepared.effect
         if not isinstance(effect, ReadEffect | NoEffect) and not await self._log_guard.may_act():
             return error_output("Not run: the log of this session cannot be written.", "fatal")
@@ -399,7 +409,7 @@ class Dispatcher:
         return await self.terminals.run(call.event_id, command, prepared.run)
 
     async def _reviewed(self, call: Call, parsed: Parsed, context: ToolContext) -> ToolOutput:
-        """Continue a call whose changes waited for decisions when the earlier process ended."""
+        """Continue a call whose changes were waiting for the user's decisions when the earlier process ended."""
         known = call.known.allowed if call.known else ()
         summary = _summary(call.part, parsed.tool, parsed.arguments)
         question = ApprovalQuestion(
@@ -409,7 +419,9 @@ class Dispatcher:
         return denied(states) if isinstance(states, Denied) else describe_review(states, context)
 
     async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
-        """Run an edit and add the diagnostics that it caused. Stopping the wait for diagnostics keeps the edit."""
+        """Run an edit and add the diagnostics that it caused. If the wait for diagnostics is cancelled, the
+        edit stays applied.
+        """
         news = self._ports.editor_context.watch_edit([file.path for file in effect.files])
         output = call.landed = await prepared.run()
         if output.is_error or not output.files:
@@ -489,7 +501,7 @@ class Dispatcher:
 
 
 def _confined(prepared: Prepared) -> Prepared:
-    """Return the call such that its command runs confined, or not at all."""
+    """Return a copy of the call whose command runs confined, or not at all."""
 
     async def run() -> ToolOutput:
         with requiring_confinement():
@@ -499,7 +511,7 @@ def _confined(prepared: Prepared) -> Prepared:
 
 
 def _noted(prepared: Prepared, note: str) -> Prepared:
-    """Return the call with `note` before its output."""
+    """Return a copy of the call that puts `note` before its output."""
     if not note:
         return prepared
 
@@ -533,8 +545,10 @@ def parse_call(part: ToolCallPart, profile: ProviderProfile) -> Parsed:
 def shell_limits(
     profile: ProviderProfile, config: SessionConfig, time_left_ms: int | None = None
 ) -> ShellLimits:
-    """Return the time limits for commands. The profile's default replaces the general default, but not a default that
-    the user set. The session's maximum and the time left for the input or session limit both."""
+    """Return the time limits for commands. The profile's default timeout replaces the built-in default, but
+    not a default that the user set. Both are capped by the session's maximum and by the time left for the
+    input or session.
+    """
     cap = min(config.max_command_timeout_ms, time_left_ms or config.max_command_timeout_ms)
     default = config.default_command_timeout_ms
     if profile.shell_limits and default == ShellLimits().default_timeout_ms:
@@ -550,6 +564,6 @@ def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | 
 def _summary_of(tool: Tool[Any], arguments: Arguments) -> str:
     try:
         return one_line(tool.summarize(arguments), INPUT_CHARS)
-    except Exception:  # last resort, as in _guarded: a tool of the host may raise here
+    except Exception:  # last resort: a tool that the host program provides may raise here
         logger.exception("tool %s has no summary for its arguments", tool.name)
         return ""

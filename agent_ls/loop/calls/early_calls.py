@@ -42,11 +42,11 @@ class EarlyCalls:
         self._group: TaskGroup | None = None
 
     async def beside(self, reading: Awaitable[T]) -> T:
-        """Read the response, and return when the early calls have ended. Raises the errors of `reading`,
-        unwrapped.
+        """Read the response while the early calls run; return when both have ended.
 
-        If a stop arrives after the response was read, it takes effect at the next await: the calls are
-        in the history then, and only the round gives each of them a result.
+        Raises the errors of `reading` unchanged. A stop that arrives after the response was read takes effect
+        only at the caller's next await: by then the calls are in the history, and the round gives each of
+        them a result.
         """
         read: list[T] = []
         failure: Exception | None = None

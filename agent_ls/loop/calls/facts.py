@@ -1,4 +1,4 @@
-"""Facts about a call, read from its effect. Pure."""
+"""Pure: derive information about a call from its effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface to the user's hooks: programs that are informed of a session's actions and may stop them."""
+"""Interface to the user's hooks: programs that are informed of a session's actions and can block them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_ls.tools.base import Arguments, Tool
 
 @dataclass(frozen=True, slots=True)
 class HookedCall:
-    """A tool call for hooks. `kind` is the tool's name in agent-ls, `name` its name for the model."""
+    """A tool call as hooks receive it. `kind` is the tool's name in agent-ls, `name` its name for the model."""
 
     call_id: str
     turn_id: str
@@ -87,19 +87,22 @@ class Hooks(Protocol):
         ...
 
     async def before_prompt(self, text: str) -> PromptVerdict:
-        """Run before a user's message becomes a turn."""
+        """Run the hooks for a user's message before it starts a turn."""
         ...
 
     async def before_call(self, call: HookedCall) -> CallVerdict:
-        """Run after a call was prepared and before policy judges it."""
+        """Run the hooks for a call after it was prepared and before the policy judges it."""
         ...
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
-        """Run before the model gets the result. Returns text to add to the result, "" for nothing."""
+        """Run the hooks for a call before the model gets its result. Returns text to add to the result, ""
+        for none.
+        """
         ...
 
     async def before_stop(self, text: str, *, again: bool) -> str:
-        """Run when a turn is about to end with this answer. Returns a reason to continue, "" for none.
+        """Run the hooks when a turn is about to end with the answer `text`. Returns a reason to continue, ""
+        for none.
 
         `again`: a hook already made this turn continue once, so the turn ends whatever is returned.
         """
@@ -107,7 +110,7 @@ class Hooks(Protocol):
 
 
 class NoHooks:
-    """A session without hooks."""
+    """Hooks of a session for which the user has configured none."""
 
     @property
     def watches_calls(self) -> bool:
@@ -130,7 +133,7 @@ NO_HOOKS = NoHooks()
 
 
 class AgentHooks(NoHooks):
-    """The hooks of a session for one of its subagents. Only hooks on calls run, with the agent's id."""
+    """The session's hooks for one subagent. Only hooks on calls run; they get the subagent's id."""
 
     def __init__(self, hooks: Hooks, agent_id: str) -> None:
         self._hooks = hooks

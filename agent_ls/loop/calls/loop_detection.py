@@ -34,8 +34,10 @@ def detect_loop(signatures: Sequence[str], window: int) -> bool:
 
 
 def calls_since_warning(turns: Iterable[Turn]) -> list[str]:
-    """Return the signatures of all calls since the last loop warning, so that a warned model has a whole
-    window to change."""
+    """Return the signatures of all calls since the last loop warning.
+
+    Earlier calls do not count, so that a warned model has a whole window to change its behaviour.
+    """
     found: list[str] = []
     for turn in turns:
         if isinstance(turn, AssistantTurn):

@@ -1,4 +1,4 @@
-"""Pure: from the output of a tool to the outcome of its call, and to the errors that replace an output."""
+"""Pure: convert the output of a tool to the outcome of its call, and build the errors that replace an output."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ NO_IMAGES = "[This model cannot see images: the image was left out.]"
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """The outcome of a call. `ends_loop` is set if a terminal tool succeeded ("completed") or a failure is fatal
-    ("error"). `usage` as in ToolOutput."""
+    """The outcome of a call. `ends_loop` is set if a terminal tool succeeded ("completed") or a failure is
+    fatal ("error"). `usage` has the same meaning as in ToolOutput.
+    """
 
     result: ToolResultPart
     was_denied: bool = False
@@ -33,7 +34,9 @@ def outcome_of(result: ToolResultPart, output: ToolOutput, tool: Tool[Any] | Non
 
 
 def output_of(end: ToolCallEnd) -> ToolOutput:
-    """Return an output with the fields that decide the outcome of its call, from the stored end of the call."""
+    """Rebuild a tool's output from the stored end event of its call, with only the fields that decide the
+    outcome.
+    """
     return ToolOutput("", is_error=end.is_error, error_kind=end.error_kind, exit_code=end.exit_code)
 
 
@@ -64,7 +67,9 @@ def had_effect(output: ToolOutput, tool: Tool[Any] | None) -> bool:
 
 
 def without_images(output: ToolOutput) -> ToolOutput:
-    """Remove images for a model that cannot see them: its provider would refuse the whole request."""
+    """Remove images from an output for a model without image input, because its provider would refuse the
+    whole request.
+    """
     if not output.images:
         return output
     return replace(output, text=f"{output.text}\n{NO_IMAGES}".strip(), images=())

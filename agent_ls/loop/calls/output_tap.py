@@ -34,7 +34,7 @@ class OutputTap:
             self._tell(self._redaction.feed(text))
 
     def close(self) -> None:
-        """Send the held back rest and stop. May be called repeatedly."""
+        """Publish the text that was held back, and stop. May be called repeatedly."""
         if self._is_open:
             self._tell(self._redaction.end())
         self._is_open = False

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
-MAX_CONTENT_BYTES = 1024 * 1024  # limit per file: of a larger file only the digest is kept
+MAX_CONTENT_BYTES = 1024 * 1024  # limit per file: for a larger file only the digest is stored
 MAX_TOTAL_BYTES = 16 * 1024 * 1024  # limit for all files: the least recently read contents are dropped first
 
 
 class ShownFiles:
-    """Digests and contents of files by path.
+    """Digests and contents of the files that the model has seen, by path.
 
     `known` are the digests of a resumed session; `record` is called with each new digest, to store it.
-    Contents are kept in memory only: a resumed session knows whether a file has changed, but not how.
+    Contents are held in memory only: a resumed session can detect that a file has changed, but not how.
     """
 
     def __init__(

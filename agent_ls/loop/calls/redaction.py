@@ -1,4 +1,4 @@
-"""Pure: remove secrets from text that comes from outside, as a whole or in chunks.
+"""Pure: remove secrets from a whole text or from a stream of chunks that comes from outside the session.
 
 Redaction happens once, where the text enters the session, so that model, screen, log and replay have the same
 bytes. The user's own messages and the contents of edited files are not redacted.
@@ -17,7 +17,7 @@ MAX_HELD_CHARS = 16 * 1024
 MARK = "[secret removed]"
 
 _FORMS = (
-    # the prefix, which no ordinary word has, and the pattern of the whole key
+    # a prefix that no ordinary word has, and the pattern of the whole key
     ("sk-", r"sk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
     ("ghp_", r"gh[pousr]_[A-Za-z0-9]{30,}"),
     ("gho_", ""), ("ghu_", ""), ("ghs_", ""), ("ghr_", ""),
@@ -42,9 +42,9 @@ _SEGMENT = "[A-Za-z0-9_-]{10,}"
 _JSON_WEB_TOKEN = re.compile(
     rf"(?<![A-Za-z0-9_-])(?>([A-Za-z0-9_-]*?)\beyJ){_SEGMENT}+\.eyJ{_SEGMENT}+\.{_SEGMENT}"
 )
-"""Each word is tried once, at its first `eyJ`, so the search takes linear time.
+"""Matches a JSON Web Token; the group is the text before the token.
 
-The group is the text before it.
+Each word is tried once, at its first `eyJ`, so the search takes linear time.
 """
 _ANY = re.compile("|".join(form for _, form in _FORMS if form))
 _STARTS = tuple(start for start, _ in _FORMS)
@@ -62,7 +62,7 @@ def none_known() -> Collection[str]:
 
 
 def redacted(text: str, known: Collection[str]) -> str:
-    """Return `text` without private keys, known forms of keys, and the values in `known`."""
+    """Return `text` with private keys, keys in well-known formats, and the values in `known` redacted."""
     text = without_known(text, known)
     if _BEGIN in text:
         text = _BLOCK.sub(MARK, text)
@@ -72,7 +72,7 @@ def redacted(text: str, known: Collection[str]) -> str:
 
 
 def without_known(text: str, known: Collection[str]) -> str:
-    """Return `text` without the values in `known`. Used as the last step before text is written."""
+    """Return `text` with the values in `known` redacted. Used as the last step before text is written."""
     for value in sorted(known, key=len, reverse=True):
         if len(value) >= MIN_KNOWN_CHARS:
             text = text.replace(value, MARK)
@@ -80,10 +80,10 @@ def without_known(text: str, known: Collection[str]) -> str:
 
 
 def known_end(text: str, known: Collection[str]) -> int:
-    """Return the end of the text that is safe to publish: after it, a value in `known` may have begun.
+    """Return the offset up to which `text` is safe to publish: a value in `known` may begin after it.
 
-    A single matching letter at the end is not held back, because it ends too many words. Code that
-    writes joined chunks must redact again.
+    A single matching letter at the end is not held back, because too many words end with it. Code that writes
+    joined chunks must redact again.
     """
     end = len(text)
     for value in known:
@@ -96,7 +96,9 @@ def known_end(text: str, known: Collection[str]) -> int:
 
 
 def without(line: bytes, known: Collection[str]) -> bytes:
-    """Return encoded JSON without the values in `known`. Used as the last step before a line is written."""
+    """Return encoded JSON with the values in `known` redacted. Used as the last step before a line is
+    written.
+    """
     for value in sorted(known, key=len, reverse=True):
         if len(value) >= MIN_KNOWN_CHARS:
             line = line.replace(_in_json(value), MARK.encode())
@@ -110,7 +112,9 @@ def _in_json(value: str) -> bytes:
 
 
 class StreamRedaction:
-    """Redact text that arrives in chunks: text that may be the beginning of a secret is held back."""
+    """Redact a text that arrives in chunks. The end of a chunk is held back if it may be the beginning of a
+    secret.
+    """
 
     def __init__(self, known: Known) -> None:
         self._known = known
@@ -130,7 +134,7 @@ class StreamRedaction:
 
 
 def _safe_end(text: str, known: Collection[str]) -> int:
-    """Return the end of the text that cannot become part of a secret by later chunks."""
+    """Return the offset up to which later chunks cannot make the text part of a secret."""
     if found := _OPEN_BLOCK.search(text) or _OPEN_HEAD.search(text):
         return found.start()
     end = len(text)

@@ -1,7 +1,7 @@
-"""The commands of a session: commands that a call waits for, and commands in the background.
+"""The commands of a session: those that a tool call waits for, and those that run in the background.
 
-The id of a command is the id of its call, everywhere. A single command can be ended: its call then gets
-a result that says so, and the turn continues.
+The id of a command is the id of its call, everywhere. The user can end a single command: its call then gets a
+result that reports this, and the turn continues.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ STOPPED = "The user stopped this command. It may have had part of its effect: lo
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A command. `pid` is None if unknown, as for a command that its call waits for.
+    """A command. `pid` is None if unknown, for example while a call waits for the command.
 
-    `exit_code` is None while the command runs. `started_ms` is Unix time. `waiting`: the command waits
-    for input.
+    `exit_code` is None while the command runs. `started_ms` is Unix time. `waiting`: the command waits for
+    input.
     """
 
     id: str
@@ -59,7 +59,7 @@ class TerminalText:
 class _Command:
     """The state of one command. `process_id` is the environment's id, "" while a call waits for the command.
 
-    `terminal` is None if the command has no terminal, or none yet.
+    `terminal` is None if the command has no terminal, or does not have it yet.
     """
 
     call_id: str
@@ -88,7 +88,7 @@ class Terminals:
         self._group: TaskGroup | None = None
 
     def attend(self, group: TaskGroup) -> None:
-        """Set the task group in which the ends of background commands are awaited."""
+        """Set the task group whose tasks wait for the ends of background commands."""
         self._group = group
 
     async def run(
@@ -112,7 +112,9 @@ class Terminals:
                 self._emitter.emit(TerminalExit(call_id, output.exit_code if output else None))
 
     def watcher(self, call_id: str) -> _Watcher:
-        """Return the watcher for the command of this call; it receives the terminal, if there is one."""
+        """Return the watcher for the command of this call. The watcher receives the command's terminal, if
+        there is one.
+        """
         return _Watcher(self, call_id)
 
     def in_terminal(self, call_id: str, terminal: CommandTerminal) -> None:
@@ -178,7 +180,7 @@ class Terminals:
         return TerminalText(text, end, running=process is not None and exit_code is None, exit_code=exit_code)
 
     def end_turn(self, turn_id: str) -> None:
-        """End the background commands of a turn, also those that are just starting.
+        """End the background commands of a turn, including those that are just starting.
 
         Other commands end with their calls.
         """
@@ -208,7 +210,7 @@ class Terminals:
         command.process_id = process_id
         if process_id and self._group:
             self._group.start_soon(self._follow, command)
-        # A stop during the start of the command did not end it, because a start always completes.
+        # The turn was stopped while the command started. Starting cannot be interrupted, so end it now.
         if command.turn_id in self._given_up or command.scope.cancel_called:
             self._end(command)
 
@@ -262,5 +264,5 @@ def _told(command: _Command, process: ProcessInfo | None) -> Terminal:
 def _unix_ms(timestamp: str) -> int:
     try:
         return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
-    except ValueError:  # a test clock
+    except ValueError:  # the clock of a test may return text that is not a date
         return 0

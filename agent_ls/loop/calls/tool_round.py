@@ -1,4 +1,4 @@
-"""Execution of the calls of one response; calls with effects run in an order that respects dependencies."""
+"""Run the calls of one response; a call that depends on an earlier call's effect waits for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from agent_ls.tools.paths import are_disjoint
 MAX_CALLS = 500
 """Maximum number of calls in one answer.
 
-Each call is compared with all calls before it, and no task needs more.
+Each call is compared with all calls before it, so the cost grows with the square of this number. No task
+needs more.
 """
 
 
@@ -43,7 +44,8 @@ def reach_of(parsed: Parsed, environment: ExecutionEnvironment) -> Reach:
     if tool.touches:
         try:
             paths = tool.touches(parsed.arguments, environment)
-        except Exception:  # the arguments are invalid: the call's preparation reports it better
+        # the arguments are invalid: the preparation of the call reports the error in detail
+        except Exception:
             paths = None
     return Reach(tool.category != "read", paths, tool.terminal)
 
@@ -67,10 +69,10 @@ async def run_round(
     config: SessionConfig,
     environment: ExecutionEnvironment,
 ) -> None:
-    """Set the outcome of each call that has none, also on cancellation.
+    """Run all calls that have no outcome, and set their outcomes, also on cancellation.
 
-    Calls after the first MAX_CALLS get an error. If the round is cancelled while a call waits for the
-    user, the other calls get no outcome: the round is suspended.
+    Calls after the first MAX_CALLS get an error. If the round is cancelled while a call waits for the user,
+    the round is suspended: calls without an outcome stay without one.
     """
     for call in calls[MAX_CALLS:]:
         if not call.outcome:

@@ -15,8 +15,8 @@ DEFAULT_LIMIT: tuple[int, Mode] = (30_000, "head_tail")
 """Limit for tools that CHARACTER_LIMITS does not list."""
 
 CHARACTER_LIMITS: dict[str, tuple[int, Mode]] = {
-    "read_file": (50_000, "head_tail"),  # imports and recent code
-    "shell": (30_000, "head_tail"),  # start-up messages and results
+    "read_file": (50_000, "head_tail"),  # the start has the imports, the end the newest code
+    "shell": (30_000, "head_tail"),  # the start has start-up messages, the end the results
     "grep": (20_000, "tail"),
     "glob": (20_000, "head"),  # newest first, so the head is the relevant part
     "edit_file": (10_000, "tail"),
@@ -34,8 +34,8 @@ LINE_LIMITS: dict[str, int] = {"shell": 256, "grep": 200, "glob": 500}
 def printed(output: str, known: Collection[str]) -> str:
     """Return the text that a terminal would display after a command's output, without the keys in `known`.
 
-    Of a very long output only both ends are rendered: the model gets less than that anyway, and
-    rendering all of it would block the process.
+    For a very long output only the beginning and the end are rendered: the model gets less than that anyway,
+    and rendering all of it would block the process.
     """
     if len(output) <= 2 * PRINTED_CHARS:
         return _printed(output, known)

@@ -23,9 +23,10 @@ from agent_ls.loop.turns import (
     UserTurn,
 )
 
-DROP_TO_SHARE = 0.5  # share of the window; smaller cuts would invalidate the provider's cache too often
-WORDS_MAX_CHARS = 1_500  # of one message of the user that a summary repeats
-WORDS_TOTAL_CHARS = 12_000  # of all messages of the user together
+# share of the window that `dropOldest` keeps; smaller cuts would invalidate the provider's cache too often
+DROP_TO_SHARE = 0.5
+WORDS_MAX_CHARS = 1_500  # limit for one message of the user that is repeated next to the summary
+WORDS_TOTAL_CHARS = 12_000  # limit for all repeated messages of the user together
 ITEM_CAPS = (8_000, 2_000, 500, 150)
 """Length limits for the texts of a transcript. The first one with which the transcript fits is used."""
 
@@ -57,7 +58,9 @@ not meant for you."""
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The `removed` turns, oldest first, and the number of turns that are `kept`."""
+    """The turns that a compaction removes (`removed`, oldest first), and the number of turns that it keeps
+    (`kept`).
+    """
 
     removed: tuple[Turn, ...]
     kept: int
@@ -74,7 +77,7 @@ def cut(history: History, config: ContextConfig, spare_share: float) -> Cut | No
             start = len(visible) - config.keep_messages
         case "slidingWindow":
             start = len(visible) - config.window_messages
-            if start <= 0:  # the window is filled by fewer messages than the setting keeps
+            if start <= 0:  # the conversation has fewer messages than the setting keeps
                 start = len(visible) // 2
         case "dropOldest":
             start = _first_left(visible, spare_share)
@@ -85,7 +88,7 @@ def cut(history: History, config: ContextConfig, spare_share: float) -> Cut | No
 
 
 def _first_left(visible: Sequence[Turn], spare_share: float) -> int:
-    """Return the first index to keep, so that as few turns as possible are removed to reach the share."""
+    """Return the first index to keep, so that as few turns as possible are removed to free `spare_share`."""
     sizes = [len(text_of(turn)) for turn in visible]
     to_go = sum(sizes) * min(max(spare_share, 0.0), 1.0)
     for start, size in enumerate(sizes):

@@ -35,15 +35,18 @@ from agent_ls.profiles.base import ProviderProfile
 Trigger: TypeAlias = Literal["auto", "request", "overflow"]
 
 TRANSCRIPT_SHARE = (
-    0.5  # share of the window; the rest is for the prompt, the answer, and the error of the estimate
+    # share of the window for the transcript; the rest is for the prompt, the answer, and the error of the
+    # estimate
+    0.5
 )
-TIGHT_SHARE = 0.15  # used if the provider refuses even that, because the window is smaller than documented
+# used if the provider refuses the larger share, because the window is smaller than documented
+TIGHT_SHARE = 0.15
 TRANSCRIPT_MIN_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How full the context window is.
+    """The fill level of the context window.
 
     `tokens` estimates the next request, `window_tokens` is the size of the window (0: unknown), and
     `chars_per_token` the estimated number of code points per token.
@@ -133,10 +136,9 @@ class Compactor:
         measure: Callable[[], Fill],
         trigger: Trigger,
     ) -> ModelUsage | None:
-        """Compact the conversation. Returns the usage of the summary call.
+        """Compact the conversation. Returns the usage of the summary call, or None if nothing was done.
 
-        Returns None if nothing was done; except when there was nothing to remove, an event has reported
-        the reason.
+        If nothing was done, an event has reported the reason, unless there was nothing to remove.
         """
         wish, self._wish = self._wish or Wish(new_id("k")), None
         before, strategy = measure(), config.context.strategy
@@ -179,7 +181,7 @@ class Compactor:
     async def _turn(
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
     ) -> tuple[CompactionTurn, ProviderProfile]:
-        """Return the turn, and the model that wrote its summary."""
+        """Return the compaction turn, and the model that wrote its summary."""
         before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
@@ -197,7 +199,8 @@ class Compactor:
     async def _summarized(
         self, profile: ProviderProfile, config: SessionConfig, fill: Fill, found: Cut, wish: Wish
     ) -> tuple[str, Usage, ProviderProfile]:
-        """Ask the model for summaries, then the session's model, then its fallbacks.
+        """Ask for a summary: first the model configured for summaries, then the session's model, then its
+        fallbacks.
 
         Returns the summary, its usage, and the model that wrote it.
         """
@@ -257,8 +260,8 @@ _BECAME = {
 def _to_go(fill: Fill) -> float:
     """Return the share of the conversation that `dropOldest` removes.
 
-    The conversation shrinks to half of the window; if it is smaller than that already, half of it is
-    removed.
+    The share is chosen so that half of the window stays in use. If the conversation is smaller than that
+    already, half of the conversation is removed.
     """
     if fill.tokens <= fill.window_tokens * DROP_TO_SHARE or not fill.window_tokens:
         return DROP_TO_SHARE

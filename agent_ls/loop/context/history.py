@@ -1,9 +1,9 @@
-"""Pure: convert turns to messages. The only place that knows both types.
+"""Pure: convert turns to messages. Only this module knows both types.
 
 Turns and messages are append-only: the messages of earlier rounds are the same frozen objects in every
 request. Messages that a provider would refuse are never created: each call is followed by its result (an
-error result if the history lacks one), a result without a call is left out, and an empty answer becomes
-no message. At a CompactionTurn the list of messages starts again. Everything is derived from the list of
+error result if the history lacks one), a result without a call is left out, and an empty answer becomes no
+message. At a CompactionTurn the list of messages starts again. All messages are derived from the list of
 turns, so removing a CompactionTurn from the end of the list restores the full history.
 """
 
@@ -35,15 +35,15 @@ from agent_ls.loop.turns import (
 )
 
 NO_RESULT = "This call was interrupted before it gave a result. It may have had part of its effect."
-IMAGE_CHARS = 4_800  # an image of a screen's size costs about 1,200 tokens
+IMAGE_CHARS = 4_800  # an image of the size of a screen costs about 1,200 tokens
 
 
 class History:
     """The turns of one session and the messages made of them.
 
-    `chars` counts the code points that a request sends of them, `tool_chars` those of tool results; both
-    are updated with each turn. `model_calls` counts the answers. `compaction` is the newest compaction,
-    None if there is none.
+    `chars` counts the code points of these messages in a request, `tool_chars` those of the tool results
+    among them; both are updated with each turn. `model_calls` counts the answers. `compaction` is the newest
+    compaction, None if there is none.
     """
 
     def __init__(self, turns: Iterable[Turn] = ()) -> None:
@@ -65,8 +65,9 @@ class History:
 
     @property
     def visible(self) -> Sequence[Turn]:
-        """The turns that are sent as they are: all, or those that the newest compaction kept and those
-        after it."""
+        """The turns that are sent as separate messages: all turns, or those since the newest compaction and
+        the turns that it kept.
+        """
         return self._visible
 
     def result_texts(self) -> Sequence[str]:
@@ -105,7 +106,7 @@ class History:
             self._add(message)
 
     def messages(self, system_prompt: str) -> tuple[Message, ...]:
-        """Return all messages of the next request. They are valid at whatever point the history ends."""
+        """Return all messages of the next request. The list is valid for providers wherever the history ends."""
         if system_prompt != self._system.text:
             self._system = system(system_prompt)
         prompt = (self._system,) if system_prompt else ()
@@ -132,7 +133,7 @@ def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | Comp
         case SystemTurn():
             return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
         case CompactionTurn():
-            return None  # History starts the list of messages again
+            return None  # `History` handles this turn: it starts the list of messages again
         case UserTurn() | SteeringTurn():
             context = turn.context if isinstance(turn, UserTurn) else ""
             text = tuple(TextPart(words) for words in (turn.content, context) if words)
@@ -140,7 +141,7 @@ def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | Comp
 
 
 def _without_empty_parts(message: Message) -> Message | None:
-    """Remove empty texts, which providers refuse. Parts that carry a provider's own item are kept."""
+    """Remove empty texts, which providers refuse. Parts that carry a provider-specific item are kept."""
     kept = tuple(part for part in message.parts if not _is_empty(part))
     if len(kept) == len(message.parts):
         return message if kept else None

@@ -15,7 +15,8 @@ LostBy: TypeAlias = Literal["model", "tools", "documents", "instructions"]
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A request prefix. `text` is the system prompt; the other fields are its sources, to detect changes.
+    """A request prefix. `text` is the system prompt; the other fields describe the sources of the prefix, to
+    detect changes.
 
     `documents` is the digest of the project documents, `documents_chars` their size within `text`.
     """
@@ -30,7 +31,7 @@ class Prefix:
     tools_chars: int = field(default=0, compare=False)
 
     def lost_by(self, now: Prefix) -> LostBy | None:
-        """Return which source has changed compared to `now`, or None."""
+        """Return the source that differs between this prefix and `now`, or None if none does."""
         if (self.provider, self.model) != (now.provider, now.model):
             return "model"
         if self.tools != now.tools:
@@ -46,5 +47,5 @@ def digest_of(documents: str) -> str:
 
 
 def tools_chars(tools: Sequence[ToolDefinition]) -> int:
-    """Return the approximate number of code points of the definitions in a request."""
+    """Return the approximate number of code points that the tool definitions take in a request."""
     return sum(len(t.name) + len(t.description) + len(json.dumps(t.parameters)) for t in tools)

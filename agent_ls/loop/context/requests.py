@@ -53,7 +53,9 @@ class ContextKeeper:
         self._cached_tokens = 0
 
     def prefix_for(self, profile: ProviderProfile) -> Prefix:
-        """Return the same prompt for another agent of the session, with the tools of its own profile."""
+        """Return the session's prefix for another agent: the same prompt, with the tools of the agent's own
+        profile.
+        """
         return replace(self._prefix, tools=profile.tools())
 
     @property
@@ -78,12 +80,12 @@ class ContextKeeper:
         return now
 
     def _offer_search(self, profile: ProviderProfile) -> None:
-        """Add the tool search_history once part of the conversation was removed.
+        """Add the tool search_history after part of the conversation was removed.
 
-        It is last, to keep the cached prefix.
+        The tool is added at the end of the list, so that the cached prefix stays valid.
         """
         was_offered = any(tool.name == SEARCH_HISTORY for tool in self._prefix.tools)
-        # If it is registered already, it may be the copy from the parent agent's registry, with another
+        # A registered search_history may come from the parent agent's registry, and search the parent's
         # history.
         is_there = profile.registry.lookup(SEARCH_HISTORY) is not None
         if is_there or was_offered or self._conversation.history.compaction:
@@ -120,7 +122,7 @@ class ContextKeeper:
     # --- compaction
 
     async def make_room(self, profile: ProviderProfile, config: SessionConfig) -> ModelUsage | None:
-        """Compact if that is due. Returns the usage of the compaction, None if nothing was done."""
+        """Compact if a compaction is due. Returns the usage of the compaction, None if nothing was done."""
         trigger = self.compactor.trigger(config, self._fill(profile, config))
         if trigger is None:
             return None

@@ -1,4 +1,5 @@
-"""Estimate how full the context window is, by category, calibrated by reported usage.
+"""Estimate how full the context window is, by category. Usage that the provider reports calibrates the
+estimate.
 
 Only running sums are used, so that measuring costs the same however long the session is.
 """
@@ -24,7 +25,9 @@ class ContextMeter:
         self._warned = False
 
     def measure(self, prefix: Prefix, history: History, chars_per_token: int) -> ContextParts:
-        """Return the estimated tokens of the next request by category. The divisor is limited to 1 to 32."""
+        """Return the estimated tokens of the next request by category. `chars_per_token` is limited to 1 to
+        32.
+        """
         share = self.calibration / min(max(chars_per_token, 1), 32)
         return ContextParts(
             system=round((len(prefix.text) - prefix.documents_chars) * share),
@@ -48,7 +51,9 @@ class ContextMeter:
         self._reported = True
 
     def maybe_warning(self, tokens: int, window_tokens: int) -> str:
-        """Return a warning, once, when the window gets over 80 % full; again only after it was below."""
+        """Return a warning when the window gets more than 80 % full, otherwise "". Warns again only after the
+        fill was lower.
+        """
         full = window_tokens > 0 and tokens > window_tokens * WARNING_SHARE
         is_new = full and not self._warned
         self._warned = full

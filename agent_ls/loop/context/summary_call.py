@@ -20,7 +20,9 @@ DWELL_ON = "\n\nThe user asks that the summary dwell on this: "
 
 
 def summary_request(profile: ProviderProfile, transcript: str, instructions: str, cache_key: str) -> Request:
-    """Return the request for a summary. `instructions` are the user's wishes for it, "" for none."""
+    """Return the request for a summary. `instructions` are the user's instructions for the summary, "" for
+    none.
+    """
     wanted = SUMMARY_PROMPT + (DWELL_ON + instructions if instructions else "")
     return Request(
         model=profile.model,

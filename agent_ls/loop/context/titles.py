@@ -11,12 +11,14 @@ TITLE_CHARS = 60  # maximum length of a generated title
 _ATTACHED = re.compile(r"(?:(?:File|Folder): [^\n]*|[^\n]+:\n(`{3,})\n.*?\n\1)(?:\n\s*|\Z)", re.DOTALL)
 """An attachment that a client puts before the user's message: a path, or a heading with a block of text."""
 
-# Marks of headings, quotes and lists at the start of a line.
+# Characters that mark headings, quotes and lists at the start of a line.
 _MARKS = re.compile(r"[#>*+\-\s`]*")
 
 
 def title_of(text: str) -> str:
-    """Return the first line that has words, truncated; "" if there is none. What is attached in front is skipped."""
+    """Return the first line that has words, truncated; "" if there is none. Attachments before the message
+    are skipped.
+    """
     rest = text
     while (found := _ATTACHED.match(rest)) and found.end() < len(rest):
         rest = rest[found.end() :]

@@ -76,9 +76,9 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class CacheLost:
-    """The provider's cache of the prompt prefix is no longer valid: about `tokens` are sent uncached.
+    """The provider's cache of the prompt prefix is no longer valid: about `tokens` tokens are sent uncached.
 
-    `reason` provider: nothing changed here; the provider dropped its cache.
+    `reason` provider: the prefix is unchanged, but the provider dropped its cache.
     """
 
     kind: ClassVar[str] = "cache_lost"

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedFile:
-    """Diagnostics of an edited file. `problems` counts errors and warnings that the edit caused.
+    """The diagnostics of an edited file. `problems` counts the errors and warnings that the edit caused.
 
     `is_settled` False: the language tools had not finished yet.
     """
@@ -20,7 +20,7 @@ class DiagnosedFile:
 
 @dataclass(frozen=True, slots=True)
 class EditDiagnosed:
-    """The result of an edit has waited for the editor's diagnostics, and reports them."""
+    """Diagnostics of the editor for the files of an edit. The result of the edit waited for them."""
 
     kind: ClassVar[str] = "diagnostics"
     call_id: str
@@ -31,7 +31,7 @@ class EditDiagnosed:
 class SaveRequested:
     """The editor was asked to save these files, so that a command reads their current content.
 
-    The outcome is not reported.
+    No event reports whether the files were saved.
     """
 
     kind: ClassVar[str] = "save_requested"

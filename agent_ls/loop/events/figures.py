@@ -1,6 +1,6 @@
 """Pure: statistics of a session from its events: duration and usage of each model call, round and tool.
 
-They contain numbers and names only: no text of the user, the model or a file.
+The statistics contain numbers and names only: no text of the user, the model or a file.
 """
 
 from __future__ import annotations
@@ -98,9 +98,10 @@ class _Tool:
 
 
 class _Count:
-    """Counts per round.
+    """Collects the statistics of each round from the events.
 
-    A round ends when the next answer begins: with its usage, or with a call index that restarts.
+    The next round begins with a second usage report, or with a call whose index is not higher than the last
+    one.
     """
 
     def __init__(self) -> None:

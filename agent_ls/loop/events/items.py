@@ -60,7 +60,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class SteerMessage:
-    """A message of the user into a running turn."""
+    """A message that the user sent into a running turn."""
 
     kind: ClassVar[str] = "steer"
     steer_id: str
@@ -70,7 +70,7 @@ class SteerMessage:
 
 @dataclass(frozen=True, slots=True)
 class SaidItem:
-    """A text or reasoning of the model. The text of an open part may lag behind the stream."""
+    """A text or reasoning of the model. The text of a part that is still open may be older than the stream."""
 
     kind: Literal["text", "reasoning"]
     part_id: str
@@ -125,7 +125,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class StartedAgent:
-    """One run of a subagent, from a start to the next end. Its own items carry its id."""
+    """One run of a subagent, from a start to the next end. Items of the subagent carry its id."""
 
     kind: ClassVar[str] = "subagent"
     agent: SubagentChanged
@@ -154,7 +154,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class FileSum:
-    """All changes to a file since the last end of processing."""
+    """All changes to a file since the last processing_end event."""
 
     path: str
     action: Action
@@ -164,7 +164,7 @@ class FileSum:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """The end of a turn, with all files changed since the last one."""
+    """The end of a turn, with all files that changed since the previous end."""
 
     kind: ClassVar[str] = "end"
     reason: EndReason
@@ -355,7 +355,7 @@ class ItemFold:
     def _close_turn(self) -> None:
         """Close items that are still open at the end of a turn.
 
-        Except for steers, only a damaged log has such items.
+        Apart from steers, only a damaged log has open items there.
         """
         for key, index in list(self._open.items()):
             match self._items[index].body:
@@ -379,9 +379,9 @@ def begins_item(envelope: Envelope) -> bool:
 
 
 def to_json(item: Item) -> dict[str, Any]:
-    """Return an item as JSON for clients: camelCase names, event data as the codec writes it.
+    """Return an item as JSON for clients: camelCase names, event data in the codec's form.
 
-    Paths have no uri yet.
+    Files have paths only; the caller adds their URIs.
     """
     head = {
         "id": item.id,
@@ -500,9 +500,9 @@ def _both(first: Action, then: Action) -> Action:
 
 
 def _cut(end: ToolCallEnd, seq: int) -> ToolCallEnd:
-    """Return head and tail of a long output.
+    """Return the event with its long output shortened to head and tail.
 
-    If the complete output is in an event, the reference names that event.
+    If the event has the complete output, the reference names this event.
     """
     left_out = len(end.output) - 2 * OUTPUT_SHARE_CHARS
     if left_out <= 0:
@@ -513,5 +513,5 @@ def _cut(end: ToolCallEnd, seq: int) -> ToolCallEnd:
 
 
 def event_ref(seq: int) -> str:
-    """Return the reference of an output that is stored completely in the event with this number."""
+    """Return the reference to an output that the event with this number contains completely."""
     return f"event-{seq}"

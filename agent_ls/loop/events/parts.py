@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """A change by a call other than to the contents of files, which FileChange reports.
+    """A change that a call made to something other than file contents, which FileChange reports.
 
     `subject` is an absolute path, or the id of a background process; `source` is the old path of a moved
     file, otherwise "".

@@ -14,9 +14,9 @@ from agent_ls.loop.events.types import (
 
 
 class Proposed:
-    """The undecided proposals of a session: `hunks` maps the id of a hunk to its call.
+    """The undecided proposals of a session: `hunks` maps the id of each hunk to its call.
 
-    A call that has ended waits for nothing, so its hunks are removed.
+    The hunks of a call are removed when the call ends.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,8 @@ class Proposed:
                     if hunk.state == "proposed" and hunk.call_id in self._running:
                         self.hunks[hunk.id] = hunk.call_id
                     elif hunk.state != "stale":
-                        # A stale proposal is still undecided; other hunks are not in the mapping.
+                        # A hunk in state stale stays undecided. Hunks that are not proposals are not in the
+                        # mapping.
                         self.hunks.pop(hunk.id, None)
             case ToolCallEnd(call_id=ended):
                 self._running.discard(ended)

@@ -30,7 +30,7 @@ class Encoded:
 
     @property
     def encoded(self) -> bytes:
-        """One line of JSON (event_codec), encoded on first use."""
+        """The event as one line of JSON, encoded on first use."""
         if self._encoded is None:
             self._encoded = event_codec.encode(self.envelope)
         return self._encoded
@@ -60,8 +60,7 @@ class Subscription:
 
     def __init__(self, on_close: Callable[[Subscription], None]) -> None:
         self._waiting: deque[_Pending] = deque()
-        # Deltas to which the next delta may be joined: those since the last recorded event, by part and
-        # name.
+        # Queued deltas that the next delta may extend: those since the last recorded event, by part and name.
         self._joinable: dict[tuple[str, str], _Pending] = {}
         self._wake: anyio.Event | None = None
         self._ended = False
@@ -87,7 +86,7 @@ class Subscription:
                 waiting.size += size
                 return
             pending = _Pending(item, size)
-            # Both output streams share one part: text of one stream ends joining for the other.
+            # Both output streams of a call are one part: text of one stream ends the joining for the other.
             self._joinable = {k: p for k, p in self._joinable.items() if k[0] != event.part_id}
             self._joinable[key] = pending
             self._waiting.append(pending)

@@ -34,7 +34,7 @@ ChangeType: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The type of a failure, and a suggestion for the model; `action` is "" if there is none."""
+    """The type of a failure, and the action suggested to the model; `action` is "" if there is none."""
 
     type: ErrorType
     action: str
@@ -135,10 +135,10 @@ class CallError:
 class ToolRecord:
     """The record of a call that has ended.
 
-    `output` is as in its event: complete, or head and tail with `output_ref` of the complete output.
-    `output_chars` is the complete size, `model_chars` the size sent to the model. `model_chars` and
-    `output_bytes` are None in older logs. Both streams of a command are in `output`, so truncation
-    affects both.
+    `output` is the text in the end event: complete, or head and tail with `output_ref` of the complete
+    output. `output_chars` is the complete size, `model_chars` the size sent to the model. `model_chars` and
+    `output_bytes` are None in older logs. Both streams of a command are in `output`, so truncation affects
+    both.
     """
 
     tool_call_id: str
@@ -164,8 +164,9 @@ class ToolRecord:
         return self.model_chars is not None and self.model_chars < self.output_chars
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON, with the field names of the tool calling specification, 6.2, where
-        they fit."""
+        """Return the record as JSON. Field names follow the tool calling specification, 6.2, where it has
+        them.
+        """
         error = self.error
         return {
             "tool_call_id": self.tool_call_id,

@@ -29,8 +29,8 @@ SessionEndReason: TypeAlias = EndReason | Literal["suspended"]
 UserAction: TypeAlias = Literal["", "setKey", "retry", "continue", "manageTrust", "chooseModel"]
 """The action that a client offers for an error or a warning, "" for none.
 
-`retry` and `continue` send a message; `continue` is used if a part of the answer has arrived and is
-kept.
+`retry` and `continue` send a message; `continue` is used if a part of the answer has arrived and was
+recorded.
 """
 
 HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
@@ -252,11 +252,11 @@ class LoopDetection:
 class Hunk:
     """A hunk in the form for clients. Line ranges are [start, end), from 0.
 
-    `base_start`/`base_end` refer to the text that the user has accepted, `start`/`end` to the current
-    text. `base_lines` and `lines` are lines with their endings. `what`: a change of `content`, or the
-    whole file was created or deleted. For a `proposed` hunk, `lines` would replace [start, end). Hunks
-    with the same `link` are decided together. `later_turns` are turns that changed lines after the turn
-    `turn_id` had made them.
+    `base_start`/`base_end` refer to the text that the user has accepted, `start`/`end` to the current text.
+    `base_lines` and `lines` are lines with their endings. `what` says whether the `content` changed or the
+    whole file was created or deleted. For a `proposed` hunk, `lines` would replace [start, end). Hunks with
+    the same `link` are decided together. `later_turns` are turns that changed lines after the turn `turn_id`
+    had made them.
     """
 
     id: str
@@ -360,8 +360,8 @@ class ApprovalResolved:
 class QuestionAsked:
     """The turn waits for the user's answer: one of `choices` (several if `multiple`), or free text.
 
-    `call_id` is the call that asks; it is "" with the `purpose` limit, when a limit was reached and the
-    turn pauses.
+    `call_id` is the call that asks. With the `purpose` limit it is "": the turn has paused because a limit
+    was reached.
     """
 
     kind: ClassVar[str] = "question_asked"
@@ -375,7 +375,9 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """A question was answered. `declined`: without an answer. `decided_by` as in ApprovalResolved."""
+    """A question was answered. `declined`: the user dismissed the question. `decided_by` has the values of
+    ApprovalResolved.decided_by.
+    """
 
     kind: ClassVar[str] = "question_answered"
     question_id: str
@@ -481,7 +483,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class RevertedFile:
-    """A file of a revert. Files in state `conflict` or `unknown` were not changed."""
+    """A file that a revert considered. In state `conflict` or `unknown` the file was not changed."""
 
     path: str
     action: Literal["create", "modify", "delete"]
@@ -492,7 +494,7 @@ class RevertedFile:
 class Reverted:
     """The session went back to the state before the input of turn `at_turn_id`, or before another revert.
 
-    `revert_id` identifies this revert. `turns` were removed from the conversation, `restored_turns`
+    `revert_id` identifies this revert. `turns` were removed from the conversation, `restored_turns` were
     added again. `conversation` False: only files were reverted.
     """
 
