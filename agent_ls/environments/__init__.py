@@ -1,1 +1,1 @@
-"""Environments: the interface to the place where tools act, and its implementations."""
+"""Environments: the interface to the machine and folder where tools act, and its implementations."""

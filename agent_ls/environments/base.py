@@ -28,7 +28,7 @@ OutputSink: TypeAlias = Callable[[Stream, str], None]
 
 
 def sha256(data: bytes) -> str:
-    """Return the hex digest that identifies a file's content everywhere in agent-ls.
+    """Return the SHA-256 hex digest of a file's content; all of agent-ls identifies contents by it.
 
     Memoised, because one edit needs the digest of the same content many times, in several threads and for
     copies.
@@ -45,11 +45,11 @@ _digest = Memo(_hashed, least=16 * 1024, most=8 * 1024 * 1024)
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """Result of a command. `output` is stdout and stderr in the order of arrival.
+    """The result of a command. `output` is stdout and stderr in the order of arrival.
 
-    `exit_code` is the code from wait, or -N when signal N ended it. `timed_out`: agent-ls ended it at the time
-    limit; the output is incomplete. `note` is empty, or one sentence for the reader (a process that could not
-    be ended, truncated output).
+    `exit_code` is the command's exit code, or -N when signal N ended it. `timed_out`: agent-ls ended the
+    command at the time limit, so the output is incomplete. `note` is empty, or one sentence for the reader (a
+    process that could not be ended, truncated output).
     """
 
     stdout: str
@@ -77,9 +77,9 @@ class DirEntry:
 class GrepOptions:
     """Options of a search. `literal`: the pattern is plain text, not a regular expression.
 
-    `glob_filter` is like `*.py`, `!*.min.js` or both (`*.js !*.min.js`). `names` is a second such filter, which
-    a file has to pass too. Context is in lines before and after a match. `multiline`: a match may span lines,
-    and `.` also matches a line end; each of its lines counts as a match.
+    `glob_filter` is like `*.py`, `!*.min.js` or both (`*.js !*.min.js`). `names` is a second filter of the
+    same form; a file must pass both. Context is in lines before and after a match. `multiline`: a match may
+    span lines, and `.` also matches a line end; each line of a match counts as one match.
     """
 
     glob_filter: str = ""
@@ -94,7 +94,8 @@ class GrepOptions:
 
 @dataclass(frozen=True, slots=True)
 class GrepLine:
-    """One line of a result. `path` is relative to the working directory if it is below it. `line` counts from 1.
+    """A line of a search result. `path` is relative to the working directory if the file is below it. `line`
+    counts from 1.
 
     `text` is without its line ending; a line of over 2,000 characters is truncated around its first match.
     """
@@ -116,10 +117,10 @@ class FileWrite:
     """The change of one file in a commit.
 
     `content` None deletes the file. `base` is the content that the change was computed from, None for a file
-    that must not exist; an environment compares it with the current content (the editor environment may rebase
-    the change over what the user typed in between, all others refuse). `mode_from` names the file whose
-    permission bits the written one takes (a move); "" keeps those of an existing file and gives a new one the
-    default. If `content` equals `base`, the file is not touched.
+    that must not exist. An environment compares `base` with the current content. If they differ, the editor
+    environment may rebase the change over text that the user typed in between; all others refuse. `mode_from`
+    names a file whose permission bits are copied (used for a move); "" keeps the bits of an existing file and
+    gives a new file the default. If `content` equals `base`, the file is not touched.
     """
 
     path: str
@@ -130,11 +131,11 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file before and after a commit; None means that it did not exist. `path` is absolute.
+    """A file before and after a commit; None means that the file did not exist. `path` is absolute.
 
-    `note` informs the model about the user's decisions if the change was reviewed first; else "". `moved_on`:
-    the user has typed since, so the file differs from `after`. `moved_from` is the file that was moved here,
-    `created_folders` are new parent folders; tools set both.
+    `note` informs the model about the user's decisions if the change was reviewed before it was applied, else
+    "". `moved_on`: the user has typed since, so the file differs from `after`. `moved_from` is the old path
+    of a moved file, `created_folders` are new parent folders; tools set both.
     """
 
     path: str
@@ -158,9 +159,9 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A background process. `exit_code` None: still running. `started_ms` is Unix time.
+    """A background process. `exit_code` None: the process is running. `started_ms` is Unix time.
 
-    `is_waiting`: it waits for input; known only for processes in a terminal.
+    `is_waiting`: the process waits for input; known only for processes in a terminal.
     """
 
     id: str
@@ -172,7 +173,7 @@ class ProcessInfo:
 
 
 class CommandTerminal(Protocol):
-    """The terminal that a command runs in. After its end, both methods do nothing."""
+    """The terminal that a command runs in. After the command has ended, both methods do nothing."""
 
     async def write(self, data: str) -> None:
         """Send input, as if it were typed."""
@@ -197,14 +198,15 @@ class TerminalWatcher(Protocol):
 class CommandOptions:
     """Options of a command. `working_dir` "" is the environment's own; `env_vars` are added after filtering.
 
-    - `attribution`: the call that runs the command, to which its changes of files are attributed. Only a call's
-      command is displayed in a terminal; while it waits there for input, its time limit is paused for some
-      minutes.
+    - `attribution`: the call that runs the command; file changes by the command are attributed to it. Only the
+      command of a call is displayed in a terminal. While it waits there for input, its time limit is paused for
+      some minutes.
     - `shown`: text displayed instead of the command, "" for the command itself.
     - `argv`: a program with its arguments, started without a shell; the command is then the same text, quoted
       for a POSIX shell.
     - `inherit` "minimal": only the nine variables of `MINIMAL_NAMES` in environments/local/environ.py.
-    - `confinement`: enforced by whatever starts the command; if that is impossible, the command is not started.
+    - `confinement`: limits that the code that starts the command enforces; if that is impossible, the command
+      is not started.
     """
 
     timeout_ms: int = 10_000
@@ -278,13 +280,14 @@ class ExecutionEnvironment(Protocol):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        """Run a shell command, or a program without a shell (`options.argv`), and wait for it.
+        """Run a shell command, or a program without a shell (`options.argv`), and wait for its end.
 
-        It has no input, or a terminal into which the user can type. At the time limit, and on cancellation,
-        everything that the command started is ended, except background processes: its process group and
-        processes that left the group, with SIGTERM, two seconds, SIGKILL. A non-zero exit is a result, not an
-        error. Processes that a command leaves running when it ends by itself (`server &`) run until `cleanup`;
-        they are not waited for even if they hold the output open, and `note` says so.
+        The command has no input, or a terminal into which the user can type. At the time limit, and on
+        cancellation, everything that the command started is ended with SIGTERM, two seconds, SIGKILL: its
+        process group and processes that left the group, but not background processes. A non-zero exit code is
+        a result, not an error. Processes that a command leaves running when it ends by itself (`server &`)
+        run until `cleanup`. They are not waited for even if they hold the output open, and `note` reports
+        them.
 
         Raises:
             PathNotFoundError, NotAFolderError: the working directory does not exist. ProcessStartError.
@@ -316,7 +319,7 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        """Wait until the process has ended, for whatever reason.
+        """Wait until the process has ended for any reason.
 
         Raises:
             PathNotFoundError: unknown process id.
@@ -326,10 +329,10 @@ class ExecutionEnvironment(Protocol):
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
         """Send input to a background process unchanged; `close` closes its input afterwards.
 
-        Returns when the process can read all of it.
+        Returns when the process can read all of the text.
 
         Raises:
-            PathNotFoundError: unknown process id. InputRefusedError: it has ended, its input was
+            PathNotFoundError: unknown process id. InputRefusedError: the process has ended, its input was
             closed, or it reads nothing for long; part of the text may have been sent.
         """
         ...

@@ -1,9 +1,10 @@
-"""An environment in front of another one, `inner`: documents open in the editor are read and changed in the editor.
+"""An environment in front of another one, `inner`: documents open in the editor are read and changed in the
+editor.
 
-It knows the interface EditorHost and no language server. The text of an open document counts as the file's
-content, saved or not, encoded as UTF-8 regardless of the encoding on disk. Writes become line edits against
-exactly the text that the editor has, rebased over what the user typed since the change was computed; a
-change that no longer fits is refused, never forced.
+The module uses the interface EditorHost and depends on no language server. The text of an open document
+counts as the file's content, saved or not, encoded as UTF-8 regardless of the encoding on disk. Writes become
+line edits against exactly the text that the editor has, rebased over text that the user typed since the
+change was computed; a change that no longer fits is refused, never forced.
 
 Limits: unsaved documents are searched with Python's regular expressions, not ripgrep's; a pattern that only
 ripgrep understands matches only text on disk. `glob` and `list_directory` use the disk.
@@ -49,14 +50,15 @@ from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
-MAX_TRIES = 8  # the user may type between two tries
+MAX_TRIES = 8  # the user may type between two tries, which makes the next one necessary
 
 _GLOB_SPECIAL = re.compile(r"([*?\[\]{},\\])")
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The parts of a commit, by position in it: `edits` change open documents, `rest` goes to the inner environment.
+    """The parts of a commit, by index of the write: `edits` change open documents, `rest` goes to the inner
+    environment.
 
     `closing` are the open documents of files that are deleted or moved.
     """
@@ -94,7 +96,7 @@ class EditorEnvironment(FrontingEnvironment):
         return [states[at] for at in range(len(writes))]
 
     async def _planned(self, writes: Sequence[FileWrite]) -> _Plan:
-        """Check everything that can be known before anything is written."""
+        """Check everything that can be checked before the first write, and return the plan."""
         edits: dict[int, FileWrite] = {}
         rest: dict[int, FileWrite] = {}
         closing: dict[int, OpenDocument] = {}
@@ -160,7 +162,8 @@ class EditorEnvironment(FrontingEnvironment):
         try:
             for at, write in plan.edits.items():
                 landed[at] = await self._land(write, attribution)
-            # An undo is done by the ledger, which knows files by path, so it changes files on disk.
+            # An undo by the ledger has no call id. The ledger knows files by path, so it deletes and moves
+            # files on disk.
             for at, document in plan.closing.items() if attribution.call_id else ():
                 states |= await self._carried_out_by_editor(plan, at, document)
             rest = {at: write for at, write in plan.rest.items() if at not in states}
@@ -213,7 +216,7 @@ class EditorEnvironment(FrontingEnvironment):
     async def _bring_back(
         self, states: Sequence[FileState], attribution: Attribution, error: EnvError
     ) -> None:
-        """Reverse on disk what the editor deleted or renamed; raise only if that fails."""
+        """Reverse on disk the deletions and renames that the editor carried out; raise only if that fails."""
         moved = {state.after: state.path for state in states if state.before is None}
         back = [
             FileWrite(state.path, state.before, state.after, moved.get(state.before, "")) for state in states
@@ -299,7 +302,7 @@ class EditorEnvironment(FrontingEnvironment):
         except PathNotFoundError:
             if self._document(path) is None:
                 raise
-            on_disk = GrepResult(())  # a file that exists only in the editor so far
+            on_disk = GrepResult(())  # the file exists only in the editor so far
         unsaved = [
             document
             for document in self._host.open_documents()
@@ -390,7 +393,7 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
         if not found.is_valid or looks_binary(data or b""):
             reason = "it is open in the editor as text, and the new content is not text; read it again"
             raise EditRefusedError(write.path, reason) from None
-        text = found.text  # in the encoding that the file declares; the editor encodes it itself
+        text = found.text  # in the encoding that the file declares; the editor encodes the text itself
     # The change may have been computed from the disk before the document was opened; editors remove the BOM.
     return text if document.text.startswith(BOM) else text.removeprefix(BOM)
 

@@ -26,7 +26,8 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class LineEdit:
-    """Replaces lines [start, end) of the old text with `text`. Lines count from 0 and include their endings.
+    """An edit that replaces lines [start, end) of the old text with `text`. Lines count from 0 and include
+    their endings.
 
     `start == end` inserts before line `start`. Edits of one call are disjoint and sorted.
     """
@@ -38,9 +39,10 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class AppliedEdit:
-    """An applied edit: the text directly before and after it, and the document as last reported.
+    """An applied edit: the text directly before and after it, and the document as the editor last reported
+    it.
 
-    The document's text differs from `after` by what the user typed since.
+    The document's text differs from `after` by the text that the user typed since.
     """
 
     before: str
@@ -52,7 +54,7 @@ class AppliedEdit:
 class OpenNotebook:
     """A notebook as the editor last reported it. `version` grows with every change.
 
-    `problem` says why its cells are not known, or is "". With a problem, the notebook is neither read nor
+    `problem` is the reason why the cells are unknown, or "". With a problem, the notebook is neither read nor
     written.
     """
 
@@ -93,7 +95,9 @@ class EditorHost(Protocol):
         ...
 
     def open_document(self, path: str) -> OpenDocument | None:
-        """Return the synced document at this absolute path; None if the editor does not report it as open."""
+        """Return the synced document at this absolute path; None if the editor does not report the file as
+        open.
+        """
         ...
 
     def open_documents(self) -> Sequence[OpenDocument]:
@@ -105,9 +109,9 @@ class EditorHost(Protocol):
         ...
 
     def blocked(self, path: str) -> str:
-        """Return why a file that is not synced must not be written; "" if it may be written.
+        """Return the reason why a file that is not synced must not be written; "" if it may be written.
 
-        For example: the editor has unsaved changes of it but does not sync it, or holds a lock file.
+        For example, the editor has unsaved changes of the file but does not sync it, or holds a lock file.
         """
         ...
 
@@ -135,7 +139,8 @@ class EditorHost(Protocol):
         ...
 
     async def delete_file(self, document: OpenDocument) -> str:
-        """Ask the editor to delete the file of this document, unless the user has typed in it since.
+        """Ask the editor to delete the file of this document, unless the user has typed in the document
+        since.
 
         Check the disk for the result. Returns the last text of the document. Must not raise.
         """
@@ -154,9 +159,10 @@ class EditorHost(Protocol):
         ...
 
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
-        """Ask the editor to save documents in which changes were undone that their files still have.
+        """Ask the editor to save documents after changes were undone in them, because the files on disk still
+        have the changes.
 
-        A file that is not open is saved as it is. Returns the files that still differ, because they have other
-        unsaved changes or could not be saved. Must not raise.
+        A file that is not open is written with its current text. Returns the files that still differ, because
+        they have other unsaved changes or could not be saved. Must not raise.
         """
         ...

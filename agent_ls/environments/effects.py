@@ -1,7 +1,7 @@
-"""Effects: what a tool call is about to do. The policy judges an effect, and an approval is given for one.
+"""Effects: the actions of a tool call. The policy judges an effect, and an approval is given for one effect.
 
-A closed union. `digest` identifies the exact effect: an approval is valid only for an equal digest. Paths
-are absolute.
+The effects are a closed union. `digest` identifies the exact effect: an approval is valid only for an equal
+digest. Paths are absolute.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """Touches nothing outside the session."""
+    """The call touches nothing outside the session."""
 
     @property
     def digest(self) -> str:
@@ -23,7 +23,7 @@ class NoEffect:
 
 @dataclass(frozen=True, slots=True)
 class ReadEffect:
-    """Reads or searches below these paths."""
+    """The call reads or searches below these paths."""
 
     paths: tuple[str, ...]
 
@@ -57,10 +57,10 @@ class WriteEffect:
 
 @dataclass(frozen=True, slots=True)
 class CommandEffect:
-    """Runs a shell command in `working_dir` with `env_vars` added.
+    """The call runs a shell command in `working_dir` with `env_vars` added.
 
-    `input_of` "": a new command; else the text is typed into the background process with this id.
-    `outside_sandbox`: runs without the sandbox that other commands have.
+    `input_of` "": a new command; otherwise the text is typed into the background process with this id.
+    `outside_sandbox`: the command runs without the sandbox that other commands have.
     """
 
     command: str
@@ -80,7 +80,7 @@ class CommandEffect:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEffect:
-    """Acts on a background process that this session started."""
+    """The call acts on a background process that this session started."""
 
     process_id: str
     action: Literal["list", "read", "write", "kill"]
@@ -92,7 +92,7 @@ class ProcessEffect:
 
 @dataclass(frozen=True, slots=True)
 class TrustEffect:
-    """Trusts a folder. Not a call of the model, but it needs approval like one.
+    """A folder becomes trusted. Not an effect of a call, but it needs approval like one.
 
     `owner` is the folder's owner, "" where files have no owners.
     """
@@ -107,10 +107,10 @@ class TrustEffect:
 
 @dataclass(frozen=True, slots=True)
 class FetchEffect:
-    """Fetches a web page.
+    """The call fetches a web page.
 
-    `private_address` is the private network address that the host resolves to; "" if it is public or not known
-    yet. A private address that is not named here is never contacted.
+    `private_address` is the private network address that the host name resolves to; "" if the address is
+    public or not known yet. Any other private address is never contacted.
     """
 
     url: str
@@ -123,12 +123,13 @@ class FetchEffect:
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """Calls a tool of the host, the user or a server, judged by its category and the program that it runs.
+    """A call of a tool that the host program, the user or a server added; judged by its category and the
+    program that it runs.
 
     `text` is displayed: the arguments, or the program with its arguments quoted for a POSIX shell. `argv` is
-    the program that it starts in `working_dir` without a shell; empty if that is not known (a function of the
-    host, a tool of a server). `env_vars` are as declared, before substitution. `definition` is a digest of the
-    tool's definition, "" if it cannot change under its name.
+    the program that the tool starts in `working_dir` without a shell; empty if it is not known (a function of
+    the host, a tool of a server). `env_vars` are as declared, before substitution. `definition` is a digest
+    of the tool's definition, "" if a tool of this name cannot change.
     """
 
     tool: str
@@ -148,7 +149,7 @@ class CallEffect:
 
     @property
     def runs(self) -> CommandEffect | None:
-        """The command that the call runs; None if it is not known."""
+        """The command that the call runs; None if the command is not known."""
         return CommandEffect(self.text, self.working_dir, self.env_vars) if self.argv else None
 
     @property
@@ -161,12 +162,12 @@ class CallEffect:
 
 @dataclass(frozen=True, slots=True)
 class ServerEffect:
-    """Starts an MCP server, or connects with one: no call of a model, but asked about like one.
+    """An MCP server is started or connected to. Not an effect of a call, but it needs approval like one.
 
-    `command` is the program with its arguments as a POSIX shell takes them, else `url` is an address. `variables` are
-    those that it gets: `NAME=TEXT` as its configuration says, or the name alone for a secret. `file` is where it is
-    configured, "" for the settings. `is_fetched`: the command downloads the program that it runs. `config` is a digest
-    of the configuration.
+    `command` is the program with its arguments, quoted for a POSIX shell; without a program, `url` is the
+    address. `variables` are the environment variables of the program: `NAME=TEXT` as in its configuration, or
+    the name alone for a secret. `file` is the file that configures the server, "" for the settings.
+    `is_fetched`: the command downloads the program that it runs. `config` is a digest of the configuration.
     """
 
     name: str

@@ -29,7 +29,9 @@ SHORT_CHARS = 60
 
 
 class EnvError(Exception):
-    """Base of all. `str()` is one sentence that a model or a user can act on. `path` is the file concerned, or ""."""
+    """Base class. `str()` is one sentence that a model or a user can act on. `path` is the file concerned, or
+    "".
+    """
 
     kind = "environment"
     path: str = ""
@@ -68,7 +70,7 @@ class AccessDeniedError(EnvError):
 
 
 class OutsideBoundsError(AccessDeniedError):
-    """`real` is the path with links resolved."""
+    """A path that the user has to allow first. `real` is the path with links resolved."""
 
     def __init__(self, path: str, real: str) -> None:
         where = "" if real == path else f" (it resolves to {real})"
@@ -118,7 +120,7 @@ class ProcessStartError(EnvError):
 
 
 class ProcessLimitError(EnvError):
-    """`running` are the running processes: id and command."""
+    """The maximum number of background processes is running; `running` has the id and command of each."""
 
     kind = "process_limit"
 
@@ -142,7 +144,9 @@ class UnsupportedError(EnvError):
 
 
 class EnvironmentLostError(EnvError):
-    """The sentence names the place. `hint` says what the user can do, "" if nothing is known."""
+    """The connection to a place was lost. The message names the place; `hint` says what the user can do, ""
+    if unknown.
+    """
 
     kind = "lost"
 

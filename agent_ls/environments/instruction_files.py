@@ -1,5 +1,7 @@
-"""Finds and reads files with instructions (skills, commands, kinds of subagents, tool definitions), within limits, and
-never through a link that leaves a folder. The far end of a remote place has this module too.
+"""Find and read files with instructions (skills, commands, kinds of subagents, tool definitions), within
+limits.
+
+Links that lead out of a folder are never followed. The far end of a remote place uses this module too.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ PASSED_OVER = frozenset({"node_modules", ".git", "__pycache__", ".venv"})
 
 
 Signature: TypeAlias = tuple[int, int, int]
-"""When a file was changed, its size and its number on the disk."""
+"""Modification time, size and inode number of a file."""
 
 
 class UnreadableFileError(Exception):
@@ -28,7 +30,7 @@ class UnreadableFileError(Exception):
 
 @dataclass(slots=True)
 class ReadBudget:
-    """How many folders and files one search may still read, in all its folders together."""
+    """The number of folders and files that one search may still read, in all its folders together."""
 
     folders: int = MAX_FOLDERS
     files: int = MAX_FILES
@@ -39,7 +41,9 @@ class InstructionFiles(Protocol):
     """Interface to the files with instructions of a machine. All methods block."""
 
     def levels(self, workspace: str) -> Sequence[str]:
-        """Return the folders from the repository's root to `workspace`; only the latter outside of a repository."""
+        """Return the folders from the repository's root to `workspace`; only `workspace` outside of a
+        repository.
+        """
         ...
 
     def has_own_folder(self, level: str, folder: str) -> bool:
@@ -49,11 +53,11 @@ class InstructionFiles(Protocol):
     def walk(
         self, base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
     ) -> Iterator[str]:
-        """As `walk_files`."""
+        """Yield the files below `base` whose names end with `suffix`; see `walk_files`."""
         ...
 
     def signature(self, path: str) -> Signature | None:
-        """As `read_signature`."""
+        """Return a value that changes whenever the file does; see `read_signature`."""
         ...
 
     def real_folder(self, path: str) -> str:
@@ -61,7 +65,7 @@ class InstructionFiles(Protocol):
         ...
 
     def read(self, path: str, base: str) -> tuple[str, Signature]:
-        """As `read_text`."""
+        """Return the text of a file below `base`, and its signature; see `read_text`."""
         ...
 
 
@@ -140,7 +144,7 @@ def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Lis
 
 
 def find_levels(workspace: str) -> list[str]:
-    """As InstructionFiles.levels, on this machine."""
+    """Implement InstructionFiles.levels for this machine."""
     levels, level = [workspace], workspace
     for _ in range(MAX_LEVELS):
         if os.path.lexists(os.path.join(level, ".git")):
@@ -153,17 +157,17 @@ def find_levels(workspace: str) -> list[str]:
 
 
 def is_own_folder(level: str, folder: str) -> bool:
-    """As InstructionFiles.has_own_folder, on this machine."""
+    """Implement InstructionFiles.has_own_folder for this machine."""
     return os.path.realpath(os.path.join(level, folder)) == os.path.join(os.path.realpath(level), folder)
 
 
 def walk_files(
     base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield the files below `base` whose names end with `suffix`, in the order of their names. Blocks.
+    """Yield the files below `base` whose names end with `suffix`, sorted by name. Blocks.
 
-    A link is followed only if it leads to a place below `base`. `is_ignored` tells paths that the user's ignore file
-    names. Ends early when `budget` is used up.
+    A link is followed only if its target is below `base`. `is_ignored` returns whether the user's ignore file
+    matches a path. Ends early when `budget` is used up.
     """
     real_base = os.path.realpath(base)
     yield from _walk(base, real_base, suffix, budget, is_ignored, MAX_DEPTH)

@@ -28,7 +28,7 @@ class Spot:
 class FoundLocation:
     """A location in a result.
 
-    `name` is an absolute path or, if `is_file` is False, the URI of something else.
+    `name` is an absolute path or, if `is_file` is False, a URI that does not name a file.
     """
 
     name: str
@@ -97,7 +97,9 @@ class FileProblems:
 
 @dataclass(frozen=True, slots=True)
 class FoundLocations:
-    """Locations of a query. `is_cut`: there are more, but an editor returns only so many at once."""
+    """The result of a query for locations. `is_cut`: the editor returned only its maximum, and there are
+    more.
+    """
 
     places: tuple[FoundLocation, ...]
     is_cut: bool = False

@@ -34,7 +34,7 @@ from agent_ls.text import DecodedText, decode, encode
 
 SAVE_TRIES = 40
 SAVE_PAUSE_S = 0.05
-"""An editor empties a notebook's file before it writes it. A file that is not a notebook is read again this often."""
+"""Pause before a notebook's file is read again: an editor empties the file before it writes it."""
 
 
 class NotebookEnvironment(FrontingEnvironment):
@@ -55,7 +55,7 @@ class NotebookEnvironment(FrontingEnvironment):
             return await self.inner.commit(writes, attribution)
         for at, notebook in opened.items():
             await self._demand_fit(notebook, writes[at])
-        # From here on the commit is completed or reverted, even if the call is cancelled, as for documents.
+        # From here on the commit is completed or reverted, even if the call is cancelled.
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(writes, opened, attribution)
         return states
@@ -126,7 +126,9 @@ class NotebookEnvironment(FrontingEnvironment):
         return encode(DecodedText(text, decoded.encoding, decoded.bom))
 
     async def _read_file(self, path: str) -> tuple[bytes, Notebook | None]:
-        """Return the content on disk, or a new notebook's, and its cells; None if they cannot be read."""
+        """Return the file's content on disk (or that of a new notebook), and its cells; None if they cannot
+        be read.
+        """
         try:
             data = await self.inner.read_bytes(path)
         except PathNotFoundError:

@@ -14,7 +14,8 @@ from contextvars import ContextVar
 from typing import TypeAlias
 
 Check: TypeAlias = Callable[[str, os.stat_result], None]
-"""Called with the real path of the open file ("" if the system does not tell) and its facts.
+"""A check of an open file, called with its real path ("" if the system does not provide it) and its stat
+result.
 
 Raises EnvError to refuse.
 """
@@ -41,7 +42,7 @@ class PathCheck:
 
 @contextmanager
 def checking_path(check: Callable[[], object]) -> Iterator[PathCheck]:
-    """Have the check run by the first `demand_path` in this context."""
+    """Register a check that the first `demand_path` in this context runs."""
     pending = PathCheck(check)
     token = _path_check.set(pending)
     try:
@@ -70,7 +71,7 @@ def checking(check: Check) -> Iterator[None]:
 
 
 def current_check() -> Check | None:
-    """Return the check in this context, for an environment whose files are opened elsewhere."""
+    """Return the check of this context, for an environment that opens files on another machine."""
     return _check.get()
 
 

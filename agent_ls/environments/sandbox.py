@@ -1,7 +1,8 @@
-"""Pure: how a command is confined: which program runs it, or what its starter enforces.
+"""Pure: build the confinement of a command: the program that runs it, or the limits that its starter
+enforces.
 
 Linux: Landlock, which the starting process enforces on the command, or bubblewrap. macOS: seatbelt
-(`sandbox-exec`) with a profile. Nothing is started here, and no file is read.
+(`sandbox-exec`) with a profile. This module starts nothing and reads no file.
 """
 
 from __future__ import annotations
@@ -51,12 +52,13 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The confinement that this machine supports. `shell` runs commands; `program` confines them, "" for Landlock.
+    """The confinement that this machine supports. `shell` runs commands; `program` confines them, "" for
+    Landlock.
 
     `env` is a program that can restore how signals are handled (coreutils), or "": then a confined command is
     killed at once, without time to end by itself. `filters` are files with the system calls that bubblewrap
-    refuses: for a command without network, and for a read-only one. `is_root`: agent-ls runs as root, who may
-    write kernel settings in /proc.
+    refuses: one for a command without network, and one for a read-only command. `is_root`: agent-ls runs as
+    root, who may write kernel settings in /proc.
     """
 
     kind: Kind
@@ -68,7 +70,7 @@ class Sandbox:
 
     @property
     def guards(self) -> bool:
-        """Whether it can protect paths inside a writable folder. Landlock can only allow."""
+        """Whether the sandbox can protect paths inside a writable folder. Landlock can only allow."""
         return self.kind != "landlock"
 
 
@@ -77,7 +79,7 @@ _required: ContextVar[bool] = ContextVar("agent_ls_confinement_required", defaul
 
 @contextmanager
 def requiring_confinement() -> Iterator[None]:
-    """Require that commands started in this block are confined as read-only ones, or not started.
+    """Require that commands started in this block run with the limits of read-only commands, or not at all.
 
     The requirement is passed in a context variable, so that no code in between can drop it.
     """
@@ -111,11 +113,12 @@ def failed_at(output: str, sandbox: Sandbox) -> str:
 
 LOOKING = MappingProxyType(
     {
-        "GIT_OPTIONAL_LOCKS": "0",  # git status writes results into the index, if it can
+        "GIT_OPTIONAL_LOCKS": "0",  # otherwise git status writes results into the index
         "PYTHONDONTWRITEBYTECODE": "1",
         "CARGO_NET_OFFLINE": "true",
-        "GOTOOLCHAIN": "local",  # else go.mod makes go fetch and run another version of itself
-        "RIPGREP_CONFIG_PATH": "",  # its options could show hidden files, which the policy does not expect
+        "GOTOOLCHAIN": "local",  # otherwise go.mod makes go download and run another version of itself
+        # a configuration file could make ripgrep list hidden files, which the policy does not expect
+        "RIPGREP_CONFIG_PATH": "",
         "npm_config_logs_max": "0",
         "npm_config_update_notifier": "false",
         "LESSHISTFILE": "-",
@@ -153,7 +156,7 @@ def confined(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str)
     """Return a command line that runs the command confined. The shell that reads it is replaced (exec)."""
     refused = sandbox.filters[limits.only_looks]
     opened = f"exec {_FILTER_AT}<{shlex.quote(refused)}; " if _is_filtered(sandbox, limits) else ""
-    # bubblewrap must outlive the processes inside it. It inherits from the shell that it ignores SIGTERM.
+    # bubblewrap must outlive the processes inside it, so it inherits from the shell that SIGTERM is ignored.
     ignoring = "trap '' TERM; " if _may_end_by_itself(sandbox, limits) else ""
     return f"{ignoring}{opened}exec {shlex.join(confined_argv(command, sandbox, limits, folder))}"
 
@@ -166,7 +169,7 @@ def _is_filtered(sandbox: Sandbox, limits: SandboxLimits) -> bool:
 
 
 def exit_code(code: int, sandbox: Sandbox) -> int:
-    """Return the exit code as without confinement: negative for a signal.
+    """Return the exit code that the command would have without confinement: negative for a signal.
 
     bubblewrap reports a signal as 128 plus its number.
     """
@@ -192,14 +195,15 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
     if not limits.network:
         yield "--unshare-net"
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    if sandbox.is_root:  # kernel settings there belong to root, who may write them even without capabilities
+    # kernel settings in /proc belong to root, who may write them even without capabilities
+    if sandbox.is_root:
         for place in _KERNEL_SETTINGS:
             yield from ("--ro-bind-try", place, place)
     if _is_filtered(sandbox, limits):
         yield from ("--seccomp", str(_FILTER_AT))
     if limits.only_looks:
         yield from ("--remount-ro", "/dev")
-    # This folder has sockets of other programs: of containers, the desktop, agents that hold keys.
+    # /run has sockets of other programs: of containers, the desktop, agents that hold keys.
     yield from ("--tmpfs", "/run")
     if limits.network:
         yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
@@ -224,7 +228,9 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
 
 
 def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
-    """Return whether a stopped command gets time to end. A read-only one has nothing to finish, and starts faster."""
+    """Return whether a stopped command gets time to end. A read-only command gets none: it has nothing to
+    finish, and starts faster.
+    """
     return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.only_looks
 
 

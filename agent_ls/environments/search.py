@@ -58,7 +58,7 @@ def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     flags |= re.IGNORECASE if options.case_insensitive else 0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # [[a]] means something else in Python
+            warnings.simplefilter("ignore", FutureWarning)  # in Python, [[a]] has another meaning
             return re.compile(source, flags)
     except (re.error, OverflowError, RecursionError) as error:
         raise InvalidPatternError(pattern, str(error)) from error
@@ -86,7 +86,7 @@ def _translate(pattern: str) -> str:
     """
     out: list[str] = []
     braces = 0
-    in_folders = in_name = False  # whether such a group is open
+    in_folders = in_name = False  # whether an atomic group for folders, or for a name, is open
     i = 0
     while i < len(pattern):
         char, starts_component = pattern[i], i == 0 or pattern[i - 1] in "/{,"
@@ -189,7 +189,7 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
 
 
 def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
-    """Return a predicate for two spellings of one path: whether a search reads the file."""
+    """Return a predicate for two spellings of one path that says whether a search reads the file."""
     first, second = path_filter(options.glob_filter), path_filter(options.names)
     return lambda one, other: first(one, other) and second(one, other)
 
@@ -417,7 +417,7 @@ def _within_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tupl
 
 
 def _across_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield the same for matches that may span lines: each of their lines, once."""
+    """Yield each line of a match that may span lines, once, in the same form as `_within_lines`."""
     begins = [0, *accumulate(len(line) + 1 for line in lines)]
     last = -1
     for match in regex.finditer("\n".join(lines)):

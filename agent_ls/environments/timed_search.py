@@ -1,7 +1,8 @@
 """Run searches with Python's regular expressions without blocking the process.
 
-Python's engine backtracks: `(a+)+$` takes years on some lines, and nothing else in the process runs until
-it has finished. So a search with such a pattern runs in a worker process, which is ended at a time limit.
+Python's engine backtracks: `(a+)+$` takes years on some lines, and no other thread of the process runs until
+the engine has finished. So a search with such a pattern runs in a worker process, which is ended at a time
+limit.
 """
 
 from __future__ import annotations

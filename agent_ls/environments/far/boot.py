@@ -1,4 +1,4 @@
-"""How the far end starts: a short program in the arguments reads a longer one from its input.
+"""Programs that start the far end: a short one in the arguments reads a longer one from its input.
 
 The first is one line without quotes or characters that a shell could change. The second runs on Python 3.6,
 so that an old Python is reported instead of failing with a syntax error.
@@ -7,8 +7,9 @@ so that an old Python is reported instead of failing with a syntax error.
 from __future__ import annotations
 
 GREETING = b"agent-ls-far 1 "
-"""Begins each line of the start. Whatever comes before it is noise of the login: messages of the day, output
-of a profile."""
+"""Prefix of each line that the far end prints while it starts. Other lines come from the login: messages of
+the day, output of a profile.
+"""
 
 ONE_LINE = "import sys;f=sys.stdin.buffer;exec(f.read(int(f.readline())))"
 

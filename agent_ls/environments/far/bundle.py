@@ -23,9 +23,9 @@ _OWN = (
 """Files and folders of agent_ls."""
 
 _LIBRARIES = ("anyio", "idna", "pathspec", "sniffio", "typing_extensions")
-"""Pure Python. One that is not installed here is not needed by the others."""
+"""Libraries in pure Python. If one is not installed here, the others do not need it."""
 
-_DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same digest
+_DATE = (2020, 1, 1, 0, 0, 0)  # a fixed date, so that the same content gives the same digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The near end of one connection: a client program, and threads that read from it and write to it.
 
-Threads and not tasks, because the path policy, which runs in worker threads, asks the far end too, and
-because an environment has no task group of its own.
+Threads are used instead of tasks, because the path policy, which runs in worker threads, calls the far end
+too, and because an environment has no task group of its own.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Opened: TypeAlias = Sequence[Facts]
 
 
 class RemoteCancelledError(Exception):
-    """The far end has cancelled a call, as it was asked to."""
+    """The far end has cancelled a call on request of the near end."""
 
 
 @dataclass(eq=False, slots=True)
 class FarCall:
-    """A call under way. `future` gets the raw value, its bytes, and the files that were opened."""
+    """A call in progress. `future` gets the raw value, its bytes, and the files that were opened."""
 
     number: int
     future: Future[tuple[Any, bytes]] = field(default_factory=Future)
@@ -104,7 +104,8 @@ class FarConnection:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # an interrupt from the keyboard is ours to pass on
+                # an interrupt from the keyboard must reach only this process, which passes it on
+                start_new_session=True,
             )
         except FileNotFoundError as error:
             raise missing_program(self.place, self._argv[0]) from error
@@ -145,7 +146,7 @@ class FarConnection:
         bundle, program = make_bundle(), PROGRAM.encode("ascii")
         header = json.dumps({"sha": bundle.sha, "size": len(bundle.data)}).encode("ascii")
         stdin = self._stdin()
-        with suppress(OSError):  # it has ended already; its output says why
+        with suppress(OSError):  # the program has ended already; its output has the reason
             _write_all(stdin, b"%d\n%s%s\n" % (len(program), program, header))
         while True:
             said = self._said(noise)
@@ -161,7 +162,7 @@ class FarConnection:
         self.pid = pid if isinstance(pid, int) else 0
 
     def _said(self, noise: _Noise) -> Mapping[str, Any]:
-        """Return the next line of the far end; other output is kept for error messages."""
+        """Return the next line of the far end. Other output is stored for error messages."""
         stdout = self._process.stdout
         assert stdout is not None
         while line := stdout.readline(_NOISE_BYTES):
@@ -174,7 +175,9 @@ class FarConnection:
         raise OSError("the connection ended")
 
     def close(self) -> None:
-        """End the far end and the client program; what was started there is ended. Blocks for some seconds at most."""
+        """End the far end, everything that it started, and the client program. Blocks for some seconds at
+        most.
+        """
         self._is_closing = True
         self._stopped.set()
         if hasattr(self, "_outbox"):
@@ -187,14 +190,14 @@ class FarConnection:
         self._fail(EnvironmentLostError(f"The connection to {self.place.machine} was closed."))
 
     def _end_client(self) -> int | None:
-        """End the program; return the exit code that it had by itself."""
+        """End the client program; return its exit code if it had ended by itself."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         code = self._process.poll()
         if code is None:
             self._process.kill()
             self._process.wait()
-        for thread in self._threads:  # they read until the pipes end
+        for thread in self._threads:  # the threads read until the pipes end
             thread.join(1.0)
         for file in (self._process.stdin, self._process.stdout, self._process.stderr):
             if file:
@@ -369,7 +372,9 @@ async def finished(call: FarCall) -> tuple[Any, bytes]:
 def _in_any_thread(
     wake: Callable[[Future[tuple[Any, bytes]]], None], done: anyio.Event, loop_thread: int
 ) -> Callable[[Future[tuple[Any, bytes]]], None]:
-    """A future that is finished already calls back at once, in the event loop's own thread."""
+    """Return a callback for a future. A future that is already finished calls it at once, in the event loop's
+    own thread.
+    """
 
     def call(future: Future[tuple[Any, bytes]]) -> None:
         if threading.get_ident() == loop_thread:
@@ -392,7 +397,7 @@ def on_loop(sink: OutputSink) -> Callable[[str, str], object]:
 
 
 class _Noise:
-    """Collects what is printed before the far end is ready."""
+    """Collects output that the program prints before the far end is ready."""
 
     def __init__(self) -> None:
         self._data = b""

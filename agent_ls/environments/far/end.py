@@ -1,8 +1,9 @@
 """The far end: serves `LocalEnvironment` over its input and output until its input ends.
 
-Started by the program in boot.py. When the input ends, or the near end has been silent for SILENCE_SECONDS,
-everything that was started here is ended. It decides nothing: it does what the near end, which asked the
-user, sends; before a commit opens a file it asks the near end about the file that was really opened.
+The program in boot.py starts this module. When the input ends, or the near end has been silent for
+SILENCE_SECONDS, all processes that were started here are ended. The far end makes no decisions: the near end
+has asked the user and sends what to do. Before a commit writes to an opened file, the far end asks the near
+end whether that file may be changed.
 """
 
 from __future__ import annotations
@@ -54,13 +55,15 @@ SILENCE_SECONDS = 60.0
 """The near end pings every 15 s. After this time without a message the connection counts as lost."""
 
 OUTPUT_WAITING_BYTES = 8 * 1024 * 1024
-"""Live output is skipped while this much waits to be sent; the result has all of it."""
+"""Live output is skipped while this many bytes wait to be sent; the result of the command has all output."""
 
 CHECK_SECONDS = 60.0
 IGNORE_BYTES = 256 * 1024
 MAX_NAMES = 5_000
 SSH_VARIABLES = ("SSH_CLIENT", "SSH2_CLIENT")
-"""With one of them, Bash reads ~/.bashrc for each command. The shell that started this has read it, once."""
+"""If one of them is set, Bash reads ~/.bashrc for each command. They are removed, because the shell that
+started this process has read that file already.
+"""
 _SKIPPED = "\n[some output is not displayed: the connection is slow]\n"
 
 
@@ -144,13 +147,15 @@ class _End:
             anyio.from_thread.run_sync(self.ended.set, token=self._token)
 
     async def watch(self) -> None:
-        """End when the near end has been silent for too long: its machine may be gone without a word."""
+        """End this process when the near end has been silent for too long, because its machine may be gone
+        without a message.
+        """
         while anyio.current_time() - self._heard < SILENCE_SECONDS:  # noqa: ASYNC110  # silence sets no event
             await anyio.sleep(SILENCE_SECONDS / 4)
         self.ended.set()
 
     async def cleanup(self) -> None:
-        with self._lock:  # a commit must not wait for an answer that nobody will give
+        with self._lock:  # a commit must not wait for an answer that will never arrive
             checks, self._checks = self._checks, {}
         for answered, _ in checks.values():
             answered.set()
@@ -233,7 +238,7 @@ class _End:
     # --- asking the near end
 
     def _ask(self, call: int, real: str, facts: os.stat_result) -> None:
-        """Ask the near end whether this opened file may be changed. Blocks, in a commit's thread."""
+        """Ask the near end whether this opened file may be changed. Blocks the thread of a commit."""
         answered, found = threading.Event(), list[EnvError | None]()
         with self._lock:
             self._check_number += 1
@@ -250,7 +255,7 @@ class _End:
             raise found[0]
 
     def answer_check(self, message: FarMessage) -> None:
-        """Called in the reader's thread."""
+        """Pass the near end's answer to the waiting commit. Called in the reader's thread."""
         with self._lock:
             waiting = self._checks.get(int(message.header.get("id", 0)))
         if waiting:
@@ -292,7 +297,8 @@ class _End:
 
 
 def _folders(wanted: str) -> tuple[str, str, str]:
-    """Return the folder to work in, the home folder, and the state folder of an agent-ls of that machine's own.
+    """Return the folder to work in, the home folder, and the state folder of an agent-ls installed on that
+    machine.
 
     Raises:
         PathNotFoundError, NotAFolderError: the folder does not exist.
@@ -379,7 +385,7 @@ async def _programs(end: _End, wanted: Sequence[str]) -> Sequence[str]:
 async def _sweep(end: _End, folders: Sequence[str], pid: int) -> None:
     from agent_ls.environments.local.commit import sweep
 
-    # Its process was ended before; its number may still exist until its parent collects it.
+    # The process was ended before; its pid may still exist until its parent collects the exit status.
     await anyio.to_thread.run_sync(partial(sweep, folders, pid, is_put_out=True))
 
 

@@ -45,12 +45,12 @@ from agent_ls.environments.opened import current_check
 
 
 class FarEnvironment:
-    """A folder at a far place. Nothing is started there before it is first used.
+    """A folder at a far place. The connection is made at the first use.
 
-    - `config`: called when the environment is made there, and again after a loss.
+    - `config`: called when the environment is created at the far end, and again after a lost connection.
     - `demand_right`: called before a commit is sent; raises to refuse it.
     - `known`: facts from an earlier connection, valid before the first use.
-    - `notify`: gets a sentence for the model when a loss has ended background processes.
+    - `notify`: gets a sentence for the model when a lost connection has ended background processes.
     """
 
     def __init__(
@@ -99,8 +99,9 @@ class FarEnvironment:
         return self._opened.platform if self._opened else "linux"
 
     def os_version(self) -> str:
-        """Return the system's version at the far end and the place, so that the model knows where it
-        works."""
+        """Return the operating system's version at the far end, and the name of the place, for the model's
+        prompt.
+        """
         return f"{self._opened.os_version if self._opened else ''} on {self.host.place.machine}".strip()
 
     # --- files
@@ -120,7 +121,8 @@ class FarEnvironment:
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         self._demand_right()
         connection, number = await self._ready()
-        with anyio.CancelScope(shield=True):  # completed or not begun, never half known
+        # a commit is completed or not begun, and its outcome is always known
+        with anyio.CancelScope(shield=True):
             try:
                 states = await self._committed(connection, number, writes, attribution)
             except EnvironmentLostError as error:
@@ -232,7 +234,7 @@ class FarEnvironment:
                 "and its output is lost too.",
                 "Start it again if it is still needed.",
             )
-        # Over this connection: a new one, made after a loss in this moment, would not know the process.
+        # Use this connection: a new one, made after a loss at this moment, would not know the process.
         return await self._ask_over(connection, number, method, expected, process_id, *arguments)
 
     # --- search
@@ -246,14 +248,14 @@ class FarEnvironment:
         return found
 
     async def list_files(self, limit: int) -> Sequence[str]:
-        """As LocalEnvironment.list_files."""
+        """Implement LocalEnvironment.list_files for the far end."""
         found: Sequence[str] = await self._look("list_files", Sequence[str], limit)
         return found
 
     # --- calls
 
     async def _ready(self) -> tuple[FarConnection, int]:
-        """Return the connection, and this environment's number there; make both if necessary."""
+        """Return the connection, and this environment's number at the far end; create both if necessary."""
         async with self._opening:
             connection = await self.host.connected()
             if connection is self._connection and self._opened:
@@ -307,7 +309,7 @@ class FarEnvironment:
         try:
             return value_of(await finished(call), expected)[0]
         except anyio.get_cancelled_exc_class():
-            # What it started is ended before the caller goes on.
+            # The far end ends the processes of the call before the caller continues.
             connection.cancel(call)
             with anyio.CancelScope(shield=True), suppress(Exception):  # nobody waits for its result any more
                 await finished(call)
@@ -316,7 +318,7 @@ class FarEnvironment:
             raise EnvironmentLostError(f"{self.host.place.machine} has stopped the call.") from error
 
     async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
-        """Read, and then check which file was really opened: its content is not used before that."""
+        """Send a read call, then check which file was really opened, before its content is used."""
         return await self._twice(partial(self._read_once, method, expected, path, *arguments))
 
     async def _read_once(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:

@@ -13,7 +13,8 @@ from agent_ls.environments.local.environ import EnvRules
 class EndConfig:
     """Options of an environment at the far end. `folder` may begin with `~`; "" is the home folder.
 
-    `processes_before`: how many ids of background processes were given before, so that none is given twice.
+    `processes_before` is the number of ids of background processes that are in use already, so that no id is
+    used twice.
     """
 
     folder: str
@@ -26,10 +27,11 @@ class EndConfig:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A path of the far end. `real` has links resolved; `stat` is os.stat_result as a tuple, empty for no file.
+    """Facts about a path at the far end. `real` has links resolved; `stat` is os.stat_result as a tuple,
+    empty for no file.
 
-    `is_link_there`: the path itself exists, as a link that may lead nowhere. `times` are mtime and ctime in
-    nanoseconds, None for no file.
+    `is_link_there`: the path itself exists, as a link whose target may be missing. `times` are mtime and
+    ctime in nanoseconds, None for no file.
     """
 
     real: str
@@ -64,7 +66,7 @@ class Opened:
 
 
 def facts_of(path: str) -> Facts:
-    """Look at a path of this machine. Blocks. Never raises."""
+    """Return the facts about a path of this machine. Blocks. Never raises."""
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):

@@ -12,7 +12,7 @@ from agent_ls.environments.far.place import Place
 NOISE_CHARS = 300
 _NO_PYTHON = "Install Python 3.11 or newer there, or name one with the setting place.python."
 
-# What a client program says -> what happened, what to do. {target} and {machine} are filled in.
+# Text in the output of a client program -> what happened, what to do. {target} and {machine} are filled in.
 _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"Could not resolve hostname|Name or service not known",
@@ -149,7 +149,7 @@ def _unreachable(place: Place, happened: str, hint: str) -> EnvironmentLostError
 
 
 def _word(raw: Mapping[str, Any], name: str) -> str:
-    """Return what the far end said, as one printable line."""
+    """Return a field of the far end's report as one printable line."""
     return _last_lines(str(raw.get(name, "?")))
 
 

@@ -117,7 +117,7 @@ class FarOutbox:
 
     @property
     def waiting_bytes(self) -> int:
-        """How much has not been written yet."""
+        """The number of bytes that are not written yet."""
         return self._waiting_bytes
 
     def send(self, message: FarMessage) -> None:
@@ -132,7 +132,7 @@ class FarOutbox:
             self._ready.notify()
 
     def close(self, wait_seconds: float = 0) -> None:
-        """Send nothing more. First waits up to `wait_seconds` for what is queued."""
+        """Stop sending. First waits up to `wait_seconds` for queued messages."""
         with self._ready:
             self._ready.wait_for(lambda: not self._queue and not self._is_writing, wait_seconds)
             self._is_closed = True

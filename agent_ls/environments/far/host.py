@@ -1,4 +1,4 @@
-"""A place, and the connection to it, which is made when it is needed and made again after a loss."""
+"""A place and its connection, which is made at the first use and again after a loss."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FarHost:
         self._lock = threading.Lock()
         self._previous = ""
         self.generation = 0
-        """How many connections were made."""
+        """The number of connections made so far."""
 
     def current(self) -> FarConnection | None:
         """Return the connection if it is up."""
@@ -52,7 +52,7 @@ class FarHost:
                 return found
             made = FarConnection(self.place, launch_argv(self.place), child_environ(self._environ()))
             made.start()
-            # End the far end that this one replaces, if it still runs, and processes left by dead far ends.
+            # End the previous far end if it still runs, and processes that dead far ends left running.
             with suppress(EnvError, TimeoutError):
                 value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), None)
             self._previous = made.name
@@ -61,13 +61,13 @@ class FarHost:
             return made
 
     async def connected(self) -> FarConnection:
-        """As `connect`, for the event loop."""
+        """Return the connection as `connect` does, without blocking the event loop."""
         if found := self.current():
             return found
         return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
 
     def look(self, paths: Sequence[str]) -> Mapping[str, Facts]:
-        """Return the facts of files there. Blocks; call in a thread.
+        """Return the facts about files at the far end. Blocks; call in a thread.
 
         Raises:
             EnvironmentLostError.
@@ -80,7 +80,9 @@ class FarHost:
         return str(self._ask("ignore_text", str, path))
 
     def linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
-        """Return device and number of files with several names below these places there. Blocks."""
+        """Return device and inode number of the files with several hard links below these paths at the far
+        end. Blocks.
+        """
         return frozenset(self._ask("linked", Sequence[tuple[int, int]], list(places)))
 
     def instructions(self, workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:

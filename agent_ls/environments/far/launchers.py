@@ -54,8 +54,9 @@ def _run_options(place: Place) -> Sequence[str]:
     network = () if place.network else ("--network", "none")
     owner: Sequence[str] = ()
     if not place.user and place.kind == "docker" and hasattr(os, "getuid"):
-        owner = ("--user", f"{os.getuid()}:{os.getgid()}")  # new files belong to the user, not to root
-    # Podman's needs a program that is seldom installed; the far end collects its orphans itself.
+        # the container's user is this user, so that new files do not belong to root
+        owner = ("--user", f"{os.getuid()}:{os.getgid()}")
+    # Podman's --init needs a program that is seldom installed; the far end collects its orphans itself.
     init = () if place.kind == "podman" else ("--init",)
     return ("--rm", "--interactive", *init, *network, *owner, *mounts)
 

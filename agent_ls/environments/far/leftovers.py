@@ -1,8 +1,8 @@
-"""Find and end what a killed far end left running. Runs at the far end.
+"""Find and end processes that a killed far end left running. Runs at the far end.
 
-All commands get a variable that names their far end: namespace of pids, pid, start time. A later far end of
-the same user finds commands whose far end no longer exists. It does not search other pid namespaces, where
-the same numbers are other processes.
+Every command gets an environment variable that names its far end: namespace of pids, pid, start time. A later
+far end of the same user finds commands whose far end no longer exists. It does not search other pid
+namespaces, where the same numbers are other processes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _orphaned_marks() -> set[str]:
         pid, _, started = rest.partition(":")
         if not (far and pid.isdigit() and namespace == _namespace()) or _started(int(pid)) == started:
             continue
-        # The last mark is that of the innermost environment, which the dead far end had.
+        # The last mark is the mark of the innermost environment, which belonged to the dead far end.
         if mark := marks.rstrip(";").rpartition(";")[2].partition(".")[0]:
             found.add(mark)
     return found
@@ -90,7 +90,7 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a living process was started, in the system's ticks; "" for none."""
+    """Return the start time of a living process in the system's ticks; "" if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -100,7 +100,7 @@ def _started(pid: int) -> str:
 
 
 def linked_files(places: Sequence[str]) -> list[tuple[int, int]]:
-    """Return device and number of the files below these places that have several names. Blocks."""
+    """Return device and inode number of the files below these paths that have several hard links. Blocks."""
     found = []
     for place in places:
         for path in islice(_files_of(place), _MAX_FILES):

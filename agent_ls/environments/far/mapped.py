@@ -1,5 +1,6 @@
-"""Use paths of this machine for an environment elsewhere, if the editor's folders show folders of that place.
-The editor, the review and the policy use the editor's paths. Commands run at the place and see its paths.
+"""Use paths of this machine for an environment elsewhere, if the editor's folders mirror folders of that
+place. The editor, the review and the policy use the editor's paths. Commands run at the place and use its
+paths.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class PathMap:
-    """Pairs of a folder here and the folder there that it shows. Paths outside of all are the same on both sides."""
+    """Pairs of a local folder and the folder at the place that it mirrors. Other paths are the same on both
+    sides.
+    """
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -59,7 +62,9 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 class MappedEnvironment(ForwardingEnvironment):
-    """`folder` is the working directory, as this machine names it."""
+    """An environment at a place, used with paths of this machine. `folder` is the local path of the working
+    directory.
+    """
 
     def __init__(self, inner: ExecutionEnvironment, folder: str, names: PathMap) -> None:
         super().__init__(inner)
@@ -131,14 +136,16 @@ class MappedEnvironment(ForwardingEnvironment):
         return self._names.to_near(path)
 
     def _shown(self, path: str) -> str:
-        """Return a path of a result as it is displayed here."""
+        """Convert a path in a result to the path for display on this machine."""
         if not posixpath.isabs(path):
             return path
         return shown_path(self._near(path), self._folder)
 
     @contextmanager
     def _acting(self, *asked: str) -> Iterator[None]:
-        """Let errors and checks of opened files name paths of this machine."""
+        """Convert paths in errors, and in checks of opened files, to paths of this machine inside the `with`
+        block.
+        """
         check = current_check()
         try:
             if check is None:
@@ -169,7 +176,7 @@ class CanonicalPaths(MappedEnvironment):
         return self._names.canonical(path)
 
     def _near(self, path: str) -> str:
-        return path  # the inner environment names files as this machine does
+        return path  # the inner environment uses paths of this machine
 
     def os_version(self) -> str:
         return self.inner.os_version()

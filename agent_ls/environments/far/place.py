@@ -26,14 +26,14 @@ class PlaceNameError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place. `target` is the host, the container, `[NAMESPACE/]POD[/CONTAINER]`, or the local folder of a dev
-    container. `path` is the folder there, absolute or below `~`; "" is the home folder.
+    """A place. `target` is the host, the container, `[NAMESPACE/]POD[/CONTAINER]`, or the local folder of a
+    dev container. `path` is the folder at the place, absolute or below `~`; "" is the home folder.
 
-    - `command`: for the kind "command": the words that start Python there.
-    - `user`: for containers. `image`: a container is started from it (and removed at the end) instead of using
-      the one named `target`; `mounts` are folders of this machine that it gets under the same path.
-    - `python`: the program to start there.
-    - `map`: folders of this machine that show folders of that place, for sessions of editors.
+    - `command`: for the kind "command": the words that start Python at the place.
+    - `user`: for containers. `image`: a container is started from this image (and removed at the end) instead of
+      using the one named `target`; `mounts` are folders of this machine that it gets under the same path.
+    - `python`: the program to start at the place.
+    - `map`: folders of this machine that mirror folders of the place, for sessions of editors.
     """
 
     kind: PlaceKind
@@ -55,14 +55,14 @@ class Place:
         return f"{self.kind}:{self.target or self.image}"
 
     def key(self, path: str) -> str:
-        """Return the name of a folder there, under which trust, rules and sessions are stored."""
+        """Return the name under which trust, rules and sessions of a folder at this place are stored."""
         if self.kind == "command":
             return f"command:{path}:{shlex.join(self.command)}"
         return f"{self.machine}:{path}"
 
 
 def is_place_name(text: str) -> bool:
-    """Return whether this names a place rather than a folder of this machine."""
+    """Return whether `text` names a place rather than a folder of this machine."""
     return _PLACE.match(text) is not None
 
 
@@ -93,7 +93,7 @@ def parse_place(text: str) -> Place:
 
 
 def check_place(place: Place) -> None:
-    """Check a place that was put together from settings.
+    """Check a place that was assembled from settings.
 
     Raises:
         PlaceNameError: a part of it is missing, or would be taken for an option.

@@ -33,7 +33,7 @@ class SettledFiles:
 async def settle(
     writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
 ) -> SettledFiles:
-    """Compare each file with what the commit meant to do; `content` returns None for no file.
+    """Compare each file with the writes of a commit; `content` returns None for a missing file.
 
     Raises:
         EnvironmentLostError: the connection was lost again.
@@ -56,7 +56,7 @@ async def settle(
 def lost_commit(
     first: EnvironmentLostError, settled: SettledFiles, again: EnvironmentLostError | None
 ) -> EnvironmentLostError:
-    """Return the error that says what is known of each file."""
+    """Return the error that lists the known state of each file."""
     known = (
         ("Written: {}.", settled.done),
         ("Not written: {}.", settled.not_begun),

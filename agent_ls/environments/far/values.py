@@ -54,7 +54,7 @@ _CLASSES: Mapping[str, Any] = {
 }
 _BYTES, _TYPE = "$bytes", "$type"
 _OMITTED = frozenset(("terminal", "confinement"))
-"""Fields of CommandOptions that do not travel."""
+"""Fields of CommandOptions that are not sent."""
 
 _ERRORS: Mapping[str, type[EnvError]] = {
     name: cls for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, EnvError)
@@ -88,10 +88,10 @@ def _packed(value: Any, body: bytearray) -> Any:
 
 
 def unpack(value: Any, body: bytes, expected: Any) -> Any:
-    """Return the value that `pack` was given.
+    """Return the value that was passed to `pack` at the other end.
 
     Raises:
-        ValueFault: it is not one of the type `expected`.
+        ValueFault: the value does not have the type `expected`.
     """
     found = _unpacked(value, memoryview(body))
     if not _fits(found, expected):
@@ -166,7 +166,7 @@ def pack_error(error: EnvError) -> Mapping[str, Any]:
 
 
 def unpack_error(raw: Any) -> EnvError:
-    """Return the error; one of an unknown class is an EnvError."""
+    """Return the error; an error of an unknown class becomes an EnvError."""
     raw = raw if isinstance(raw, dict) else {}
     cls = _ERRORS.get(str(raw.get("class")), EnvError)
     error = cls.__new__(cls)

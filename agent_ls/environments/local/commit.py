@@ -1,14 +1,14 @@
 """Write several files or none (docs/editing.md, All or nothing). Blocks: call it in a thread and wait for it.
 
-New contents are first written to temporary files next to their targets; then each target is checked again
-and replaced by a rename. Deletions come last. Each completed step pushes its undo action on a stack;
-changes that others made to a file in between are not undone. Files to delete are first renamed, and removed
-at the very end, when nothing else can fail any more.
+New contents are first written to temporary files next to their targets; then each target is checked again and
+replaced by a rename. Deletions come last. Each completed step pushes its undo action on a stack; changes that
+others made to a file in between are not undone. Files to delete are first renamed, and removed at the very
+end, when nothing else can fail any more.
 
-The writing process may lose its right to write at any point, for example while it is suspended. So the
-right is checked before each step, and the process that takes the right away removes the temporary files
-(`sweep`): a rename after that finds no file. The steps completed before that remain, and no more follow,
-not even undo actions.
+The writing process may lose its right to write at any point, for example while it is suspended. So the right
+is checked before each step, and the process that takes the right away removes the temporary files (`sweep`):
+a later rename finds no file and fails. Steps completed before the loss remain, and no more follow, not even
+undo actions.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _is_in_place(real: str, facts: os.stat_result) -> bool:
 
 
 def anybody() -> None:
-    """Allow writing; the default for `demand_right`."""
+    """Always allow writing; the default for `demand_right`."""
 
 
 def commit(
@@ -142,8 +142,9 @@ def commit(
 def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> None:
     """Remove temporary files that a process killed during a commit left in these folders. Does not raise.
 
-    `is_put_out`: the process may be alive, but has lost its right to write. Its temporary files for other
-    sessions are removed too, so that those commits fail; it was suspended anyway.
+    `is_put_out`: the process may be alive, but has lost its right to write. All its temporary files are
+    removed, also those of its other sessions, whose commits then fail; this is accepted because the process
+    was suspended.
     """
     if is_alive(pid) and not is_put_out:
         return
@@ -253,19 +254,21 @@ class _Transaction:
             for target in some:
                 self._try(step, target)
         for target, aside in self._set_aside:
-            self._try(partial(_remove, aside), target)  # brought back if even that fails
+            self._try(partial(_remove, aside), target)  # restored if even the removal fails
         for folder in {os.path.dirname(self._at(target)) for target in targets}:
             sync_folder(folder)
 
     def _at(self, target: _Target) -> str:
-        """Return a name of the file that stays valid if the folders above it are replaced."""
+        """Return a path of the file that stays valid if a parent folder is replaced."""
         folder, name = os.path.split(target.real)
         if folder not in self._held:
             self._held[folder] = self._hold(folder, target.write.path)
         return os.path.join(self._held[folder], name)
 
     def _hold(self, folder: str, asked: str) -> str:
-        """Open the folder and return a name based on its descriptor; its own name if the system has no such names."""
+        """Open the folder and return a path based on its descriptor; the plain path if the system has no such
+        paths.
+        """
         if not hasattr(os, "O_DIRECTORY"):
             return folder
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -281,7 +284,7 @@ class _Transaction:
         try:
             step(target)
         except (OSError, ValueError, EnvError) as error:
-            # it may have failed because another process took the right to write and restored files
+            # the step may have failed because another process took the right to write and restored files
             self._go_on()
             unrestored = self._roll_back()
             if unrestored:
@@ -362,7 +365,7 @@ class _Transaction:
             unlink_if_there(temporary)
 
     def _take_away(self, target: _Target) -> None:
-        """Rename the file first, so that a later failure can restore the same file."""
+        """Rename a file that is to be deleted, so that a later failure can restore the same file."""
         _demand_base(target)
         at = self._at(target)
         aside = name_beside(at)
@@ -374,8 +377,7 @@ class _Transaction:
         try:
             self._demand_right()
         except BaseException:
-            # Nothing was staged that could have been removed. A process that swept it has seen the file as
-            # deleted.
+            # There is no temporary file to remove. A process that ran `sweep` has seen the file as deleted.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)

@@ -1,4 +1,4 @@
-"""Distinguish denials by a command's confinement from denials that would happen without it."""
+"""Distinguish denials caused by a command's confinement from denials that would happen without it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _places(line: str, folder: str) -> Iterator[str]:
 
 
 def _is_closed(place: str) -> bool:
-    """Return whether the path, or a folder around it, exists and cannot be read by this user."""
+    """Return whether the path, or a parent folder, exists and cannot be read by this user."""
     if os.path.lexists(place):
         return not os.access(place, os.R_OK | (os.X_OK if os.path.isdir(place) else 0))
     around = os.path.dirname(place)

@@ -9,13 +9,16 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core", "minimal"]
-"""`filtered` (default): all except denied names. `core`: only KEPT_NAMES. `minimal`: only MINIMAL_NAMES.
+"""The variables that commands inherit.
 
-`none`: none. `all`: all, including secrets.
+`filtered` (default): all except denied names. `core`: only KEPT_NAMES. `minimal`: only MINIMAL_NAMES. `none`:
+none. `all`: all, including secrets.
 """
 
 PROXIES = ("*_PROXY",)
-"""Addresses in these variables keep their passwords; without them a command would have no network at all."""
+"""Variables with proxy addresses, which keep their passwords: without them a command would have no network at
+all.
+"""
 
 _ADDRESS_WITH_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
 
@@ -29,7 +32,9 @@ KEPT_NAMES = frozenset(
     PNPM_HOME BUN_INSTALL DENO_DIR DOTNET_ROOT SDKMAN_DIR ASDF_DIR MISE_DATA_DIR
     """.split()
 )
-"""Always passed on. From the second line on: locations of languages' tools and packages, needed by builds."""
+"""Names of variables that are always passed on. From the second line on: locations of languages' tools and
+packages, which builds need.
+"""
 
 WINDOWS_NAMES = frozenset(
     """
@@ -37,7 +42,7 @@ WINDOWS_NAMES = frozenset(
     PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS
     """.split()
 )
-"""Needed by almost every program on Windows; other systems do not have them."""
+"""Names of variables that almost every program on Windows needs; other systems do not have them."""
 
 MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())
 

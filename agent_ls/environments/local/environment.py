@@ -61,9 +61,9 @@ DEFAULT_LIMITS = LocalLimits()
 class LocalEnvironment:
     """Direct access to this machine.
 
-    `environ` is what commands inherit, filtered by `env_policy` (a function is called for each command); the
-    default is this process's environment. It is not copied, so that variables removed from it later are not
-    passed to later commands.
+    `environ` has the variables that commands inherit, filtered by `env_policy` (a function is called for each
+    command); the default is this process's environment. It is not copied, so that variables removed from it
+    later are not passed to later commands.
     """
 
     def __init__(
@@ -135,8 +135,8 @@ class LocalEnvironment:
         return await to_thread.run_sync(list_folder, self._resolve(path), path, depth, abandon_on_cancel=True)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        # Not abandoned on cancellation: a commit is completed or not begun, never half done. It has its own
-        # limiter, so that reads that hang in an unreachable network folder do not delay it.
+        # The thread is not abandoned on cancellation: a commit is completed or not begun, never half done. It
+        # has its own limiter, so that reads that hang in an unreachable network folder do not delay a commit.
         return await to_thread.run_sync(
             commit,
             writes,

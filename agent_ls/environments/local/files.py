@@ -34,7 +34,7 @@ _KINDS = (
 
 
 def read_file(path: str, asked: str, max_bytes: int) -> bytes:
-    """Return the content of a regular file; errors name it as `asked`, the caller's spelling."""
+    """Return the content of a regular file; errors name the file as `asked`, the caller's spelling."""
     demand_path()
     try:
         demand_regular(os.stat(path), asked)  # before opening: opening a device can already have an effect
@@ -82,14 +82,16 @@ def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
     except NotADirectoryError as error:
         raise (NotAFolderError if os.path.exists(path) else PathNotFoundError)(asked) from error
     except (OSError, ValueError) as error:
-        if os.path.isfile(path):  # Windows says so in several ways
+        if os.path.isfile(path):  # Windows reports a file in place of a folder in several ways
             raise NotAFolderError(asked) from error
         raise env_error(asked, error) from error
 
 
 @contextmanager
 def _opened_folder(path: str) -> Iterator[str]:
-    """Yield a name for the checked, open folder, so that a folder that replaces it is not listed."""
+    """Yield a path of the checked, open folder that stays valid, so that a folder that replaces it is not
+    listed.
+    """
     if not hasattr(os, "O_DIRECTORY"):
         yield path
         return

@@ -30,8 +30,8 @@ WALK_OPTIONS = (
     "--no-messages",
     "--path-separator=/",
 )
-# A line end in a pattern over several lines: files may have either kind. Group 1 matches text that is not
-# one.
+# Matches a line end in a pattern over several lines, to be replaced because files may have either kind of
+# line end. Group 1 matches text that is not a line end.
 _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
@@ -42,7 +42,7 @@ _PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+")
 
 
 def candidates() -> list[str]:
-    """Return where the `ripgrep` wheel may have put its program, then the one on PATH. Blocks."""
+    """Return the paths where the `ripgrep` wheel may have put its program, then the program on PATH. Blocks."""
     name = "rg.exe" if os.name == "nt" else "rg"
     folders = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
     places = [os.path.join(folder, name) for folder in folders]
@@ -127,12 +127,13 @@ def list_arguments(folder: str, name_glob: str) -> Iterator[str]:
 def _name_options(*name_globs: str) -> Iterator[str]:
     """Return options that make ripgrep skip files which do not match the first plain glob of `name_globs`."""
     if glob := next(filter(_PLAIN_NAME_GLOB.fullmatch, name_globs), ""):
-        # Not with --glob, which un-ignores what it matches.
+        # Skip files that would be filtered out later. --glob is not used, because it includes ignored files.
         yield from (f"--type-add=wanted:{glob}", "--type=wanted")
 
 
 async def demand_good_pattern(process: Process, pattern: str) -> None:
-    """Check the error output at its end: with --no-messages it contains only complaints about the pattern.
+    """Check the error output of a finished ripgrep for an invalid pattern. With --no-messages it reports
+    nothing else.
 
     Raises:
         InvalidPatternError

@@ -1,4 +1,4 @@
-"""Find out by trying how this machine can confine commands. A sandbox that only half works is not used."""
+"""Find the sandbox that works on this machine by a trial command. A sandbox that only half works is not used."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def _found(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | Non
 
 _KINDS: Mapping[str, tuple[Kind, ...]] = {"linux": ("bubblewrap", "landlock"), "darwin": ("seatbelt",)}
 _LOOKING: Mapping[str, tuple[Kind, ...]] = {"linux": ("landlock", "bubblewrap"), "darwin": ("seatbelt",)}
-"""For read-only commands, which are many and short: each program started before them costs time."""
+"""Sandboxes to try for read-only commands. These are many and short, so a program started before each costs
+time.
+"""
 
 
 def _candidate(kind: Kind, filters: str) -> tuple[Sandbox | None, str]:
@@ -102,7 +104,8 @@ def _candidate(kind: Kind, filters: str) -> tuple[Sandbox | None, str]:
 
 
 def _filters(folder: str) -> tuple[str, str]:
-    """Return files with the system calls to refuse: without network, and for read-only commands.
+    """Return files with the system calls to refuse: one for commands without network, one for read-only
+    commands.
 
     Both are "" on an unknown machine type.
     """

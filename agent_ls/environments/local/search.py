@@ -157,7 +157,7 @@ def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOpt
 
 
 def slashed(path: str) -> str:
-    """Return the path with slashes, as `environments.search` needs it; Windows accepts these too."""
+    """Return the path with slashes, as `environments.search` needs it. Windows accepts slashes too."""
     return path.replace("\\", "/") if os.name == "nt" else path
 
 

@@ -1,7 +1,7 @@
 """The single steps of a commit on files of this machine, and their undo actions. All of them block.
 
-Only own changes are undone: if another program has changed a file since, it stays as it is, and the undo
-action raises OSError.
+An undo action changes a file only if it still has the content that this commit wrote. Otherwise it raises
+OSError.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from agent_ls.environments.errors import StaleFileError
 
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would change line endings
+_BINARY = getattr(os, "O_BINARY", 0)  # without this flag, Windows would change line endings
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -31,8 +31,8 @@ def temporary_prefix(pid: int) -> str:
 
 
 def write_new(path: str, content: bytes, mode: int | None, like: str | None) -> None:
-    """Create a file and sync it to disk; its owner and attributes are those of the file `like`."""
-    created_mode = 0o666 if mode is None else 0o600  # private until its permission bits are set
+    """Create a file and sync it to disk. Owner and attributes are copied from the file `like`."""
+    created_mode = 0o666 if mode is None else 0o600  # the file is private until its permission bits are set
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, created_mode)
     with open(descriptor, "wb") as file:
         file.write(content)
@@ -56,7 +56,9 @@ def copy_attributes(source: str, path: str) -> None:
 
 @contextmanager
 def opened_in_place(path: str, expected: bytes, asked: str) -> Iterator[BinaryIO]:
-    """Open a file that still has the expected content; a symbolic link in its place is not followed."""
+    """Open a file for writing if it still has the expected content. A symbolic link in its place is not
+    followed.
+    """
     with open(os.open(path, os.O_RDWR | _NO_FOLLOW | _BINARY), "rb+") as file:
         if file.read() != expected:
             raise StaleFileError(asked)
@@ -89,9 +91,9 @@ def unlink_own(path: str, content: bytes) -> None:
 
 
 def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: str) -> None:
-    """Restore a deleted file; the same file if it was only renamed so far.
+    """Restore a deleted file: rename it back if it was only renamed so far, otherwise write it again.
 
-    `link`: its target if it was a link.
+    `link` is the link's target if the file was a symbolic link.
     """
     if os.path.lexists(path):
         raise OSError(errno.EEXIST, "another file has this name now", path)
@@ -118,7 +120,8 @@ def restore(path: str, content: bytes, facts: os.stat_result, put: bytes) -> Non
 def restore_in_place(path: str, content: bytes, facts: os.stat_result) -> None:
     with open(os.open(path, os.O_WRONLY | _NO_FOLLOW | _BINARY), "wb") as file:
         overwrite(file, content)
-    with suppress(OSError):  # only the owner may do this, who may differ from the user who can write
+    # only the owner may change permission bits, and a user who can write may not be the owner
+    with suppress(OSError):
         os.chmod(path, stat.S_IMODE(facts.st_mode))
         os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 

@@ -1,11 +1,11 @@
 """An environment that enforces the path policy when it acts, with symbolic links resolved.
 
-The policy judged the paths of a call before it ran, but a folder may have become a link since. So paths are
-resolved again directly before the inner environment acts. If that opens a file or folder on disk, the
-opened file is checked as well (environments/opened.py), which closes the race. A search is a separate
-program, so its results are checked afterwards.
+The policy judged the paths of a call before the call ran, but a folder may have become a link since. So paths
+are resolved again directly before the inner environment acts. If the inner environment opens a file or folder
+on disk, the opened file is checked as well (environments/opened.py), which closes the race. A search is a
+separate program, so its results are checked afterwards.
 
-Of a command only the working folder is checked: its actions are judged by the policy and limited by a
+For a command only the working folder is checked: its actions are judged by the policy and limited by a
 sandbox. `file_exists` and `glob` return names, not contents.
 """
 
@@ -55,7 +55,9 @@ class Bounds(Protocol):
     """
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Look at these paths in one go, if each look is slow; within the context what was seen is used."""
+        """Look up these paths in one request if each lookup is slow. Inside the context, the results are
+        reused.
+        """
         ...
 
     def real_path(self, path: str) -> str:
@@ -63,7 +65,7 @@ class Bounds(Protocol):
         ...
 
     def stat(self, path: str) -> stat_result:
-        """Return the facts of a file. Raises OSError."""
+        """Return the stat result of a file. Raises OSError."""
         ...
 
     def demand_readable(self, path: str) -> str:
@@ -104,8 +106,8 @@ class Bounds(Protocol):
 class DiskRead:
     """A file that was read from disk. `path` is absolute.
 
-    `began_ns` is the time (nanoseconds since the epoch) before the file was opened, `facts` were taken when it was
-    open, and `data` was read after that.
+    `began_ns` is the time (nanoseconds since the epoch) before the file was opened. `facts` is its stat
+    result while it was open, and `data` was read after that.
     """
 
     path: str
@@ -198,7 +200,7 @@ class BoundedEnvironment(ForwardingEnvironment):
         return await run_sync(self._bounds.demand_readable, self._absolute(path), abandon_on_cancel=True)
 
     def _demand_opened(self, path: str, real: str, facts: stat_result) -> None:
-        # If the system does not report what is open, the path is resolved again; a short race remains.
+        # The system does not report which file is open, so the path is resolved again; a short race remains.
         self._bounds.demand_opened(self._absolute(path), real, facts)
 
     def _demand_landing(self, call_id: str, real: str, facts: stat_result) -> None:

@@ -1,4 +1,5 @@
-"""Base class of environments with open files: these are read as they are open, other files by `inner`.
+"""Base class of environments with open files: an open file is read from the program that has it open, others
+from `inner`.
 
 Subclasses know which program has the files open.
 """
@@ -15,7 +16,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class FrontingEnvironment(ForwardingEnvironment):
     @abstractmethod
     def is_in_front(self, path: str) -> bool:
-        """Return whether the file is open, and so exists."""
+        """Return whether the file is open, and therefore exists."""
 
     @abstractmethod
     async def in_front(self, path: str) -> bytes | None:

@@ -1,7 +1,8 @@
-"""An environment whose commands run in a sandbox. It does not know which program enforces it.
+"""An environment whose commands run in a sandbox. Another module chooses the program that enforces the
+sandbox.
 
 A command that fails because of the sandbox may run again without it, if the policy or the user allows that;
-this needs its own approval.
+the second run needs its own approval.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A command as it runs in the sandbox. `only_looks`: with the limits of a read-only command.
+    """A command in the form that runs in the sandbox. `only_looks`: with the limits of a read-only command.
 
-    `absent` are names that it must not create. `placeholders` exist in place of some of them while it runs.
+    `absent` are names that the command must not create. `placeholders` exist in place of some of them while
+    it runs.
     """
 
     command: str
@@ -63,16 +65,17 @@ class CommandSandbox(Protocol):
     """
 
     async def raise_up(self) -> object:
-        """Find out what the machine can enforce, and start the sandbox. Must not raise."""
+        """Find out which limits the machine can enforce, and start the sandbox. Must not raise."""
         ...
 
     def within(
         self, command: str, options: CommandOptions, folder: str, *, only_looks: bool
     ) -> Inside | None:
-        """Return the command for running it in the sandbox; None if it runs unchanged. Blocks: run in a thread.
+        """Return the command for running it in the sandbox; None if it runs unchanged. Blocks: run in a
+        thread.
 
         Raises:
-            ProcessStartError: it must be confined to reading, and that is not possible.
+            ProcessStartError: the command must run with read-only access, and that is not possible.
         """
         ...
 
@@ -84,9 +87,10 @@ class CommandSandbox(Protocol):
         ...
 
     def settle(self, inside: Inside) -> str:
-        """Rename files that the command must not create; return a sentence about them, or "".
+        """Rename files that the command has created although it must not; return a sentence about them, or
+        "".
 
-        Call after its end. Blocks.
+        Call after the command has ended. Blocks.
         """
         ...
 

@@ -1,7 +1,8 @@
-"""The environment of an agent that works in one folder: paths are relative to it, and only its files may change.
+"""The environment of an agent that works in one folder: paths are relative to it, and only files in it may
+change.
 
-It narrows what the inner environment allows and never widens it. Commands start in the folder; as
-everywhere, the policy judges them.
+The wrapper narrows the access that the inner environment allows and never widens it. Commands start in the
+folder; the policy judges them as everywhere.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 
 class InputEnvironment(ForwardingEnvironment):
-    """The file at `path` is opened outside of a sandbox that is put around this environment, which may hide it."""
+    """An environment with an input file. The file at `path` is opened outside of a sandbox that is put around
+    this environment, because the sandbox may hide it.
+    """
 
     def __init__(self, inner: ExecutionEnvironment, path: str) -> None:
         super().__init__(inner)

@@ -23,15 +23,15 @@ MAX_RUNNING = 20
 """Default maximum of processes that run at once: enough for a project's servers, but it stops a runaway loop."""
 
 WHOLE_ENDED = 20
-"""The full output is kept for this many of the last ended processes; for older ones only ENDED_KEPT_CHARS."""
+"""The full output is stored for this many of the last ended processes; for older ones only ENDED_KEPT_CHARS."""
 
 ENDED_KEPT_CHARS = 64 * 1024
 
 LAST_WORDS_SECONDS = 0.3
-"""How long to wait for the rest of the output if another process still holds it open."""
+"""Time to wait for the rest of the output of an ended process if another process still holds it open."""
 
 INPUT_SECONDS = 10
-"""Time for a background process to read its input; until then a pipe holds 64 KiB of it."""
+"""Time within which a background process must read its input. A pipe holds 64 KiB that are not read yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Background:
 
 
 class BackgroundProcesses:
-    """`ids_before`: how many ids are in use already."""
+    """The background processes of one environment. `ids_before` is the number of ids that are in use already."""
 
     def __init__(self, children: Children, max_running: Callable[[], int], ids_before: int = 0) -> None:
         self._children = children
@@ -67,7 +67,7 @@ class BackgroundProcesses:
         self._backgrounds: dict[str, _Background] = {}
 
     async def settle(self) -> None:
-        """Wait for the end of all processes, after each was asked to end."""
+        """Wait for the end of all processes after they were signalled to end."""
         for background in self._backgrounds.values():
             await _settled(background)
 
@@ -119,7 +119,9 @@ class BackgroundProcesses:
         return [background.info() for background in self._backgrounds.values()]
 
     async def read(self, process_id: str, offset: int) -> tuple[str, int]:
-        """Return output. Of an ended process, first waits briefly for what is still in its pipe."""
+        """Return output from `offset` on. If the process has ended, first wait briefly for output still in
+        its pipe.
+        """
         background = self._background(process_id)
         if background.has_ended and background.reader and background.reader.is_alive():
             await to_thread.run_sync(

@@ -142,14 +142,14 @@ class Children:
     # --- ending
 
     async def end(self, child: Child) -> list[str]:
-        """End the child and its descendants; return a sentence if some remain."""
+        """End the child and its descendants; return a sentence for the result if some could not be ended."""
         stayed = await self._trees.end(child)
         if stayed:
             return [f"These processes could not be ended: {numbers(stayed)}."]
         with anyio.move_on_after(KILL_WAIT_SECONDS) as patience:
             await child.process.wait()
         if patience.cancelled_caught and isinstance(child.process, RelayedProcess):
-            child.process.link.close()  # it has not reported how its command ended, and never will
+            child.process.link.close()  # the relay has not reported how its command ended, and never will
         return []
 
     async def left_behind(self, child: Child) -> list[int]:
@@ -172,7 +172,7 @@ def numbers(pids: Sequence[int]) -> str:
 def _trees(mark: str, grace_seconds: float) -> Trees:
     if os.name == "nt":
         from agent_ls.environments.local.trees.job_trees import (
-            JobTrees,  # its libraries exist on Windows only
+            JobTrees,  # the libraries of JobTrees exist on Windows only
         )
 
         return JobTrees()
@@ -189,7 +189,7 @@ def _demand_folder(folder: str, asked: str) -> None:
 
 
 def _demand_program(name: str, folder: str, path: str | None) -> None:
-    # Otherwise the launcher would report the error, as if the program had run.
+    # Check for the program here: otherwise the launcher would report the error as if the program had run.
     place = os.path.join(folder, name) if os.path.dirname(name) else name
     if shutil.which(place, path=path) is None:
         raise ProcessStartError(f"The program {name} was not found. Is it installed?")

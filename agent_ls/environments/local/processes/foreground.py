@@ -28,10 +28,10 @@ from agent_ls.environments.local.trees.base import Child
 TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
 
 NEVER_TOLD = -9
-"""Exit code of a process that could not be ended: the same as of a killed one."""
+"""Exit code of a process that could not be ended, equal to that of a killed process."""
 
 DRAIN_SECONDS = 0.3
-"""How long to wait for output after a command's end if another process still holds it open."""
+"""Time to wait for output after a command's end if another process still holds the output open."""
 
 _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 

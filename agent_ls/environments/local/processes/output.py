@@ -9,10 +9,10 @@ from typing import TypeAlias
 from agent_ls.environments.base import Stream
 
 KEPT_CHARS = 64 * 1024 * 1024
-"""Characters kept of a command's output: half from the start, half from the end."""
+"""Maximum number of stored characters of a command's output: half from the start, half from the end."""
 
 BACKGROUND_KEPT_CHARS = 4 * 1024 * 1024
-"""Characters kept of a background process's output: its end."""
+"""Maximum number of stored characters of a background process's output, from its end."""
 
 # short segments are joined, so that a program that writes byte by byte does not cost an object per byte
 _JOIN_BELOW_CHARS = 4096
@@ -30,7 +30,7 @@ class _Tail:
         self._chars = 0
 
     def add(self, stream: Stream, text: str) -> list[tuple[Stream, int]]:
-        """Add text; return how many characters of which stream were dropped for it."""
+        """Add text; return how many characters of which streams were dropped to stay within the limit."""
         _append(self.pieces, stream, text)
         self._chars += len(text)
         return self._cut()
@@ -105,7 +105,7 @@ class BackgroundOutput:
             self._start += sum(chars for _, chars in self._tail.add("stdout", text))
 
     def shrink(self, kept_chars: int) -> None:
-        """Lower the limit of what is kept."""
+        """Lower the limit on stored characters."""
         with self._lock:
             self._start += sum(chars for _, chars in self._tail.shrink(kept_chars))
 

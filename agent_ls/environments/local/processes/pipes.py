@@ -22,7 +22,7 @@ FINISH_CHUNKS = 16
 
 @dataclass(eq=False, slots=True)
 class Pipe:
-    """A pair of descriptors. When its block ends, those not yet closed or given away are closed."""
+    """A pair of descriptors. Leaving the `with` block closes those that are still open and owned here."""
 
     reading: int
     writing: int
@@ -114,7 +114,7 @@ class Readers:
             self._on_output(stream, text)
 
     async def all_done(self) -> None:
-        """Wait for the end of both pipes: no process has them open for writing any more."""
+        """Wait for the end of both pipes, which is when no process has them open for writing."""
         for event in self.is_done.values():
             await event.wait()
 

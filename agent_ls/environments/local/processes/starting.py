@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False, slots=True)
 class StartedProcess:
-    """A started process. `returncode` None: it runs. Negative for a signal, as in subprocess."""
+    """A started process. `returncode` is None while it runs, negative for a signal, as in subprocess."""
 
     pid: int
     returncode: int | None = None
@@ -47,9 +47,9 @@ class StartedProcess:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A process to start, in a session of its own. The caller closes the descriptors.
+    """A process to start in a new session. The caller closes the descriptors.
 
-    `mark` names its control group, "" for none.
+    `mark` is the name of its control group, "" for none.
     """
 
     argv: Sequence[str]
@@ -91,10 +91,13 @@ class _Starting:
         return self._process
 
     def run(self) -> None:
-        """Run in the thread, which can do little after confining itself."""
+        """Start the process and wait for its end. Runs in its own thread, which can do little after confining
+        itself.
+        """
         group: int | None = None
         try:
-            # Opened before the thread confines itself, because then it cannot write there any more.
+            # Open the group before the thread confines itself; afterwards the thread cannot write to the
+            # group's files.
             group = cgroups.open_created(self._start.mark) if self._start.mark else None
             if self._start.confinement:
                 from agent_ls.confinement.confine import confine  # Linux only

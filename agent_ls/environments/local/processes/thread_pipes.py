@@ -31,9 +31,9 @@ def new_input(descriptor: int) -> InputPipe | ThreadInputPipe:
 
 
 class ThreadReaders(Readers):
-    """Readers in threads.
+    """Reads pipes in threads.
 
-    Each waits until the event loop has taken its text, so that output is not buffered without limit.
+    Each thread waits until the event loop has taken its text, so that output is not buffered without limit.
     """
 
     _is_let_go = False

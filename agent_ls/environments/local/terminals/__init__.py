@@ -1,1 +1,1 @@
-"""Commands in a terminal: one of the editor, or one without a view."""
+"""Run commands in a terminal of the editor, or in a terminal without a view."""

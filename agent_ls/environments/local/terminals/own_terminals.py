@@ -1,4 +1,4 @@
-"""Terminals without a view: the same relay, started by this process.
+"""Terminals without a view: this process starts the relay (agent_ls/relay) itself.
 
 Clients display output and send input by messages.
 """
@@ -41,7 +41,7 @@ def _started(terminal: NewTerminal) -> bool:
             relay = subprocess.Popen(
                 terminal.argv,
                 cwd=terminal.cwd,
-                env={},  # it needs no variables and passes none on
+                env={},  # the relay needs no variables and passes none on
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -61,7 +61,7 @@ def _wait(relay: subprocess.Popen[bytes]) -> None:
 
 
 class ChosenTerminals:
-    """Implements TerminalHost by the setting at the time a command starts. Open terminals stay in use."""
+    """Implements TerminalHost by the setting at the time when a command starts. Open terminals stay in use."""
 
     def __init__(self, shown: Callable[[], Shown], editor: TerminalHost | None) -> None:
         self._shown = shown

@@ -48,10 +48,11 @@ CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CommandLaunch:
-    """How to start a command. `mark` is put into the environment of all its descendants.
+    """The command to start, and how. `mark` is put into the environment of all its descendants.
 
-    `confinement` is enforced before the command starts; if that fails, it is not started. The relay's child
-    writes "0" to the file `group` before that, to join the control group of the command ("" if it has none).
+    `confinement` is enforced before the command starts; if that fails, the command is not started. Before the
+    start, the relay's child writes "0" to the file `group` to join the control group of the command ("" if it
+    has none).
     """
 
     command: str
@@ -78,10 +79,10 @@ class TerminalDecoder:
 
 @dataclass(eq=False, slots=True)
 class RelayedProcess:
-    """A command in a terminal. `returncode` None: it runs, or its exit code is unknown (`is_lost`).
+    """A command in a terminal. `returncode` None: the command runs, or its exit code is unknown (`is_lost`).
 
-    `is_held`: when it ended, another process had the terminal open. `changed` is set, and replaced by a new
-    event, when one of these fields or `is_waiting` changes.
+    `is_held`: when the command ended, another process had the terminal open. `changed` is set, and replaced
+    by a new event, when one of these fields or `is_waiting` changes.
     """
 
     link: RelayLink
@@ -102,7 +103,7 @@ class RelayedProcess:
         return self.returncode is not None or self.is_lost
 
     async def wait(self) -> int:
-        """Wait for the end; return the exit code, or that of SIGKILL if it is unknown."""
+        """Wait for the end; return the exit code, or the code for SIGKILL if the exit code is unknown."""
         while not self.is_over:
             await self.changed.wait()
         return -signal.SIGKILL if self.returncode is None else self.returncode
@@ -274,7 +275,7 @@ def _not_started(reason: str) -> ProcessStartError:
 
 
 def reason_of(number: int, words: str) -> str:
-    """Return why the system did not start a command: `number` is its errno."""
+    """Return the reason why the system did not start a command, as text. `number` is the errno."""
     if number == errno.E2BIG:
         return (
             f"{words}: put what is long into a file with an editing tool, and have the command read the file"
@@ -308,7 +309,7 @@ def _bytes(typed: str) -> bytes:
 def is_of_our_user(connection: socket.socket, pid: int) -> bool:
     """Return whether the peer is process `pid` of this user, in the same pid namespace.
 
-    A terminal in another container has its own pids; its processes could not be ended from here.
+    A terminal in another container has its own pids, so its processes could not be ended by this process.
     """
     # On other systems, only this user can access the folder of the socket.
     return (peer := _peer(connection)) is None or peer == (pid, os.getuid())

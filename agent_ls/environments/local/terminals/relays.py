@@ -1,8 +1,8 @@
 """The terminals of one environment: opened when a command needs one, and reused by later commands.
 
-For each terminal, a socket is created in a new folder that only this user can access; the relay reads its
-address from a file, which it removes. When it has connected, or the time is over, socket, file and folder
-are removed.
+For each terminal, a socket is created in a new folder that only this user can access. The relay reads the
+address of the socket from a file, which it removes. When the relay has connected, or the time is over,
+socket, file and folder are removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from agent_ls.relay.frames import HELLO, FrameDecoder, decode_words
 
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 60.0
-"""Delay after a terminal that did not open, so that commands do not wait each time for an editor that opens none."""
+"""Time without further attempts after a terminal did not open, so that commands do not wait each time for an
+editor that opens none.
+"""
 
 _START = Path(__file__).resolve().parents[3] / "relay" / "start.py"
 
@@ -75,7 +77,7 @@ class Relays:
         return link
 
     async def _met(self, meeting: _Meeting) -> RelayLink | None:
-        """Open a terminal and wait for its relay.
+        """Open a terminal and wait for its relay to connect.
 
         The link is reserved and stored at once, because the caller may be cancelled at any point.
         """
@@ -117,7 +119,7 @@ def _new_meeting() -> _Meeting | None:
 
 
 class _Meeting:
-    """A socket that waits for one caller that knows the token."""
+    """A socket that waits for the one caller that knows the token."""
 
     def __init__(self, base: str | None) -> None:
         """Create the socket and the token file.

@@ -13,11 +13,12 @@ from agent_ls.environments.local.terminals.relay_link import RelayedProcess
 TERMINAL_VARIABLES = MappingProxyType(
     {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat"}
 )
-"""Without them a pager would wait for a key after each page."""
+"""Variables of a command in a terminal. Without them a pager would wait for a key after each page."""
 
 _NO_EDITOR = "echo 'Nobody can type into an editor here: pass the text, or --no-edit.' >&2; false"
 PIPES_VARIABLES = MappingProxyType({"GIT_EDITOR": _NO_EDITOR, "GIT_SEQUENCE_EDITOR": _NO_EDITOR})
-"""Without a terminal, an editor started by git would wait for keys until the time limit.
+"""Variables of a command without a terminal. Without them, an editor started by git would wait for keys until
+the time limit.
 
 The user's own values of these variables take precedence.
 """

@@ -1,8 +1,9 @@
 """Attribute adopted processes to commands: processes that left the command's session and environment.
 
-On Linux, a process whose parent has ended becomes a child of the nearest subreaper: of agent-ls, or of the
-relay that ran the command. With `env -i setsid X &` nothing else shows its origin. The first check that
-sees it attributes it to a command that was started by the same subreaper, and this stays.
+On Linux, a process whose parent has ended becomes a child of the nearest subreaper: agent-ls, or the relay
+that ran the command. For `env -i setsid X &` this is the only trace of the process's origin. The first check
+that sees an adopted process attributes it to a command that was started by the same subreaper. The
+attribution never changes.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ class _Command:
 
 
 STARTING = threading.Lock()
-"""Held while a child is started: until it runs its own program it looks like an adopted process."""
+"""Lock held while a child is started: until the child runs its own program, it looks like an adopted process.
+"""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 _lock = threading.Lock()
-_commands: dict[str, _Command] = {}  # by mark
+_commands: dict[str, _Command] = {}  # commands by mark
 _claims: dict[Row, str] = {}
-_children: set[int] = set()  # own children with a session of their own, which carry no mark
+_children: set[int] = set()  # own children in a new session, which carry no mark
 
 
 def now_ticks() -> int:
@@ -77,7 +79,7 @@ def claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) ->
             for row in living - _claims.keys():
                 if row.parent == command.adopter and _is_stray(row, command.since) and not is_marked(row.pid):
                     _claims[row] = name
-            if had_ended:  # processes that it left behind have been attributed now
+            if had_ended:  # all processes that the command left behind have been attributed by now
                 del _commands[name]
         return {row for row, name in _claims.items() if mark in name}
 
@@ -86,6 +88,7 @@ def _is_stray(row: Row, since: int) -> bool:
     if row.pid in _children or int(row.started or 0) < since:
         return False
     try:
-        return row.session != os.getsid(row.parent)  # in its own session the adopter starts helpers
+        # helpers of the adopter itself run in the adopter's session
+        return row.session != os.getsid(row.parent)
     except OSError:
         return False

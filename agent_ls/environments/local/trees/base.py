@@ -12,7 +12,7 @@ from agent_ls.environments.local.processes.starting import StartedProcess
 from agent_ls.environments.local.terminals.relay_link import CommandLaunch, RelayedProcess
 
 KILL_WAIT_SECONDS = 2.0
-"""How long to wait for killed processes: one in an uninterruptible state stays, and is reported."""
+"""Time to wait for killed processes. A process in an uninterruptible state may remain, and is reported."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

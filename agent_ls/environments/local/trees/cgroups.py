@@ -1,8 +1,8 @@
 """Control groups of commands (Linux, cgroup v2): the kernel ends all processes of a group at once.
 
-A process that starts copies of itself faster than the process table can be read escapes signals, but not its group.
-Without permission to create groups, nothing here has an effect: then processes are found by other means
-(process_tree.py).
+A process that starts copies of itself faster than the process table can be read escapes signals, but not its
+group. Without permission to create groups, the functions of this module have no effect, and processes are
+found by other means (process_tree.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 
 _PREFIX = "agent-ls-"
 _BASH = "/bin/bash"
-"""Other shells cannot write to a descriptor with two digits."""
+"""The shell that joins a group. Other shells cannot write to a descriptor with two digits."""
 
 
 @cache
@@ -54,7 +54,7 @@ def open_created(mark: str) -> int | None:
 
 
 def joining(descriptor: int, argv: Sequence[str]) -> Sequence[str]:
-    """Return the arguments that start `argv` in a group. It joins before it runs, so that nothing starts outside."""
+    """Return the arguments that start `argv` in a group. The process joins the group before it runs `argv`."""
     script = f'{{ echo 0 >&{descriptor}; }} 2>/dev/null; exec {descriptor}>&-; exec "$@"'
     return (_BASH, "-p", "-c", script, "bash", *argv)
 
@@ -78,14 +78,14 @@ def held(pid: int, mark: str) -> bool:
 
 
 def kill(mark: str) -> None:
-    """Kill all processes in these groups."""
+    """Kill all processes in the groups of commands whose mark contains `mark`."""
     for group in _groups(mark):
         with suppress(OSError), open(f"{group}/cgroup.kill", "w", encoding="ascii") as file:
             file.write("1")
 
 
 def remove(mark: str) -> None:
-    """Remove those of these groups that have no processes."""
+    """Remove the groups without processes among those of commands whose mark contains `mark`."""
     for group in _groups(mark):
         for folder in reversed(_with_nested(group)):
             with suppress(OSError):
@@ -97,7 +97,7 @@ def _with_nested(group: str) -> list[str]:
     with suppress(OSError):
         if (
             os.stat(group).st_nlink > 2
-        ):  # it contains a group: its files are many, so it is not listed otherwise
+        ):  # only if the folder contains another group: listing its many files takes time
             return [folder for folder, _, _ in os.walk(group)]
     return [group]
 

@@ -17,12 +17,14 @@ from agent_ls.environments.local.terminals.relay_link import CommandLaunch
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 from agent_ls.environments.local.trees.jobs import CREATE_NO_WINDOW, CREATE_SUSPENDED, Job
 
-POLL_SECONDS = 0.02  # a job reports its end only to completion ports
+POLL_SECONDS = 0.02  # polling interval: a job reports its end only to completion ports
 
 SHELL = ("cmd.exe", "/c")  # the platform's default shell
 MAX_LINE_CHARS = 8_000  # cmd.exe's limit is 8,191 characters, including the prefix
 UTF_8_CONSOLE = "chcp 65001>nul & "
-"""Without it, output of the shell and older programs is in the local code page. Affects only their console."""
+"""Prefix that sets the console to UTF-8. Without it, output of the shell and older programs is in the local
+code page. Affects only their console.
+"""
 
 
 class _Line(tuple[str, ...]):
@@ -64,7 +66,7 @@ class JobTrees:
             self._jobs[launch.mark] = Job(process.pid)
         except OSError:
             with suppress(OSError):
-                process.kill()  # it has not run yet
+                process.kill()  # the process has not run yet
             raise
         return process
 

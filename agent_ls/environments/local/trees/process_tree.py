@@ -27,7 +27,7 @@ MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
 
 _MARK = re.compile(
     r"[0-9a-f]{32}"
-)  # other text, from a damaged log, could match the variables of any process
+)  # any other text, from a damaged log, could match the variables of any process
 
 POLL_SECONDS = 0.02  # polling interval where the system cannot report the end of a process
 
@@ -37,10 +37,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Selects processes: those in `sessions`, those with a mark that contains `mark`, and their descendants.
+    """Selects processes: those in `sessions`, those whose mark contains `mark`, and their descendants.
 
-    A process that started before `since` (ticks, as in adoption.now_ticks) has no such mark, so its environment is not
-    read: that takes most of the time where many programs run.
+    A process that started before `since` (ticks, as in adoption.now_ticks) cannot have the mark, so its
+    environment is not read. This saves most of the time on a machine with many programs.
     """
 
     sessions: frozenset[int]
@@ -98,8 +98,8 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
             for row in found:
                 await _ended(row)
     stayed = await _look(root)
-    # A session leader is a child whose status is collected elsewhere. Its unreaped children become ours when
-    # it ends.
+    # A session leader is a child whose exit status other code collects. When it ends, its zombie children
+    # become children of this process.
     adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
     await to_thread.run_sync(reap_orphans, adopted, root, limiter=anyio.CapacityLimiter(1))
     await to_thread.run_sync(cgroups.remove, root.mark, limiter=anyio.CapacityLimiter(1))
@@ -107,13 +107,13 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
 
 
 async def end_marked(mark: str, grace_seconds: float) -> None:
-    """End processes that a dead process's environment left running (`LocalEnvironment.mark`)."""
+    """End processes that the environment of a dead process left running. `mark` is LocalEnvironment.mark."""
     if _MARK.fullmatch(mark):
         await end(Root(frozenset(), f"{mark}."), grace_seconds)
 
 
 def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
-    """Sort parents before children: a shell whose child ends first would go on with its next command."""
+    """Sort parents before children, because a shell whose child ends first would run its next command."""
     return sorted(rows, key=lambda row: (row.pid not in root.sessions, int(row.started or 0), row.pid))
 
 
@@ -158,7 +158,7 @@ def _is_marked(pid: int, mark: str) -> bool:
         with open(f"{_PROC}/{pid}/environ", "rb", buffering=0) as file:
             environ = file.read()
     except OSError:
-        return False  # ended, another user's, or no /proc
+        return False  # the process has ended, belongs to another user, or there is no /proc
     return prefix in environ and any(
         variable.startswith(prefix) and mark.encode() in variable for variable in environ.split(b"\0")
     )
@@ -189,7 +189,9 @@ def _row_of_proc(pid: int) -> Row | None:
 
 
 def rows_of_ps() -> Iterator[Row]:
-    """Yield rows without a session: a process that called setsid and lost its parent is not found."""
+    """Yield rows read from `ps`, without a session: a process that called setsid and lost its parent is not
+    found.
+    """
     listing = subprocess.run(
         ["ps", "-A", "-o", "pid=,ppid=,pgid=,state="], capture_output=True, check=False, text=True
     ).stdout
@@ -236,12 +238,13 @@ def _is_same(row: Row) -> bool:
 
 
 def reap_orphans(known: set[Row], root: Root | None = None, table: Sequence[Row] | None = None) -> set[Row]:
-    """Reap adopted orphans in `table` (None: of now) that ended; return those of `known` that still run.
+    """Reap adopted orphans in `table` (None: all that run now) that ended; return those of `known` that still
+    run.
 
-    Adopted are `known` processes, and zombie children in a session that is neither this process's nor led by
-    themselves: a child that this process started is in one of these two. With `root`, adopted are also zombies
-    that were in its control groups, except the leaders of its sessions. Other exit statuses must not be
-    collected, because other code waits for them.
+    Adopted processes are `known` ones, and zombie children in a session that is neither this process's nor
+    led by themselves (every child that this process started is in one of these two). With `root`, zombies
+    that were in its control groups are adopted too, except the leaders of its sessions. Other exit statuses
+    must not be collected, because other code waits for them.
     """
     us, our_session = os.getpid(), os.getsid(0)
     table = process_table() if table is None else table

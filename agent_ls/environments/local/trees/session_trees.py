@@ -79,7 +79,9 @@ class SessionTrees:
         return sorted(row.pid for row in left)
 
     def _root(self, child: Child) -> Root:
-        """Return the selection. After the child is reaped, its pid may be reused, so only the mark counts."""
+        """Return the selection of the child's processes. After the child is reaped, its pid may be reused, so
+        only the mark counts.
+        """
         sessions = frozenset({child.process.pid}) if child.is_running else frozenset[int]()
         return Root(sessions, child.mark, self._since)
 
@@ -94,10 +96,11 @@ def default_shell() -> str:
 
 
 async def _death_signal_launcher() -> tuple[str, ...]:
-    """Return a prefix that makes a command die with this process even if it is killed; () if unsupported.
+    """Return a command prefix that makes a command die with this process even if this process is killed; ()
+    if unsupported.
 
-    It does not affect descendants of the command. Python's own way to set this runs code between fork and exec,
-    which can deadlock in a process with threads.
+    The prefix does not affect descendants of the command. Python's own way to set this runs code between fork
+    and exec, which can deadlock in a process with threads.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
