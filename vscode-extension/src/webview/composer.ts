@@ -18,8 +18,13 @@ interface Host {
 }
 
 const MAX_HEIGHT_PX = 240;
-const PLACEHOLDERS: Readonly<Record<SessionView["activity"], string>> = {
-  working: "Steer it while it works…", waiting: "Waiting for your answer above…", idle: "What should change?  @ attaches, / commands", closed: "What should change?  @ attaches, / commands",
+const WIDE_PX = 320; // of the input, from which the long placeholders fit
+const START = { long: "What should change?  @ attaches, / commands", short: "What should change?  (@ /)" };
+const PLACEHOLDERS: Readonly<Record<SessionView["activity"] | "readOnly", { readonly long: string; readonly short: string }>> = {
+  working: { long: "Steer it while it works…", short: "Steer it while it works…" },
+  waiting: { long: "Waiting for your answer above…", short: "Waiting for your answer…" },
+  readOnly: { long: "Read only: owned by another editor", short: "Read only" },
+  idle: START, closed: START,
 };
 
 export class Composer {
@@ -35,6 +40,8 @@ export class Composer {
   private readonly pictures = h("input", { type: "file", accept: IMAGE_TYPES.join(), multiple: true, hidden: true, "aria-label": "Pictures" });
   private readonly along = h("div", { class: "along", hidden: true });
   private isBusy = false;
+  private isWide = false;
+  private placeholder = START;
   private measured = "";
 
   constructor(private readonly host: Host) {
@@ -98,15 +105,26 @@ export class Composer {
 
   show(session: SessionView): void {
     this.isBusy = session.activity === "working" || session.activity === "waiting";
-    this.input.placeholder = session.readOnly ? "Read only: owned by another editor" : PLACEHOLDERS[session.activity];
+    this.placeholder = PLACEHOLDERS[session.readOnly ? "readOnly" : session.activity];
+    this.showPlaceholder();
     this.input.disabled = this.sendButton.disabled = session.readOnly;
     this.stopButton.hidden = !this.isBusy || session.readOnly;
     this.toolbar.show(session);
     this.onShape();
   }
 
+  private showPlaceholder(): void {
+    const { long, short } = this.placeholder;
+    this.input.placeholder = this.isWide ? long : short;
+  }
+
   private listen(): void {
     const { input } = this;
+    // The width is read after a resize only, so that a stream does not cause a layout of the page.
+    new ResizeObserver(() => {
+      this.isWide = input.clientWidth >= WIDE_PX;
+      this.showPlaceholder();
+    }).observe(input);
     input.addEventListener("input", () => { this.onChange(); });
     input.addEventListener("keydown", (event) => { this.onKey(event); });
     input.addEventListener("click", () => { this.mentions.look(); });

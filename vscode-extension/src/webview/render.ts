@@ -74,7 +74,7 @@ function counts({ added, removed }: { readonly added: number; readonly removed: 
 /** The label of a file: its path, or both paths if it was moved. */
 function named({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
   if (movedFrom === "") return [pathButton(uri, path, context)];
-  return [h("span", { class: "dim" }, `${movedFrom} → `), pathButton(uri, path, context)];
+  return [h("span", { class: "path dim", title: movedFrom }, movedFrom), h("span", { class: "dim" }, " → "), pathButton(uri, path, context)];
 }
 
 const FILE_VERBS: Record<FileView["action"], string> = { create: "Created", modify: "Edited", delete: "Deleted" };
