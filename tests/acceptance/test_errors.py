@@ -81,7 +81,7 @@ def test_each_failure_is_one_clear_message_and_the_session_continues(
     made.submit("Say something.")
     made.wait_transcript("✗ ")
     made.wait_state("CLOSED" if trouble.closes else "IDLE")
-    nvim.wait_screen("■ closed" if trouble.closes else "○ idle")
+    nvim.wait_screen("✗ failed" if trouble.closes else "○ idle")
 
     model = nvim.lua("return require('agent_ls.session').snapshot().session.model")
     facts = {"provider": wire.provider, "model": model, "variable": f"{wire.provider.upper()}_API_KEY"}

@@ -8,7 +8,23 @@ local M = {}
 ---@field footer string? help for the keys
 ---@field width integer?
 ---@field at_cursor boolean? below the cursor, else in the middle
+---@field hang integer? columns by which the rest of a long line is indented further (`M.read` only)
 ---@field at_row integer? below this row of the current window's text, from 0
+
+---@param height integer rows of the text
+---@return integer rows of the window
+local function fitting(height) return math.max(1, math.min(height, vim.o.lines - 6)) end
+
+---@param width integer
+---@param height integer
+---@return vim.api.keyset.win_config
+local function in_the_middle(width, height)
+  return {
+    relative = "editor",
+    row = math.floor((vim.o.lines - height) / 2) - 1,
+    col = math.floor((vim.o.columns - width) / 2),
+  }
+end
 
 ---@param bufnr integer
 ---@param height integer
@@ -16,13 +32,8 @@ local M = {}
 ---@return integer win
 local function open(bufnr, height, options)
   local width = math.min(options.width or 72, vim.o.columns - 4)
-  height = math.max(1, math.min(height, vim.o.lines - 6))
-  local place = options.at_cursor and { relative = "cursor", row = 1, col = 0 }
-    or {
-      relative = "editor",
-      row = math.floor((vim.o.lines - height) / 2) - 1,
-      col = math.floor((vim.o.columns - width) / 2),
-    }
+  height = fitting(height)
+  local place = options.at_cursor and { relative = "cursor", row = 1, col = 0 } or in_the_middle(width, height)
   if options.at_row then
     place = { relative = "win", win = api.nvim_get_current_win(), bufpos = { options.at_row, 0 }, row = 1, col = 0 }
   end
@@ -49,10 +60,15 @@ function M.read(lines, options)
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modifiable, vim.bo[bufnr].bufhidden = false, "wipe"
-  local fits = #lines <= vim.o.lines - 6
-  options.footer = options.footer or (fits and "q closes" or "more below: j, <C-d> · q closes")
   local win = open(bufnr, #lines, options)
   vim.wo[win].wrap, vim.wo[win].linebreak, vim.wo[win].breakindent = true, true, true
+  vim.wo[win].breakindentopt = ("shift:%d"):format(options.hang or 0)
+  -- Lines that are wider than the window take more rows.
+  local rows = api.nvim_win_text_height(win, {}).all
+  local footer = options.footer or (rows == fitting(rows) and "q closes" or "more below: j, <C-d> · q closes")
+  local place = options.at_cursor and {} or in_the_middle(api.nvim_win_get_width(win), fitting(rows))
+  local shape = { height = fitting(rows), footer = (" %s "):format(footer) }
+  api.nvim_win_set_config(win, vim.tbl_extend("force", place, shape))
   local close = function()
     if api.nvim_win_is_valid(win) then
       api.nvim_win_close(win, true)

@@ -7,13 +7,14 @@ local snapshot = require("agent_ls.snapshot")
 
 local M = {}
 
-local GLYPHS = { working = "●", waiting = "◆", idle = "○", closed = "■" }
-local WORDS = { working = "working", waiting = "waiting for you", idle = "idle", closed = "closed" }
+local GLYPHS = { working = "●", waiting = "◆", idle = "○", closed = "■", failed = "✗" }
+local WORDS = { working = "working", waiting = "waiting for you", idle = "idle", closed = "closed", failed = "failed" }
 local GROUPS = {
   working = "AgentLsRunning",
   waiting = "AgentLsAsk",
   idle = "AgentLsDim",
   closed = "AgentLsDim",
+  failed = "AgentLsFailed",
 }
 
 local FULL = 0.8 -- share of the context window at which compaction is recommended
@@ -67,6 +68,14 @@ local function model(info)
   return info.model ~= "" and info.model or info.provider or ""
 end
 
+---The session's activity; "failed" if an error closed it that the user can act on: it goes on with the next message.
+---@param s agent_ls.Snapshot
+---@return "working"|"waiting"|"idle"|"closed"|"failed"
+local function state_of(s)
+  local activity = snapshot.activity(s)
+  return activity == "closed" and s.failure and "failed" or activity
+end
+
 ---Seconds that the current turn has been running, "" when none is.
 ---@param activity string
 ---@return string
@@ -85,7 +94,7 @@ function M.status()
   if not s.session then
     return ""
   end
-  local activity = snapshot.activity(s)
+  local activity = state_of(s)
   local words = { GLYPHS[activity] .. " " .. WORDS[activity], model(s.session), usage(s), cost(s) }
   return "agent-ls " .. table.concat(vim.tbl_filter(function(word) return word ~= "" end, words), " · ")
 end
@@ -110,7 +119,7 @@ end
 ---@return string above the transcript
 function M.title()
   local s = session.snapshot()
-  local activity = snapshot.activity(s)
+  local activity = state_of(s)
   local state = s.session and ("%s %s%s"):format(GLYPHS[activity], WORDS[activity], elapsed(activity)) or ""
   if session.is_awaited() then
     state = "◌ starting"

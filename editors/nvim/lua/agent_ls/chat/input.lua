@@ -19,13 +19,15 @@ local on_its_way = {} ---@type string[] messages that were sent and have not arr
 local recalled = 0 -- index from the end of `sent` of the recalled message; 0: the text being written
 
 local PLACEHOLDERS = {
-  idle = "What should change?  @ file · / command · ↑ history",
+  idle = "What should change?",
   working = "Steer it while it works…",
   waiting = "It waits for your answer above.",
   proposed = "Accept or reject its changes first.",
   closed = "Write to go on with this session…",
   foreign = "Read only: owned by another editor. :AgentLs takeover",
 }
+-- Added to the placeholder: the longest one that fits.
+local IDLE_HINTS = { "  @ file · / command · ↑ history", "  @ file · / command", "  @ / ↑", "" }
 
 ---@return integer
 function M.buffer()
@@ -110,7 +112,13 @@ function M.placeholder()
     return
   end
   local s = session.snapshot()
-  local words = PLACEHOLDERS[M.purpose(s)]
+  local purpose = M.purpose(s)
+  local words = PLACEHOLDERS[purpose]
+  if purpose == "idle" then
+    local win = vim.fn.bufwinid(M.buffer())
+    local room = win > 0 and api.nvim_win_get_width(win) - api.nvim_strwidth(words) or 0
+    words = words .. (vim.iter(IDLE_HINTS):find(function(hint) return api.nvim_strwidth(hint) <= room end) or "")
+  end
   if on_its_way[1] then
     words = "Sending: " .. on_its_way[1]:gsub("%s+", " ")
   end

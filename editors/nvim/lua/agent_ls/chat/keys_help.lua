@@ -4,6 +4,8 @@ local float = require("agent_ls.float")
 
 local M = {}
 
+local KEY_COLUMNS = 14
+
 local SECTIONS = {
   {
     "In the prompt",
@@ -52,7 +54,7 @@ local function lines()
     out[#out + 1] = section[1]
     for i = 2, #section do
       local action, words = unpack(section[i])
-      out[#out + 1] = ("  %-14s %s"):format(config.key(action) or "-", words)
+      out[#out + 1] = ("  %-" .. KEY_COLUMNS .. "s %s"):format(config.key(action) or "-", words)
     end
     out[#out + 1] = ""
   end
@@ -61,7 +63,7 @@ local function lines()
 end
 
 function M.show()
-  local bufnr, close = float.read(lines(), { title = "agent-ls keys", width = 60 })
+  local bufnr, close = float.read(lines(), { title = "agent-ls keys", width = 60, hang = KEY_COLUMNS + 1 })
   local key = config.key("help")
   if key then
     vim.keymap.set("n", key, close, { buffer = bufnr, nowait = true })
