@@ -177,7 +177,7 @@ def test_the_places_of_credentials_that_the_page_names_are_refused() -> None:
 def test_a_session_leaves_the_files_that_the_page_names_and_no_others(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
-    told = {row[0].strip("`").rstrip("/") for row in table(section(PAGE, "## Where things are"), "place")}
+    told = {row[0].strip("`").rstrip("/") for row in table(section(PAGE, "## Where things are"), "path")}
 
     done = run(
         "exec",
