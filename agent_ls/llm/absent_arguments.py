@@ -1,4 +1,4 @@
-"""Leave out null for optional arguments: models with strict schemas send null for arguments that are absent."""
+"""Remove null values of optional arguments: models with strict schemas send null for each absent argument."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def without_absent(value: Any, schema: Any) -> Any:
 def _accepts_null(schema: Any) -> bool:
     try:
         return not find_schema_error(None, schema)
-    except ConfigurationError:  # a reference to another part of the whole schema
+    except ConfigurationError:  # the schema refers to a part of the whole schema that is not known here
         return True

@@ -34,7 +34,9 @@ _Open: TypeAlias = tuple[type[TextPart] | type[ReasoningPart], list[str]]
 
 
 class Accumulator:
-    """Feed it every event in order. `provider` and `model` are defaults for streams that do not name them."""
+    """Builds a Response from events: feed it each event in order. `provider` and `model` are defaults for
+    streams that do not name them.
+    """
 
     def __init__(self, provider: str = "", model: str = "") -> None:
         self._provider = provider
@@ -48,7 +50,7 @@ class Accumulator:
         match event:
             case TextDelta(index, text) | ReasoningDelta(
                 index, text
-            ):  # first, because nearly all events are deltas
+            ):  # this case is first, because nearly all events are deltas
                 if index in self._open:
                     self._open[index][1].append(text)
             case StreamStart(response_id, model):
@@ -67,19 +69,19 @@ class Accumulator:
                 self._end(index, part)
             case StreamFinish():
                 self._finish = event
-            case _:  # deltas of tool calls are repeated by their end event; provider events are not content
+            case _:  # The end event of a tool call repeats its deltas, and provider events are not content.
                 pass
 
     @property
     def is_finished(self) -> bool:
-        """True after StreamFinish."""
+        """Whether StreamFinish was fed."""
         return self._finish is not None
 
     @property
     def message(self) -> Message:
         """The answer so far: ended parts, and the text and reasoning of open parts.
 
-        Tool calls that have not ended are left out. This is what is kept of a stream that broke.
+        Tool calls that have not ended are left out. This message is recorded if the stream breaks.
         """
         partial = {index: kind("".join(pieces)) for index, (kind, pieces) in self._open.items() if pieces}
         found: dict[int, ContentPart] = {**self._parts, **partial}

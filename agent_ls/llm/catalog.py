@@ -44,13 +44,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One model. `context_window_tokens` is input plus output; `knowledge_cutoff` is `YYYY-MM` or "".
+    """A model of the catalogue. `context_window_tokens` is input plus output; `knowledge_cutoff` is `YYYY-MM`
+    or "".
 
     `efforts` are the reasoning levels to offer; the provider may accept others. `abilities` are among
     `tools`, `images`, `documents`, `audio`, `schemas` (answers in a given JSON Schema), `reasoning` and
     `custom_tools` (calls with free text instead of JSON). `price` None: unknown. `is_known` is False if only
-    the family is known, `has_known_family` is False if nothing is. `streams` and `calls_in_parallel` are
-    False only if the provider documents that the model cannot.
+    the family is known, `has_known_family` is False if the family is unknown too. `streams` and
+    `calls_in_parallel` are False only if the provider documents that the model cannot.
     """
 
     id: str
@@ -77,7 +78,7 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Catalog:
-    """The catalogue file. Of the families whose prefix matches, the longest prefix applies; rows of models
+    """The catalogue file. For a model, the family with the longest matching prefix applies; rows of models
     contain only what differs from their family.
     """
 
@@ -136,7 +137,7 @@ def cost_usd(provider: str, model: str, usage: Usage, today: str = "") -> float 
 
 
 def capabilities_lookup(provider: str) -> CapabilitiesLookup:
-    """Return the lookup that a codec of `provider` uses."""
+    """Return the function that returns the capabilities of a model of `provider`, for its codec."""
 
     def facts(model: str) -> ModelCapabilities:
         info, told = find_entry(provider, model), _merge_facts(provider, model, _row(provider, model))

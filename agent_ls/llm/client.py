@@ -43,8 +43,8 @@ class Client:
         settings: Mapping[str, ConnectionSettings] | None = None,
         middleware: Sequence[Middleware] = (),
     ) -> Client:
-        """Create a client for every provider whose key is set in `environ` (None: this process's); the first
-        is the default.
+        """Create a client for every provider whose key is set in `environ` (None: this process's
+        environment). The first provider is the default.
 
         Raises:
             ConfigurationError: no key is set.
@@ -95,8 +95,8 @@ class Client:
             await adapter.prepare()
 
     def replace(self, name: str, adapter: ProviderAdapter | None, default: str) -> None:
-        """Let `adapter` serve `name` from the next call on; None removes the provider. Running calls are not
-        affected.
+        """Let `adapter` serve the provider `name` from the next call on; None removes the provider. Running
+        calls are not affected.
         """
         if former := self._adapters.pop(name, None):
             self._retired.append(former)
@@ -105,7 +105,7 @@ class Client:
         self._default = default
 
     def add_middleware(self, layer: Middleware) -> None:
-        """Let `layer` see each later request, after the layers before it."""
+        """Add `layer` as the innermost middleware: it sees each later request after the existing layers."""
         self._middleware = (*self._middleware, layer)
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ def build_client(
     """Create a client for every supported provider with a key in `credentials`.
 
     `extra` adds ready adapters (the walkthrough), which never become the default by themselves. `default` ""
-    is the first provider with a key. Opens no connection.
+    selects the first provider with a key. Opens no connection.
     """
     told = {} if settings is None else settings  # no copy, so that later changes of the settings take effect
 
@@ -151,7 +151,9 @@ def reconnect(
     credentials: Credentials,
     settings: Mapping[str, ConnectionSettings] | None = None,
 ) -> None:
-    """Serve `name` with its current key in `credentials` (after agent/setCredential); without a key, remove it."""
+    """Serve the provider `name` with its current key in `credentials` (after agent/setCredential); without a
+    key, remove it.
+    """
     told = (settings or {}).get(name, ConnectionSettings())
     adapter = _http_adapter(name, credentials, told) if credentials.secret(name) else None
     client.replace(name, adapter, next(iter(_find_configured(credentials, settings or {})), ""))
@@ -170,7 +172,8 @@ def supported_providers() -> tuple[str, ...]:
     return tuple(name for name in VARIABLES if name in _CODECS)
 
 
-# A codec is imported only for configured providers, because start-up time of the editor depends on imports.
+# The codec of a provider is imported only if the provider is configured, because imports slow down the start
+# of the editor.
 
 
 def _anthropic(settings: ConnectionSettings) -> Codec:

@@ -1,4 +1,4 @@
-"""API keys and base URLs by provider, read from environment variables. Values are passed to adapters only."""
+"""API keys and base URLs by provider, read from environment variables. Keys are passed to adapters only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ProviderVariables:
-    """The environment variables of one provider. The first of `keys` that is set is used; `headers` maps
-    header to variable.
+    """The environment variables of one provider. The first of `keys` that is set is used; `headers` maps each
+    header to its variable.
 
-    `needs_key` False: the server mostly accepts any key, as servers on this machine do.
+    `needs_key` False: the server usually accepts any key, for example a server on this machine.
     """
 
     keys: tuple[str, ...]
@@ -46,7 +46,7 @@ VARIABLES: Mapping[str, ProviderVariables] = {
     "vllm": ProviderVariables(("VLLM_API_KEY",), "VLLM_BASE_URL", needs_key=False),
     "compatible": ProviderVariables(("COMPATIBLE_API_KEY",), "COMPATIBLE_BASE_URL", needs_key=False),
 }
-"""In the order in which a provider becomes the default."""
+"""The variables by provider, in the order in which a provider becomes the default."""
 
 
 _LIKE_A_KEY = re.compile(r"([A-Z]+?)_?(?:API|AUTH|SECRET)?_?(?:KEY|TOKEN)")
@@ -60,7 +60,7 @@ def key_variable(provider: str) -> str:
 
 
 def find_misnamed_keys(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield variables that look like misspelt key variables, each with the variable that is read."""
+    """Yield variables that look like misspelt key variables, each with the correct name."""
     aliases = {**{name: name for name in VARIABLES}, "claude": "anthropic", "google": "gemini"}
     known = {key for row in VARIABLES.values() for key in row.keys}
     for name in names:
@@ -76,7 +76,7 @@ _taken: dict[str, str] = {}
 def take_keys_from_environment() -> tuple[str, ...]:
     """Store the keys of this process's environment for `Credentials.from_environment`.
 
-    Returns the names of their variables, which can then be removed.
+    Returns the names of the variables with keys, so that the caller can remove them.
     """
     names = tuple(key for row in VARIABLES.values() for key in row.keys if os.environ.get(key))
     _taken.update({name: os.environ[name] for name in names})
@@ -99,7 +99,8 @@ class Credentials:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Credentials:
-        """Read `environ`; None: this process's environment, including keys that were removed from it.
+        """Create credentials from `environ`; None: from this process's environment, including keys that were
+        removed from it.
 
         Blank values count as unset; white space around a key, such as a copied line ending, is removed.
         """
@@ -140,7 +141,7 @@ class Credentials:
         return self._headers.get(provider, {})
 
     def set(self, provider: str, secret: str | None) -> None:
-        """Keep `secret` for `provider` until the process ends; None or blank removes it."""
+        """Store `secret` for `provider` until the process ends; None or blank removes it."""
         stripped = (secret or "").strip()
         if not stripped:
             self._secrets.pop(provider, None)
@@ -149,13 +150,15 @@ class Credentials:
         self._seen.add(stripped)
 
     def known_secrets(self) -> frozenset[str]:
-        """Return every secret ever held, removed ones too: they must not appear in a log, an event or a child
-        process.
+        """Return every secret ever stored, including removed ones: none of them may appear in a log, an event
+        or a child process.
         """
         return frozenset(self._seen)
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Treat these values of other origin as secrets from now on, such as those given to MCP servers."""
+        """Treat these values as secrets from now on, although they are not keys of providers, for example
+        those of MCP servers.
+        """
         self._seen.update(secret for secret in secrets if secret)
 
     def __repr__(self) -> str:

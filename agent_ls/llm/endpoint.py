@@ -1,4 +1,4 @@
-"""Connection settings of a provider. Values only, so that nobody has to import the HTTP library for them."""
+"""Connection settings of a provider. This module does not import the HTTP library."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class LlmError(Exception):
     kind = "llm_error"
     retryable = False
     is_cut = False
-    """A part of the answer had arrived and is kept, so the call is not repeated."""
+    """True: a part of the answer had arrived and was recorded, so the call is not repeated."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class RunawayError(LlmError):
 
 
 class NoObjectGeneratedError(LlmError):
-    """`text` is the model's answer, which is not an object that matches."""
+    """The model's answer is not JSON or does not match the schema; `text` is the answer."""
 
     kind = "no_object"
 

@@ -44,7 +44,7 @@ from agent_ls.llm.schema_check import check_schema, find_schema_error
 from agent_ls.llm.stream import StreamEvent, TextDelta
 from agent_ls.llm.tools import CallableTool, RepairArguments, run_tool
 
-MAX_PAUSES = 10  # of one answer that its provider sends in several responses
+MAX_PAUSES = 10  # limit for one answer that its provider sends in several responses
 
 T = TypeVar("T")
 
@@ -76,7 +76,8 @@ class GenerateOptions:
     to the caller.
 
     `stop_when` is called after each step. Times are in seconds; None sets no limit. `repair` corrects invalid
-    arguments. `on_retry` is called before each wait for another attempt. `sleep` and `random` are for tests.
+    arguments. `on_retry` is called before each wait for another attempt. `sleep` and `random` can be replaced
+    in tests.
     """
 
     max_tool_rounds: int = 1
@@ -95,7 +96,9 @@ DEFAULT_GENERATE_OPTIONS = GenerateOptions()
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """All steps; text, calls and usage are those of the last one. `output` is the object of generate_object()."""
+    """The result of generate(): all steps; text, calls and usage are those of the last step. `output` is the
+    object of generate_object().
+    """
 
     steps: tuple[GenerateStep, ...]
     output: Any = None
@@ -137,7 +140,7 @@ _default: list[Client] = []
 
 
 def set_default_client(client: Client | None) -> None:
-    """Set the client of calls that name none; None: create one from the environment when needed."""
+    """Set the client of calls without a `client` argument; None: create one from the environment when needed."""
     _default[:] = [client] if client else []
 
 
@@ -163,7 +166,7 @@ def build_request(
     """Build a request from a prompt or from messages; use `dataclasses.replace` for other fields.
 
     Raises:
-        ConfigurationError: both are given, or neither.
+        ConfigurationError: both prompt and messages are given, or neither.
     """
     if bool(prompt) == bool(messages):
         raise ConfigurationError("give a prompt or messages", hint="Give one of them, not both.")
@@ -194,7 +197,7 @@ async def generate(
 
 
 class StreamResult:
-    """Iterate it, once, for its events; or `text_stream` for text only. Stop early with `aclose()`."""
+    """A streamed answer. Iterate it, once, for its events; or `text_stream` for text only. Stop it with `aclose()`."""
 
     def __init__(self, events: AsyncGenerator[Event]) -> None:
         self._events = events
@@ -298,18 +301,18 @@ async def generate_object(
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> GenerateResult:
-    """Return an answer that is JSON and matches `schema`, in `output`.
+    """Return an answer whose `output` is JSON that matches `schema`.
 
     Raises:
-        NoObjectGeneratedError: it is not, or does not; the model is not asked again.
-        ConfigurationError: `schema` is not a JSON Schema. LlmError: as generate().
+        NoObjectGeneratedError: the answer is not JSON or does not match; the model is not asked again.
+        ConfigurationError: `schema` is not a JSON Schema. LlmError: the errors of generate().
     """
     result = await generate(_with_schema(request, schema), options=options, client=client)
     return replace(result, output=_parse_object(result.response, schema))
 
 
 class ObjectStream:
-    """Iterate it, once, for the object as it grows; `object()` returns the complete one."""
+    """A streamed object. Iterate it, once, for the object as it grows; `object()` returns the complete one."""
 
     def __init__(self, events: StreamResult, schema: JsonObject) -> None:
         self._events = events
@@ -438,7 +441,7 @@ def _limit_time(limit_s: float | None, what: str) -> Iterator[None]:
         yield
     if scope.cancelled_caught:
         error = RequestTimeoutError(f"{what} took longer than the limit allows", hint="Set a longer limit.")
-        error.retryable = False  # it is the caller's own limit, which a retry would exceed
+        error.retryable = False  # this limit is the caller's own, which a retry would exceed
         raise error
 
 

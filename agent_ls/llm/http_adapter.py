@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
 
 USER_AGENT = f"agent-ls/{__version__}"
-MIN_SECRET_CHARS = (
-    8  # shorter ones are placeholders for local servers, and redacting them would damage messages
-)
+MIN_SECRET_CHARS = 8  # shorter keys are placeholders for local servers; redacting these would damage messages
 
 
 class HttpAdapter:
@@ -129,7 +127,7 @@ class HttpAdapter:
                 return
             if not _is_good(reply.head):
                 raise self._failure(request, reply.head, whole)
-            # A server that does not stream, or an error with status 200.
+            # The server does not stream, or sent an error with status 200.
             for event in replay_as_stream(self._codec.decode(request, reply.head, whole)):
                 yield event
 
@@ -170,7 +168,7 @@ class HttpAdapter:
         while True:
             with self._limit_time(
                 deadline
-            ):  # never around a yield: the reader may be cancelled in another scope
+            ):  # the limit never surrounds a yield, because the reader may be cancelled in another scope
                 chunk = await anext(reply.chunks, None)
             if chunk is None:
                 break

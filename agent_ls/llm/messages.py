@@ -29,7 +29,9 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A provider's own item, kept verbatim to be sent back. `raw` is a JSON object of that provider's wire format."""
+    """A provider's own item, stored verbatim to be sent back. `raw` is a JSON object of that provider's wire
+    format.
+    """
 
     provider: str
     model: str
@@ -80,8 +82,8 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A document, mostly a PDF, as bytes (`data` with `media_type`) or by `url`; exactly one is given. `name`
-    is its file name; one is made up for providers that require it.
+    """A document, usually a PDF, as bytes (`data` with `media_type`) or by `url`; exactly one is given.
+    `name` is its file name; a name is made up for providers that require one.
     """
 
     data: bytes | None = None
@@ -101,7 +103,9 @@ class AudioPart:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """Reasoning of the model. `text` may be empty (redacted or encrypted); `origin` is what is sent back."""
+    """Reasoning of the model. `text` may be empty (redacted or encrypted); `origin` is the item that is sent
+    back.
+    """
 
     text: str
     origin: Origin | None = None
@@ -111,8 +115,8 @@ class ReasoningPart:
 class ToolCallPart:
     """A tool call by the model.
 
-    `arguments` is the JSON text as the model wrote it, possibly invalid: the tool pipeline handles that. No
-    arguments are `"{}"`. `id` links the call to its result.
+    `arguments` is the JSON text as the model wrote it, possibly invalid; the tool pipeline handles invalid
+    JSON. No arguments are `"{}"`. `id` links the call to its result.
     """
 
     id: str

@@ -13,7 +13,7 @@ Stream: TypeAlias = Callable[[Request], AsyncGenerator[StreamEvent]]
 
 
 class Middleware:
-    """Override one method or both; the base changes nothing.
+    """Base class of middleware, which changes nothing. Override one method or both.
 
     The first middleware registered sees the request first and the answer last. Its exceptions reach the
     caller, so raise LlmError.
@@ -23,7 +23,7 @@ class Middleware:
         return await proceed(request)
 
     def stream(self, request: Request, proceed: Stream) -> AsyncGenerator[StreamEvent]:
-        """An override is usually an async generator over `proceed(request)`; close that one if it is stopped
-        early.
+        """Stream an answer. An override is usually an async generator over `proceed(request)`; it must close
+        that generator if it is stopped early.
         """
         return proceed(request)

@@ -1,4 +1,4 @@
-"""Parse incomplete JSON text as far as it goes. Pure."""
+"""Parse JSON text whose end is missing. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _CLOSER = {"{": "}", "[": "]"}
 
 
 def parse_partial(text: str) -> Any:
-    """Return the value so far, None if there is none yet. An incomplete string is kept as it is."""
+    """Return the value of the text so far, None if there is none yet. An incomplete string is returned as far
+    as it goes.
+    """
     stack: list[str] = []
     is_text = False
     safe: list[

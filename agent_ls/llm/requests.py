@@ -38,7 +38,7 @@ class ToolDefinition:
     free_text: FreeText | None = None
 
 
-TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # the names that every provider accepts
+TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # the tool names that every provider accepts
 TOOL_NAME_RULE = "a letter, then letters, digits and underscores, 64 at most"
 
 
@@ -93,9 +93,9 @@ FinishKind: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter"
 
 @dataclass(frozen=True, slots=True)
 class FinishReason:
-    """Why a response ended: our kind and the provider's own word.
+    """Why a response ended: `kind` in our terms, and `raw`, the provider's own word.
 
-    Only `stop` and `tool_calls` are normal; calls of any other response are answered but not run. `pause`
+    Only `stop` and `tool_calls` are normal; calls of any other response get results but are not run. `pause`
     (Anthropic's `pause_turn`): the same request is sent again with the answer appended.
     """
 
@@ -105,7 +105,7 @@ class FinishReason:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one response, or a sum. `None` means not reported, and stays so in a sum.
+    """Token counts of one response, or a sum. None means not reported; in a sum, None is left out.
 
     `input_tokens` counts everything sent, cached or not; `output_tokens` includes reasoning. Codecs convert
     the counts. `reported_cost_usd` is the cost reported by a broker.
@@ -144,8 +144,8 @@ class Request:
     `reasoning_effort`, `temperature` and `top_p` None, and empty `stop_sequences`, omit those parameters:
     many reasoning models refuse them. `max_output_tokens` None is the model's own limit. `provider_options`
     maps a provider's name to keys that are merged into its request unchanged. `metadata` are labels of the
-    caller: OpenAI accepts all of them, Anthropic `user_id`, others none. `cache_key` is stable for a session
-    (it routes equal prefixes to one cache).
+    caller: OpenAI accepts all of them, Anthropic only `user_id`, others none. `cache_key` is the same for all
+    requests of a session, so that the provider routes equal prefixes to one cache.
     """
 
     model: str

@@ -9,7 +9,9 @@ from agent_ls.llm.errors import LlmError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Times in seconds; `jitter` is a share of the delay, in both directions."""
+    """When and how often to retry. Times are in seconds; `jitter` is a share of the delay, in both
+    directions.
+    """
 
     max_retries: int = 2
     base_delay_s: float = 1.0

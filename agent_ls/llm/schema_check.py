@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-# `jsonschema` is imported when a value is checked: a server that only runs the agent never needs it.
+# `jsonschema` is imported only when a value is checked, because a server that runs only the agent never needs
+# it.
 
 
 def find_schema_error(value: Any, schema: Any) -> str:
@@ -30,7 +31,8 @@ def find_schema_error(value: Any, schema: Any) -> str:
         return "the value or its schema is nested too deeply"
     except (
         Exception
-    ) as error:  # an unknown reference or an invalid pattern, with a class of each library's own
+        # an unknown reference or an invalid pattern; each library involved has its own exception class
+    ) as error:
         raise _unusable(error) from None
     return _describe(found) if found else ""
 

@@ -9,24 +9,24 @@ from dataclasses import dataclass
 
 from agent_ls.llm.errors import StreamError
 
-# Only CR, LF and CRLF end lines, and these bytes do not occur inside UTF-8 sequences, so bytes can be split.
-# str.splitlines also splits at U+2028 and U+0085, which are legal inside JSON strings.
+# Only CR, LF and CRLF end lines, and these bytes do not occur inside UTF-8 sequences, so the bytes can be
+# split. str.splitlines would also split at U+2028 and U+0085, which are legal inside JSON strings.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
-MAX_LINE_BYTES = 64 * 1024 * 1024  # an image in one event is far smaller; more is a broken server
+MAX_LINE_BYTES = 64 * 1024 * 1024  # an image in one event is far smaller; a longer line means a broken server
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event: its name ("" if it has none) and its data lines joined by LF."""
+    """One server-sent event: its name ("" if it has none) and its data lines joined by LF."""
 
     event: str
     data: str
 
 
 class SseDecoder:
-    """Feed it chunks; a frame is returned as soon as its blank line has arrived.
+    """Splits byte chunks into frames. A frame is returned as soon as its blank line has arrived.
 
     Invalid UTF-8 becomes U+FFFD. Frames without data (comments, keep-alives) are dropped.
     """

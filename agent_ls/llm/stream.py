@@ -83,7 +83,7 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueItem:
-    """A provider's own item, complete (server tool use, a search); kept to be sent back."""
+    """A complete item that only its provider understands (server tool use, a search); stored to be sent back."""
 
     index: int
     part: OpaquePart | SearchPart
@@ -91,7 +91,7 @@ class OpaqueItem:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """An event that this codec does not map. The loop ignores it."""
+    """A provider's event for which the codec has no event of ours. The loop ignores it."""
 
     raw: JsonObject
 

@@ -14,14 +14,16 @@ from agent_ls.llm.requests import ToolDefinition, check_tool
 from agent_ls.llm.schema_check import check_schema, find_schema_error
 
 RepairArguments: TypeAlias = Callable[[ToolCallPart, str], Awaitable[str | None]]
-"""Gets a call with invalid arguments and the problem; returns better arguments as JSON text, or None."""
+"""A function that corrects arguments: it gets a call with invalid arguments and the problem, and returns
+better arguments as JSON text, or None.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CallableTool:
     """A tool with a handler. `execute` gets the arguments by name and returns a JSON value, or an awaitable
-    of one; None means that calls go back to the caller. It also gets `messages` and `tool_call_id` if it has
-    such parameters and the schema has not.
+    of one; without `execute`, calls are returned to the caller. It also gets `messages` and `tool_call_id` if
+    it has such parameters and the schema has not.
 
     Raises:
         ConfigurationError: a name or schema root that some provider refuses, or an invalid JSON Schema.
@@ -89,6 +91,6 @@ def _injected_arguments(
     taken = properties if isinstance(properties, Mapping) else {}
     try:
         named = inspect.signature(tool.execute).parameters if tool.execute else {}
-    except (TypeError, ValueError):  # a builtin without signature
+    except (TypeError, ValueError):  # the handler is a builtin function without signature
         return {}
     return {name: value for name, value in offered.items() if name in named and name not in taken}

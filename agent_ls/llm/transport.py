@@ -28,15 +28,17 @@ sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # typeshed do
 
 MAX_LIST_BYTES = 16 * 1024 * 1024  # OpenRouter's list of models has about one MB
 
-_KEEPALIVE_S = 60.0  # so that a tool round between two calls needs no new TLS handshake
-_DRAIN_S = 0.1  # a good server sends the last chunk together with its terminal event
+_KEEPALIVE_S = 60.0  # long enough that the next call after a tool round needs no new TLS handshake
+_DRAIN_S = 0.1  # a correct server sends the last chunk together with its terminal event
 
 _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[ConfigurationError]
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The meaning of one of the library's exceptions. `is_telling`: its text may be shown (it never has a header)."""
+    """Our error for one of the library's exceptions. `is_telling`: its text may be displayed (it never has a
+    header).
+    """
 
     kind: _Kind
     lead: str
@@ -50,12 +52,12 @@ _SLOW = "Try again, or raise the setting that limits silence."
 _SETTING = "Check the provider's settings: base URL, headers and key."
 
 ROWS: Mapping[type[Exception], _Row] = {
-    # not connected
+    # from here on: no connection was made
     httpx.ConnectError: _Row(NetworkError, "no connection to {host}", _NET, is_telling=True),
     httpx.ProxyError: _Row(NetworkError, "the proxy refused the connection to {host}", _NET, is_telling=True),
     httpx.ConnectTimeout: _Row(RequestTimeoutError, "no connection to {host} in time", _NET),
     httpx.PoolTimeout: _Row(RequestTimeoutError, "too many calls to {host} at once", _AGAIN),
-    # connected, then lost
+    # from here on: the connection was lost
     httpx.ReadError: _Row(NetworkError, "the connection to {host} was lost", _AGAIN, is_telling=True),
     httpx.WriteError: _Row(NetworkError, "the connection to {host} was lost", _AGAIN, is_telling=True),
     httpx.CloseError: _Row(NetworkError, "the connection to {host} was lost", _AGAIN, is_telling=True),
@@ -63,14 +65,14 @@ ROWS: Mapping[type[Exception], _Row] = {
     httpx.DecodingError: _Row(NetworkError, "the answer of {host} is damaged", _AGAIN),
     httpx.ReadTimeout: _Row(RequestTimeoutError, "{host} was silent for too long", _SLOW),
     httpx.WriteTimeout: _Row(RequestTimeoutError, "{host} did not take the request in time", _SLOW),
-    # the request could not be made
+    # from here on: the request could not be made
     httpx.UnsupportedProtocol: _Row(ConfigurationError, "the base URL has no http:// or https://", _SETTING),
     httpx.InvalidURL: _Row(ConfigurationError, "the base URL is not a valid URL", _SETTING),
     httpx.LocalProtocolError: _Row(ConfigurationError, "a header or key for {host} cannot be sent", _SETTING),
     httpx.CookieConflict: _Row(ConfigurationError, "the cookies for {host} contradict each other", _SETTING),
     httpx.TooManyRedirects: _Row(ConfigurationError, "{host} redirects without end", _SETTING),
     UnicodeEncodeError: _Row(ConfigurationError, "a header or key for {host} is not plain ASCII", _SETTING),
-    # base classes of the above, and misuse that our code does not commit: listed for completeness
+    # base classes of the exceptions above, and misuse that our code does not commit: listed for completeness
     httpx.TimeoutException: _Row(RequestTimeoutError, "{host} took too long", _SLOW),
     httpx.NetworkError: _Row(NetworkError, "the connection to {host} failed", _NET),
     httpx.ProtocolError: _Row(NetworkError, "{host} does not speak HTTP", _NET),
@@ -84,7 +86,7 @@ ROWS: Mapping[type[Exception], _Row] = {
     httpx.RequestNotRead: _Row(NetworkError, "the request to {host} was not read", _AGAIN),
     httpx.StreamError: _Row(NetworkError, "the answer of {host} could not be read", _AGAIN),
 }
-"""Covers all exception classes of the library (a test checks it)."""
+"""Our error for each exception class of the library (a test checks that none is missing)."""
 
 _MAPPED = tuple(ROWS)
 
@@ -100,7 +102,7 @@ _CERTIFICATES = (
     ("mismatch", ("its certificate is of another host", "Check that the base URL names the right host.")),
     ("", ("its certificate is not trusted", "Set the provider's CA file, or SSL_CERT_FILE.")),
 )
-"""OpenSSL's phrases, and our message and hint. The first match is used."""
+"""Phrases of OpenSSL, each with our message and hint. The first match is used."""
 
 
 def to_llm_error(error: Exception, host: str) -> LlmError:
@@ -127,13 +129,11 @@ class StreamedReply:
         """The body in chunks, decompressed; can be read once."""
 
     async def read(self) -> bytes:
-        """Return the complete body."""
+        """Return the complete body of the response."""
         return b"".join([chunk async for chunk in self.chunks])
 
     async def drain(self) -> None:
-        """Read the last bytes of a body, so that the connection can be reused. A server that keeps the body
-        open does not block us.
-        """
+        """Read the last bytes of a body for at most a short time, so that the connection can be reused."""
         with anyio.move_on_after(_DRAIN_S):
             try:
                 async for _ in self.chunks:
@@ -237,7 +237,8 @@ def _host(base_url: str) -> str:
 def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
     ca_file = endpoint.ca_file
     if not ca_file and _is_plain(endpoint.base_url):
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no certificate, and never needs one
+        # this context trusts no certificate, but it is used only for connections without TLS
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     source = f"the CA file {ca_file}" if ca_file else "the file in SSL_CERT_FILE"
     try:
         context = httpx.create_ssl_context()
@@ -252,6 +253,8 @@ def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def _is_plain(base_url: str) -> bool:
-    """Return whether no connection uses TLS, as to a model on this machine: then certificates need not be read."""
+    """Return whether no connection to this URL uses TLS (for example a model on this machine), so that
+    certificates need not be read.
+    """
     proxies = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
     return not any(url.lower().startswith("https:") for url in (base_url, *proxies))

@@ -11,7 +11,9 @@ from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta
 
 
 class WalkthroughAdapter:
-    """`pause` is awaited between pieces of text, so that a person can watch and steer."""
+    """The adapter of the walkthrough. `pause` is awaited between pieces of text, so that a person can watch
+    and steer.
+    """
 
     def __init__(self, pause: Callable[[], Awaitable[None]]) -> None:
         self._pause = pause
@@ -33,7 +35,7 @@ class WalkthroughAdapter:
             yield event
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing, because no connection is open."""
 
 
 def _answer(request: Request) -> Iterator[StreamEvent]:

@@ -14,9 +14,9 @@ from agent_ls.llm.stream import StreamEvent
 Thinking: TypeAlias = Literal["none", "budget", "adaptive", "always", "effort", "level"]
 """How a model is asked to reason.
 
-none: not at all, or it accepts no parameter. budget: a number of tokens (older models of Anthropic and
-Google). adaptive: by itself, controlled by an effort. always: as adaptive, cannot be disabled. effort:
-OpenAI's `reasoning.effort`. level: Google's `thinkingLevel`.
+none: not at all, or the model accepts no parameter. budget: by a number of tokens (older models of Anthropic
+and Google). adaptive: the model decides, controlled by an effort. always: like adaptive, but reasoning cannot
+be disabled. effort: OpenAI's `reasoning.effort`. level: Google's `thinkingLevel`.
 """
 
 
@@ -24,10 +24,10 @@ OpenAI's `reasoning.effort`. level: Google's `thinkingLevel`.
 class ModelCapabilities:
     """The facts about a model that a codec needs to write a valid request.
 
-    `forces_tools`: a tool call can be required. `calls_tools`: it can call tools; otherwise a compatible
-    server's model is asked to write calls as text. `efforts` are the known levels, empty if unknown.
-    `custom_tools`: calls may carry free text instead of JSON (OpenAI's custom tools). `calls_in_parallel`: it
-    may make several calls in one answer; other models refuse the parameter.
+    `forces_tools`: a tool call can be required. `calls_tools`: the model can call tools; otherwise a
+    compatible server's model is asked to write calls as text. `efforts` are the known levels, empty if
+    unknown. `custom_tools`: calls may carry free text instead of JSON (OpenAI's custom tools).
+    `calls_in_parallel`: the model may make several calls in one answer; other models refuse the parameter.
     """
 
     max_output_tokens: int
@@ -41,7 +41,7 @@ class ModelCapabilities:
 
 class CapabilitiesLookup(Protocol):
     def __call__(self, model: str) -> ModelCapabilities:
-        """Return the facts of any model; for unknown ones, those of their family. Must not raise."""
+        """Return the capabilities of any model; for an unknown model, those of its family. Must not raise."""
         ...
 
 
@@ -56,8 +56,8 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReplyHead:
-    """Status and headers of a response. Header names are lower case; `received_at_s` is Unix time, to compare
-    with dates in headers.
+    """Status and headers of a response. Header names are lower case; `received_at_s` is Unix time, needed to
+    interpret dates in headers.
     """
 
     status: int
@@ -77,7 +77,7 @@ class StreamDecoder(Protocol):
         ...
 
     def close(self) -> Sequence[StreamEvent]:
-        """Return the events that the end of the stream completes, mostly none.
+        """Return the events that the end of the stream completes, usually none.
 
         Raises:
             StreamError: the provider's terminal event is missing.
@@ -119,13 +119,17 @@ class Codec(Protocol):
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder: ...
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
-        """Return the error for an answer of another status, with its Retry-After. Never raises."""
+        """Return the error for an answer with a status other than 2xx, including its Retry-After. Never
+        raises.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """One model of a provider's own list. None: the provider does not report it. `owner` is its `owned_by`."""
+    """A model in a provider's list. A field is None if the provider does not report it. `owner` is its
+    `owned_by`.
+    """
 
     id: str
     display_name: str = ""
@@ -155,5 +159,7 @@ class LearningCodec(Protocol):
     """A codec that can encode a refused request differently."""
 
     def learns(self, request: Request, error: LlmError) -> bool:
-        """Return whether `request`, encoded again, avoids the cause of `error`. At most once per model."""
+        """Change how requests are encoded so that `error` is avoided, and return whether that is possible.
+        True at most once per model.
+        """
         ...

@@ -43,7 +43,7 @@ _STATUSES: Mapping[int, type[ProviderError]] = {
     529: OverloadedError,
 }
 
-# Statuses of a misconfigured address or proxy: the same request never succeeds.
+# Statuses that a wrong address or a proxy causes: the same request never succeeds.
 _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     405: (
         "the address of {provider} does not take requests of this kind",
@@ -55,20 +55,21 @@ _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     ),
 }
 
-# Statuses whose meaning the message may narrow down.
+# Statuses for which a phrase in the message may select a more specific error class.
 _VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
 
 # Phrases (lower case) that are more specific than the status, with examples.
 _WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
-    ("context length", ContextLengthError),  # This model's maximum context length is 8192 tokens
-    ("context window", ContextLengthError),  # Your input exceeds the context window of this model
+    ("context length", ContextLengthError),  # example: This model's maximum context length is 8192 tokens
+    ("context window", ContextLengthError),  # example: Your input exceeds the context window of this model
     ("too many tokens", ContextLengthError),
-    ("prompt is too long", ContextLengthError),  # prompt is too long: 210000 tokens > 200000 maximum
-    ("credit balance", QuotaExceededError),  # Your credit balance is too low to access the API
-    ("current quota", QuotaExceededError),  # You exceeded your current quota
+    ("prompt is too long", ContextLengthError),  # example: prompt is too long: 210000 tokens > 200000 maximum
+    ("credit balance", QuotaExceededError),  # example: Your credit balance is too low to access the API
+    ("current quota", QuotaExceededError),  # example: You exceeded your current quota
     ("content filter", ContentFilterError),
     ("usage policy", ContentFilterError),
-    ("safety system", ContentFilterError),  # Your request was rejected as a result of our safety system.
+    # example: Your request was rejected as a result of our safety system.
+    ("safety system", ContentFilterError),
     ("invalid api key", AuthenticationError),
     ("invalid key", AuthenticationError),
     ("unauthorized", AuthenticationError),
@@ -111,8 +112,9 @@ MAX_MESSAGE_CHARS = 500
 class ProviderFailure:
     """An error as the provider reported it. `names` are its code and type, most specific first.
 
-    `retry_after_s`: the delay given in its body. `kind`: the class, if its body is unambiguous. `prompt_tokens` and
-    `context_tokens`: the size of a request that was too long and of the server's context, 0 if it does not say.
+    `retry_after_s`: the delay given in its body. `kind`: the error class, if the body is unambiguous.
+    `prompt_tokens` and `context_tokens`: the size of a request that was too long and of the server's context,
+    0 if the body does not have them.
     """
 
     message: str = ""
@@ -137,7 +139,9 @@ class FailureTable:
     more_context: str = ""
 
     def error(self, failure: ProviderFailure, model: str, head: ReplyHead | None = None) -> LlmError:
-        """Return the error for `failure`. `head` None: it occurred inside a stream that began with 200."""
+        """Return the error for `failure`. `head` None: the failure occurred inside a stream that began with
+        status 200.
+        """
         status = head.status if head else None
         code = next((name for name in failure.names if name), "")
         if head is not None and 300 <= head.status < 400:
@@ -148,7 +152,8 @@ class FailureTable:
             return self._wrong_way(status, model)
         kind = failure.kind or self._kind(failure, status)
         if status == 413 and not issubclass(kind, ContextLengthError):
-            kind = RequestTooLargeError  # whatever the body calls it, the same request never fits
+            # the same request is too large at every attempt, whatever name the body has for the error
+            kind = RequestTooLargeError
         lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
         if kind is ContextLengthError:
             lead, hint = f"{lead}{_sizes(failure)}", self._longer_context(hint)
@@ -216,18 +221,19 @@ class FailureTable:
             hint="Try again.",
             retry_after_s=retry_after_s(head) if head else None,
         )
-        # A request that the server itself found too slow is not sent again, unless the server asks for it.
+        # A request that the server itself found too slow is not sent again, unless a header of the server
+        # says so.
         error.retryable = head is not None and head.headers.get("x-should-retry") == "true"
         return error
 
 
-# Please try again in 1.146s. / Please retry in 48.9s. / try again in 84ms
+# examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 84ms
 _WORDED_DELAY = re.compile(r"(?:try again|retry) in (\d+(?:\.\d+)?)\s*(ms|s|m)\b", re.IGNORECASE)
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
-    """Return how long to wait, from the headers, the body or the message."""
+    """Return the seconds to wait, from the headers, the body or the message."""
     told = retry_after_s(head) if head else None
     told = failure.retry_after_s if told is None else told
     if told is not None or kind is not RateLimitError:
@@ -260,7 +266,7 @@ def _number(text: str) -> float | None:
 
 
 def _sizes(failure: ProviderFailure) -> str:
-    """Return the sizes that the message of the server does not have, in brackets."""
+    """Return the sizes of request and context in brackets, if the server's message does not have them."""
     prompt, context = failure.prompt_tokens, failure.context_tokens
     if not (prompt and context) or (str(prompt) in failure.message and str(context) in failure.message):
         return ""

@@ -1,8 +1,8 @@
 """Cache encoded histories: messages that one request encoded are not encoded again by the next.
 
 Each request of a session sends the whole history, which is the previous one with additions. So the part that
-can no longer change is kept encoded as long as requests continue it. It is found by comparing messages, not
-by session: a history that was edited is simply another one.
+can no longer change stays encoded as long as requests continue it. It is found by comparing messages, not by
+session: a history that was edited simply matches no cached one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from agent_ls.llm.providers.pairing import pair_tool_results
 from agent_ls.llm.requests import Request
 
 MAX_CACHED_HISTORIES = (
-    4  # for sessions working at the same time; beyond that, messages are only encoded again
+    # number of cached histories, for sessions that work at the same time; others encode their messages again
+    4
 )
 
 
@@ -65,7 +66,9 @@ class HistoryCache(Generic[H]):
         return self._extend(history, rest)
 
     def _longest(self, model: str, settled: tuple[Message, ...]) -> _Kept[H]:
-        """Return the longest cached history that these messages continue. Equal objects make the comparison cheap."""
+        """Return the longest cached history that these messages continue. Unchanged messages are the same
+        objects, so comparing is cheap.
+        """
         fitting = (kept for kept in self._kept if kept.model == model and _continues(settled, kept.messages))
         empty = _Kept(model, (), self._begin(model))
         return max(fitting, key=lambda kept: len(kept.messages), default=empty)
@@ -82,14 +85,14 @@ class HistoryCache(Generic[H]):
 
 
 def _count_final(messages: Sequence[Message]) -> int:
-    """Return how many messages can no longer change: those before the last answer, whose calls may still get
-    results.
+    """Return how many messages can no longer change: those before the last answer. The calls of the last
+    answer may still get results.
     """
     last = (at for at in range(len(messages) - 1, -1, -1) if messages[at].role is Role.ASSISTANT)
     return next(last, 0)
 
 
 def _continues(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
-    """Return whether `messages` continue `known`, with an answer or nothing as the next message."""
+    """Return whether `messages` begin with `known` and continue with an answer, or not at all."""
     following = messages[len(known) : len(known) + 1]
     return messages[: len(known)] == known and all(next_.role is Role.ASSISTANT for next_ in following)

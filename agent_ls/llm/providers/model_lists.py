@@ -21,7 +21,7 @@ _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation", "dall-e", "t
 
 
 def listed_models(body: bytes) -> Sequence[ListedModel]:
-    """Return the chat models, in the server's order; empty for any other body."""
+    """Return the chat models, in the server's order; empty if the body is not a list of models."""
     found = parse_object(body) or {}
     rows = [row for row in (*objects_at(found, "data"), *objects_at(found, "models")) if _id(row)]
     unique = {_id(row): row for row in reversed(rows)}

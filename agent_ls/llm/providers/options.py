@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# Lists to which the user's items are added: built-in tools are offered next to ours, and sending items back
-# needs our `include`.
+# Lists to which the user's items are added instead of replacing ours: the user's built-in tools are offered
+# next to our tools, and our values of `include` are needed to send items back.
 _GROWING = ("tools", "include")
 
 

@@ -12,11 +12,11 @@ NO_RESULT = (
 
 
 def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
-    """Return `messages` with results in call order after their calls; missing ones are added, unknown ones
-    dropped.
+    """Return `messages` with results in call order after their calls. Missing results are added, results
+    without a call are dropped.
 
-    The loop already keeps its history that way; this protects against histories from other sources. Messages
-    before an answer and messages after it are handled independently.
+    The loop's own history is valid already; this handles histories from other sources. Messages before an
+    answer and messages after it are handled independently.
     """
     out: list[Message] = []
     for assistant, following in _segments(messages):

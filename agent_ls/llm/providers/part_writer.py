@@ -1,4 +1,6 @@
-"""Write text and reasoning as stream events, one part at a time, for wires that only send pieces."""
+"""Write text and reasoning as stream events, one part at a time, for APIs that send pieces without start and
+end.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _Kind: TypeAlias = Literal["text", "reasoning"]
 
 
 class PartWriter:
-    """Collects events in `out`; the caller takes them from there."""
+    """Collects events in `out`; the caller removes them with `take`."""
 
     def __init__(self) -> None:
         self.out: list[StreamEvent] = []
@@ -40,7 +42,7 @@ class PartWriter:
 
     @property
     def open_kind(self) -> _Kind | None:
-        """The kind of the open part."""
+        """The kind of the open part, None if no part is open."""
         return self._open
 
     def index(self) -> int:
@@ -49,7 +51,7 @@ class PartWriter:
         return self._next_index - 1
 
     def begin(self, kind: _Kind) -> None:
-        """Open a part of that kind, unless one is open."""
+        """Open a part of this kind, unless a part of this kind is open."""
         if self._open == kind:
             return
         self.end()
@@ -58,7 +60,7 @@ class PartWriter:
         self.out.append(TextStart(at) if kind == "text" else ReasoningStart(at))
 
     def write(self, kind: _Kind, piece: str) -> None:
-        """Append to the open part of that kind, or to a new one. An empty piece opens no part."""
+        """Append to the open part of this kind, or to a new one. An empty piece opens no part."""
         if not piece:
             return
         self.begin(kind)

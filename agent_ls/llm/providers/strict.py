@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# Other keywords may be refused in a strict schema, and a refused tool list fails the whole call.
+# The keywords that a strict schema may have. A schema with others may be refused, which fails the whole call.
 _KNOWN = {
     "type",
     "properties",
@@ -67,7 +67,7 @@ def to_strict(schema: JsonObject) -> JsonObject | None:
 
 
 MAX_DEPTH = 10
-"""Levels that a strict schema may have."""
+"""Maximum nesting depth of a strict schema."""
 
 _LEFT_OUT = {
     "default",
@@ -88,7 +88,9 @@ _LEFT_OUT = {
 
 
 def _closed(schema: JsonValue, depth: int) -> JsonValue:
-    """Return the schema with closed objects; a part that cannot be closed stays, and does not fit then."""
+    """Return the schema with all objects closed. A part that cannot be closed is left unchanged, so that the
+    result is not strict.
+    """
     if not isinstance(schema, Mapping) or not depth:
         return None
     found = {key: value for key, value in schema.items() if key not in _LEFT_OUT}

@@ -1,4 +1,4 @@
-"""Read and write JSON of a wire: values of wrong types count as absent, and surrogates are repaired."""
+"""Read and write the JSON of providers: values of wrong types count as absent, and surrogates are repaired."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def repair_value(value: JsonValue) -> JsonValue:
 
 
 def arguments_object(arguments: str) -> JsonObject:
-    """Return a tool call's arguments as an object; `{}` if they are not one, which the call's result says."""
+    """Return a tool call's arguments as an object; `{}` if they are not an object (the result of the call
+    reports that).
+    """
     return parse_object(arguments) or _EMPTY
 
 
@@ -81,9 +83,7 @@ def encode_json(value: JsonValue) -> bytes:
 
 
 def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
-    """Encode the body, with the already encoded `items` as an additional list `name`, unless the body has
-    that member.
-    """
+    """Encode the body. The already encoded `items` become its list `name`, unless the body has that member."""
     encoded = encode_json(body)
     if name in body:
         return encoded

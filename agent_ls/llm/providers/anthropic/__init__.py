@@ -19,7 +19,9 @@ DEFAULT_VERSION = "2023-06-01"  # every server knows it; the later 2026-10-21 on
 
 
 class AnthropicCodec:
-    """See Codec for the contract. `betas` are sent with every request, joined with those of its options."""
+    """The codec of Anthropic; see Codec for the contract. `betas` are sent with every request, together with
+    those in the request's options.
+    """
 
     def __init__(
         self, facts: CapabilitiesLookup, version: str = DEFAULT_VERSION, betas: Sequence[str] = ()
@@ -40,7 +42,7 @@ class AnthropicCodec:
     def authorization(self, secret: str) -> Mapping[str, str]:
         return {
             "x-api-key": secret
-        }  # compatible servers know this header; not all know the newer Bearer form
+        }  # compatible servers know this header; some do not know the newer Bearer form
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         history, facts = self._histories.encode(request), self._facts(request.model)

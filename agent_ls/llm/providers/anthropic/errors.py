@@ -39,9 +39,9 @@ _TABLE = FailureTable(
         "overloaded_error": OverloadedError,
     },
     words=(
-        # input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000
+        # example: input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000
         ("exceed context limit", ContextLengthError),
-        ("usage limits", QuotaExceededError),  # You have reached your specified API usage limits
+        ("usage limits", QuotaExceededError),  # example: You have reached your specified API usage limits
         ("spend", QuotaExceededError),  # a spend cap is a 429 without Retry-After
     ),
 )

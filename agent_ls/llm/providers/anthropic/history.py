@@ -31,7 +31,7 @@ IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 CACHE_MARK: JsonObject = {"type": "ephemeral"}
 
 _REASONING_TYPES = ("thinking", "redacted_thinking")
-_BLOCK_END = b"}]}"  # the end of a message's last block, of its block list, and of the message
+_BLOCK_END = b"}]}"  # closes a message's last block, its list of blocks, and the message
 _MARKED_END = b',"cache_control":' + encode_json(CACHE_MARK) + _BLOCK_END
 
 
@@ -54,7 +54,7 @@ class AnthropicHistory:
         other._last_answer = self._last_answer
         other._first_type = self._first_type
         other._role = self._role
-        other._blocks = self._blocks  # never changed in place
+        other._blocks = self._blocks  # shared by both histories, because the list is never changed in place
         return other
 
     def add(self, message: Message) -> None:
@@ -75,8 +75,8 @@ class AnthropicHistory:
             self._last_answer = len(self._closed)
 
     def messages(self, *, marked: bool) -> Sequence[bytes]:
-        """Return each message as JSON. `marked`: set a cache breakpoint where the previous call ended, which
-        is the last user message before the last assistant message.
+        """Return each message as JSON. `marked`: set a cache breakpoint at the end of the previous call,
+        which is the last user message before the last assistant message.
         """
         messages = [*self._closed, *([self._encode()] if self._blocks else [])]
         if marked and self._last_answer:
@@ -138,7 +138,7 @@ def _result(part: ToolResultPart) -> JsonObject:
 
 
 def _result_image(image: ImagePart) -> JsonObject:
-    if _is_refused(image):  # the model can react to this text; an error would end the session for good
+    if _is_refused(image):  # an error would end the session permanently, but the model can react to this text
         return {
             "type": "text",
             "text": f"[image of type {image.media_type} left out: {NAME} does not take it]",
@@ -187,7 +187,8 @@ def _is_refused(image: ImagePart) -> bool:
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     blocks = [block for part in message.parts if (block := _assistant_block(part, model)) is not None]
     while blocks and blocks[-1].get("type") in _REASONING_TYPES:
-        blocks.pop()  # a message may not end with thinking, which is useless without what followed it
+        # a message may not end with thinking, and thinking without the block after it is useless
+        blocks.pop()
     return blocks
 
 

@@ -29,7 +29,8 @@ _BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 4096, "medium": 10_000, "
 _MAX_BUDGET = 32_000
 _MIN_BUDGET = 1024
 
-_NO_SAMPLING_FROM = "2026-10-21"  # API versions are dates; from this one on, temperature and top_p are a 400
+# API versions are dates; from this version on, temperature and top_p are answered with status 400
+_NO_SAMPLING_FROM = "2026-10-21"
 
 
 def encode_request(

@@ -46,8 +46,8 @@ _STOPS: Mapping[str, FinishKind] = {
 
 _SEARCHES = ("web_search", "web_fetch")
 
-# A call with only these keys is rebuilt from our fields; any other (its caller is not "direct") is kept
-# verbatim.
+# A call with only these keys is rebuilt from our fields; a call with other keys (its caller is not "direct")
+# is stored verbatim.
 _PLAIN_CALL_KEYS = {"type", "id", "name", "input", "caller"}
 
 
@@ -93,7 +93,8 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
                 text, origin if cited else None, cited
             )  # without citations the text is sufficient
         case "thinking":
-            signed = bool(text_at(block, "signature"))  # unsigned (truncated) thinking would be refused
+            # thinking without a signature (truncated) would be refused
+            signed = bool(text_at(block, "signature"))
             return ReasoningPart(valid_text(text_at(block, "thinking")), origin if signed else None)
         case "redacted_thinking":
             return ReasoningPart("", origin)
@@ -139,7 +140,8 @@ def stop_warnings(details: JsonObject) -> tuple[str, ...]:
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Convert token counts: our `input_tokens` includes cache reads and writes, which the wire's does not.
+    """Convert token counts. `Usage.input_tokens` includes cache reads and writes; the service's
+    `input_tokens` does not.
 
     With server-side compaction only `iterations` has the real counts.
     """

@@ -56,7 +56,7 @@ from agent_ls.llm.stream import (
 
 @dataclass(slots=True)
 class _Block:
-    """An open block: the wire's object so far, and its text pieces."""
+    """An open block: its JSON object so far, and its text pieces."""
 
     raw: dict[str, JsonValue]
     shown: PieceJoiner = field(default_factory=PieceJoiner)
@@ -68,7 +68,7 @@ class _Block:
         return text_at(self.raw, "type")
 
     def whole(self) -> JsonObject:
-        """Return the block as a complete answer would contain it."""
+        """Return the block in the form that a complete answer would contain."""
         text_key = {"text": "text", "thinking": "thinking", "compaction": "content"}.get(self.type)
         if text_key and self.shown.text:
             self.raw[text_key] = valid_text(text_at(self.raw, text_key)) + self.shown.text
@@ -118,7 +118,7 @@ class AnthropicStream:
                 raise body_error(self._model, event)
             case "ping":
                 return ()
-        if object_at(event, "error"):  # from a server that omits the type
+        if object_at(event, "error"):  # a server omitted the event's type
             raise body_error(self._model, event)
         return (ProviderEvent(repair_object(event)),)
 
@@ -172,7 +172,7 @@ class AnthropicStream:
             case "signature_delta":
                 block.raw["signature"] = valid_text(
                     text_at(delta, "signature")
-                )  # sent whole, so it replaces the previous one
+                )  # the value is complete in each event, so it replaces the previous one
             case "citations_delta":
                 block.citations.append(repair_object(object_at(delta, "citation")))
             case "compaction_delta":
@@ -202,7 +202,7 @@ class AnthropicStream:
             if block.type in ("text", "thinking"):
                 events += self._block_stop(index)
             elif block.type == "tool_use":
-                # Its arguments were truncated: running a lenient parse of them is not safe.
+                # The arguments of the call were truncated, and running a lenient parse of them is not safe.
                 warnings.append(f"an unfinished call of {text_at(block.raw, 'name')} was left out")
         self._is_finished = True
         reason = finish_reason(text_at(self._stop, "stop_reason"), has_calls=self._has_calls)

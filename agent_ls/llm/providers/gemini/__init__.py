@@ -20,7 +20,7 @@ from agent_ls.llm.stream import StreamEvent, StreamFinish, StreamStart
 
 
 class GeminiCodec:
-    """See Codec for the contract."""
+    """The codec of Gemini; see Codec for the contract."""
 
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts

@@ -35,11 +35,11 @@ NAME = "gemini"
 _TABLE = FailureTable(
     NAME,
     names={
-        # reasons in the error's details
+        # from here on: reasons in the error's details
         "API_KEY_INVALID": AuthenticationError,
         "API_KEY_SERVICE_BLOCKED": PermissionDeniedError,
         "BILLING_DISABLED": QuotaExceededError,
-        # statuses
+        # from here on: statuses
         "UNAUTHENTICATED": AuthenticationError,
         "PERMISSION_DENIED": PermissionDeniedError,
         "NOT_FOUND": NotFoundError,
@@ -88,8 +88,8 @@ def _failure(body: JsonObject) -> ProviderFailure:
 
 
 def _limit(details: list[JsonObject]) -> type[ProviderError]:
-    """Return the class of a limit. One per minute passes; one per day, or of zero, does not. The messages are
-    the same.
+    """Return the error class for a limit: a limit per minute passes; a limit per day, or of zero, does not.
+    The messages of both are the same, so the details decide.
     """
     violations = [row for detail in details for row in objects_at(detail, "violations")]
     per_day = any("PerDay" in text_at(row, "quotaId") for row in violations)
@@ -99,7 +99,7 @@ def _limit(details: list[JsonObject]) -> type[ProviderError]:
 
 
 def _delay_s(details: list[JsonObject]) -> float | None:
-    """Return the delay of google.rpc.RetryInfo; there is no header."""
+    """Return the delay in google.rpc.RetryInfo; Gemini sends no header with a delay."""
     told = next((text_at(detail, "retryDelay") for detail in details if text_at(detail, "retryDelay")), "")
     found = _DELAY.fullmatch(told)
     return float(found[1]) if found else None

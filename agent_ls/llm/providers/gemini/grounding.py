@@ -13,7 +13,7 @@ def search_part(grounding: JsonObject, origin: Origin) -> SearchPart:
 
 
 def find_citations(grounding: JsonObject, before: str, text: str) -> tuple[Citation, ...]:
-    """Return the citations in `text`, which follows `before`. The wire counts bytes of both together."""
+    """Return the citations in `text`, which follows `before`. Gemini counts the bytes of both texts together."""
     whole, sources = (before + text).encode(), _sources(grounding)
     found = []
     for support in objects_at(grounding, "groundingSupports"):
@@ -28,7 +28,7 @@ def find_citations(grounding: JsonObject, before: str, text: str) -> tuple[Citat
 
 
 def _sources(grounding: JsonObject) -> list[Source]:
-    """Return the sources. A chunk is a web page, or a document of the request."""
+    """Return the sources. Each grounding chunk is a web page, or a document of the request."""
     rows = objects_at(grounding, "groundingChunks")
     chunks = (object_at(row, "web") or object_at(row, "retrievedContext") for row in rows)
     return [Source(text_at(chunk, "uri"), text_at(chunk, "title")) for chunk in chunks]

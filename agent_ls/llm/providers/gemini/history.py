@@ -1,8 +1,8 @@
 """Encode the conversation as Gemini's contents.
 
 Parts created by the requested model are sent back unchanged, with their signatures; thoughts are left out.
-Calls of another model have no signature. Gemini 3 and later refuse that within a turn unless the first call
-has a placeholder.
+Calls of another model have no signature. Gemini 3 and later refuse a call without signature within a turn,
+unless the first call has a placeholder.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.gemini.errors import NAME
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, object_at, objects_at, text_at
 
-# The placeholder that gemini-cli and others send for a call without signature.
+# The signature that gemini-cli and others send for a call without signature.
 NO_SIGNATURE = "skip_thought_signature_validator"
 
-_OLDER = ("gemini-1", "gemini-2", "gemma")  # these need no signatures, and accept no images in results
+_OLDER = ("gemini-1", "gemini-2", "gemma")  # models that need no signatures, and accept no images in results
 
 
 class GeminiHistory:
@@ -45,15 +45,15 @@ class GeminiHistory:
         self._model = model
         self._is_older = model.removeprefix("models/").startswith(_OLDER)
         self._closed: list[bytes] = []
-        self._said: list[JsonObject] = []  # the user's parts, to which more may be joined
-        self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, as they are sent
+        self._said: list[JsonObject] = []  # parts of the last user content, to which more may be added
+        self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, in the form that is sent
 
     def copy(self) -> Self:
         other = type(self)(self._model)
         other.system = [*self.system]
         other._closed = [*self._closed]
-        other._said = self._said  # never changed in place
-        other._calls = self._calls  # never changed in place
+        other._said = self._said  # shared, because the list is never changed in place
+        other._calls = self._calls  # shared, because the mapping is never changed in place
         return other
 
     def add(self, message: Message) -> None:
@@ -111,7 +111,7 @@ class GeminiHistory:
     # --- results
 
     def _results(self, results: Sequence[ToolResultPart]) -> None:
-        """Put all results of one content's calls into one content, and nothing else."""
+        """Put all results for the calls of one content into one content without other parts."""
         self._append("user", [self._result(result) for result in results])
         if self._is_older:
             self._said = [_blob(image) for result in results for image in result.images]

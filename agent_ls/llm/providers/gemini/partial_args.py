@@ -11,7 +11,7 @@ from agent_ls.llm.providers.wire_json import objects_at, text_at, valid_text
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
-_MAX_INDEX = 10_000  # of a list index, which is untrusted
+_MAX_INDEX = 10_000  # limit for a list index in a path, which is untrusted
 
 
 class PartialArgs:

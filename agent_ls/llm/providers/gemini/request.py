@@ -63,7 +63,7 @@ def _tools(request: Request) -> JsonObject:
 def _tool(tool: ToolDefinition) -> JsonObject:
     told: JsonObject = {"name": tool.name, "description": tool.description}
     if not tool.parameters.get("properties"):
-        return told  # the API refuses an object without properties
+        return told  # the API refuses an object schema without properties
     fitting = to_gemini_schema(tool.parameters)
     if fitting is None:
         return {**told, "parametersJsonSchema": tool.parameters}
@@ -93,12 +93,14 @@ def _limits(request: Request) -> JsonObject:
 
 
 def _thinking(effort: str | None, facts: ModelCapabilities) -> JsonObject:
-    """Request thoughts whenever the model has any, so that the user sees them."""
+    """Return the thinking settings. Thoughts are requested from every model that has them, so that the user
+    sees them.
+    """
     if facts.thinking not in ("level", "budget"):
         return {}
     config: dict[str, JsonValue] = {"includeThoughts": True}
     if effort is not None and facts.thinking == "level":
-        # No level means "none": use the lowest one of the model.
+        # Gemini has no level for the effort "none", so use the model's lowest level.
         lowest = facts.efforts[0] if facts.efforts else "low"
         config["thinkingLevel"] = (lowest if effort == "none" else effort).upper()
     elif effort is not None:

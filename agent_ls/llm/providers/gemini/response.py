@@ -10,7 +10,8 @@ from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 
 _FINISHES: Mapping[str, FinishKind] = {
     "STOP": "stop",
-    "FUNCTION_CALL": "stop",  # of proxies and test servers; Gemini itself ends an answer with calls by STOP
+    # sent by proxies and test servers; Gemini itself ends an answer with calls by STOP
+    "FUNCTION_CALL": "stop",
     "MAX_TOKENS": "length",
     "SAFETY": "content_filter",
     "RECITATION": "content_filter",
@@ -20,7 +21,7 @@ _FINISHES: Mapping[str, FinishKind] = {
     "LANGUAGE": "content_filter",
     "MODEL_ARMOR": "content_filter",
     "MALFORMED_FUNCTION_CALL": "error",
-    "UNEXPECTED_TOOL_CALL": "error",  # the call is present, but it is not run
+    "UNEXPECTED_TOOL_CALL": "error",  # the answer contains the call, but it is not run
     "TOO_MANY_TOOL_CALLS": "error",
     "MISSING_THOUGHT_SIGNATURE": "error",
     "MALFORMED_RESPONSE": "error",
@@ -34,7 +35,7 @@ def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Convert token counts. The wire's prompt count includes cached tokens but not those of the service's
+    """Convert token counts. Gemini's prompt count includes cached tokens but not those of the service's
     tools; its candidate count excludes thoughts.
     """
     thoughts = int_at(wire, "thoughtsTokenCount")

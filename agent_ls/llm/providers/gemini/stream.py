@@ -46,12 +46,10 @@ class GeminiStream:
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
         self._parts = PartWriter()
-        self._pieces: list[
-            tuple[JsonObject, list[str]]
-        ] = []  # the wire's parts of the open part, and their texts
+        self._pieces: list[tuple[JsonObject, list[str]]] = []  # JSON parts of the open part, and their texts
         self._has_signature = False
         self._partial: tuple[JsonObject, str, PartialArgs] | None = (
-            None  # a call that arrives in pieces: its part, id and value
+            None  # a call that arrives in pieces: its JSON part, id and value
         )
         self._grounding: JsonObject = {}
         self._said = ""  # text of ended parts
@@ -74,7 +72,7 @@ class GeminiStream:
         """Return the events of one response of the stream.
 
         Raises:
-            LlmError: it is an error.
+            LlmError: the response is an error.
         """
         if event.get("error"):
             raise body_error(self._model, repair_object(event))
@@ -157,7 +155,7 @@ class GeminiStream:
         self._has_signature = self._has_signature or bool(signature)
 
     def _end(self) -> None:
-        """End the open part. It is sent back in pieces if one of them was signed."""
+        """End the open part. A part with signatures is sent back later in the pieces that arrived."""
         pieces, self._pieces = self._pieces, []
         cited: tuple[Citation, ...] = ()
         if self._parts.open_kind == "text":

@@ -22,10 +22,10 @@ from agent_ls.llm.stream import StreamFinish, StreamStart
 
 
 class ChatCodec:
-    """See Codec for the contract; `provider` is one of SERVERS.
+    """The codec of one compatible server; see Codec for the contract. `provider` is one of SERVERS.
 
-    A model that cannot call tools uses the text protocol (text_tools.py): if the catalogue or the option
-    `text_tools` says so, or once its server has refused tools.
+    The text protocol (text_tools.py) is used for a model that cannot call tools: if the catalogue or the
+    option `text_tools` says so, or after its server has refused tools.
     """
 
     def __init__(self, provider: str, facts: CapabilitiesLookup, *, text_tools: bool = False) -> None:
@@ -107,7 +107,9 @@ class ChatCodec:
         return AnswerSyntax(self._provider, offered, textual=self._is_textual(request))
 
     def _is_textual(self, request: Request) -> bool:
-        """Return whether to use the text protocol. Also for a history with calls after all tools were removed."""
+        """Return whether to use the text protocol. It is also used for a history with calls after all tools
+        were removed.
+        """
         asked = request.provider_options.get(self._provider, {}).get("text_tools")
         if isinstance(asked, bool):
             return asked

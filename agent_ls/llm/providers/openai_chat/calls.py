@@ -1,4 +1,4 @@
-"""Assemble the calls of a stream from their pieces. `index` and `id` are unreliable hints."""
+"""Assemble the calls of a stream from their pieces. The fields `index` and `id` of a piece are not reliable."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class JsonEnd:
     def __init__(self) -> None:
         self._depth = 0
         self._is_text = False
-        self._held = ""  # a backslash at the end of a piece
+        self._held = ""  # a backslash at the end of the last piece
 
     def feed(self, piece: str) -> bool:
-        """Return True if a bracket closes the outermost one."""
+        """Add a piece. Returns True if a bracket in it closes the outermost bracket."""
         piece, self._held = self._held + piece, ""
         if piece.endswith("\\") and (len(piece) - len(piece.rstrip("\\"))) % 2:
             piece, self._held = piece[:-1], "\\"
@@ -65,7 +65,9 @@ class OpenCall:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the arguments are a JSON object. Missing arguments are not one yet: they may still arrive."""
+        """Whether the arguments are a complete JSON object. False while there are none, because they may
+        still arrive.
+        """
         return parse_object(self.arguments.text) is not None
 
     def part(self, provider: str, model: str) -> ToolCallPart:
@@ -83,13 +85,13 @@ class OpenCalls:
 
     @property
     def open(self) -> OpenCall | None:
-        """The first call that has not ended: its arguments are passed on while they stream."""
+        """The first call that has not ended. Only the arguments of this call are passed on while they stream."""
         while self._ended < len(self.calls) and self.calls[self._ended].has_ended:
             self._ended += 1
         return self.calls[self._ended] if self._ended < len(self.calls) else None
 
     def known(self, raw: JsonObject) -> OpenCall | None:
-        """Return the call that a piece belongs to; None: it starts a new one."""
+        """Return the call that a piece belongs to; None if the piece starts a new call."""
         index, call_id = int_at(raw, "index"), text_at(raw, "id")
         last = self.calls[-1] if self.calls else None
         found = last if index is None else self._by_index.get(index)
@@ -100,7 +102,7 @@ class OpenCalls:
         return None if is_new else found
 
     def begin(self, raw: JsonObject, at: int, made_id: str) -> OpenCall:
-        """Start a call. `made_id` is its id if the server sends none."""
+        """Start a call. `made_id` is used as its id if the server sends none."""
         call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id)
         self.calls.append(call)
         index = int_at(raw, "index")
@@ -116,7 +118,7 @@ def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:
     extra = {key: value for key, value in raw.items() if key not in _PLAIN_KEYS and value is not None}
     call.extra.update(repair_object(extra))
     arguments = function.get("arguments")
-    if isinstance(arguments, dict):  # not allowed, but the meaning is clear
+    if isinstance(arguments, dict):  # the API requires a string, but the meaning of an object is clear
         arguments = encode_json(arguments).decode()
     ready = call.arguments.add(arguments) if isinstance(arguments, str) else ""
     return ready, call.end.feed(ready) and call.is_whole

@@ -24,7 +24,7 @@ from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
 
 NO_TOOLS_WORDS = (
-    "does not support tools",  # registry.ollama.ai/library/gemma:2b does not support tools (Ollama)
+    "does not support tools",  # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
     "tool use is not supported",
     "no endpoints found that support tool use",  # OpenRouter
     "tools param requires --jinja flag",  # llama.cpp
@@ -39,7 +39,7 @@ _MORE_CONTEXT = {
     "vllm": "Start vLLM with a larger --max-model-len, if the model allows it.",
     "compatible": "If the server is yours, start it with a larger context.",
 }
-"""By provider: how its users start it with a larger context."""
+"""By provider: the hint how to start the server with a larger context."""
 
 
 @cache
@@ -66,7 +66,7 @@ def _table(provider: str) -> FailureTable:
             "service_unavailable": OverloadedError,
             "invalid_request_error": InvalidRequestError,
             "tool_use_failed": InvalidRequestError,
-            # numbers instead of names, from OpenRouter and llama.cpp
+            # OpenRouter and llama.cpp send numbers instead of names
             "400": InvalidRequestError,
             "401": AuthenticationError,
             "402": QuotaExceededError,
@@ -85,10 +85,11 @@ def _table(provider: str) -> FailureTable:
             ("failed to decode, try again, increasing context", ContextLengthError),  # llama-box
             ("increase the context length", ContextLengthError),  # LM Studio
             ("incorrect api key", AuthenticationError),  # xAI, with status 400
-            ("no connected db", AuthenticationError),  # LiteLLM without a database: not its master key
+            # LiteLLM without a database; the key that was sent is not its master key
+            ("no connected db", AuthenticationError),
             ("insufficient balance", QuotaExceededError),  # DeepSeek
             ("invalid model name", NotFoundError),  # LiteLLM
-            ("server is pinned to", NotFoundError),  # transformers serve with one model
+            ("server is pinned to", NotFoundError),  # `transformers serve` that was started with one model
             ("model not found", NotFoundError),
             ("does not exist", NotFoundError),
             ("try pulling it first", NotFoundError),  # Ollama
@@ -117,7 +118,8 @@ def _failure(body: JsonObject, request_id: str = "") -> ProviderFailure:
     error = object_at(body, "error") or body
     codes = (error.get("code"), body.get("code"))
     words = [code for code in (codes[0], text_at(error, "type"), codes[1]) if isinstance(code, str)]
-    names = (*words, *(str(code) for code in codes if isinstance(code, int)))  # a number is less specific
+    # a number is less specific than a name, so it comes last
+    names = (*words, *(str(code) for code in codes if isinstance(code, int)))
     sizes = (int_at(error, "n_prompt_tokens") or 0, int_at(error, "n_ctx") or 0)  # llama.cpp
     return ProviderFailure(
         _message(body, error), names, request_id, prompt_tokens=sizes[0], context_tokens=sizes[1]

@@ -1,6 +1,6 @@
 """Encode the conversation as Chat Completions messages.
 
-Reasoning is sent back if the server wants it: `reasoning_details` unchanged, `reasoning_content` only with
+Reasoning is sent back if the server requires it: `reasoning_details` unchanged, `reasoning_content` only with
 calls of the current turn, which begins at the user's last message.
 """
 
@@ -37,7 +37,9 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A message as JSON. `without_thoughts` is used once its turn is over; "" means the same as `whole`."""
+    """A message as JSON. `without_thoughts` is sent after the message's turn has ended; "" means the same as
+    `whole`.
+    """
 
     whole: bytes
     without_thoughts: bytes = b""
@@ -214,8 +216,8 @@ def _audio_format(media_type: str) -> str:
 
 
 def _arguments(arguments: str) -> str:
-    """Return the arguments as the model wrote them; `{}` if they are not a JSON object, which the call's
-    result says.
+    """Return the arguments as the model wrote them; `{}` if they are not a JSON object (the result of the
+    call reports that).
     """
     return (
         arguments

@@ -50,11 +50,11 @@ class PrintedCalls:
         self._tools = frozenset(tools)
         self._lenient = lenient
         self._held: list[str] = []
-        self._is_holding = False  # hold back everything from here on
+        self._is_holding = False  # whether all text from here on is held back
         self._line = ""  # the start of the current line, while it may still become a mark
         self._is_fenced = False
         self._has_begun = False
-        self._line_is_open = True  # the start of the line has not been classified yet
+        self._line_is_open = True  # whether the start of the current line is still unclassified
 
     def feed(self, piece: str) -> str:
         """Return the text that can be displayed now."""
@@ -110,7 +110,7 @@ class PrintedCalls:
     def _fence(self, line: str, said: str, *, ends: bool) -> str:
         if not self._has_begun and not self._is_fenced:
             if not ends:
-                self._line = line  # only the whole line shows what kind of fence it is
+                self._line = line  # the kind of a fence is known only when its line is complete
                 return ""
             if said.strip() in (_FENCE, "```json", "```tool_call"):
                 return self._hold(line)
@@ -136,7 +136,9 @@ def _begins_with_mark(text: str) -> bool:
 
 
 def _calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
-    """Return the calls at the start of `text`, and the text after them; no calls if it is not a list of calls."""
+    """Return the calls at the start of `text`, and the text after them; no calls if `text` does not begin
+    with a list of calls.
+    """
     said = text.strip()
     if said.startswith("[TOOL_CALLS]"):
         return _json_calls(said.removeprefix("[TOOL_CALLS]"), tools)

@@ -1,11 +1,12 @@
-"""Reasoning in Chat Completions: three possible fields, and what is sent back of them."""
+"""Reasoning in Chat Completions: it arrives in one of three fields, and some of it is sent back."""
 
 from __future__ import annotations
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.wire_json import int_at, objects_at, repair_object, text_at
 
-_JOINED = ("text", "summary", "data")  # pieces of these fields are joined; other fields are replaced
+# fields whose pieces are joined; in other fields, a later value replaces the earlier one
+_JOINED = ("text", "summary", "data")
 
 
 def reasoning_piece(delta: JsonObject) -> str:
@@ -43,7 +44,7 @@ class ReasoningDetails:
 
     @property
     def whole(self) -> list[JsonValue]:
-        """The items as in a complete answer; empty if there were none."""
+        """The items in the form of a complete answer; empty if there were none."""
         joined = [
             {**item, **{key: "".join(texts) for key, texts in pieces.items()}}
             for item, pieces in zip(self._items, self._pieces, strict=True)

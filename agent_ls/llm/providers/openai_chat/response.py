@@ -31,7 +31,7 @@ def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReas
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Convert token counts. Cached tokens are included in the prompt's, reasoning in the completion's."""
+    """Convert token counts. The prompt count includes cached tokens, the completion count includes reasoning."""
     sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
     cached = (
         int_at(sent, "cached_tokens"),

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 EffortParameter: TypeAlias = Literal["none", "reasoning_effort", "reasoning"]
-"""The request field for the effort: none, its own key, or OpenRouter's `reasoning: {effort}`."""
+"""The request field for the effort: `none` (no field), `reasoning_effort`, or OpenRouter's `reasoning:
+{effort}`.
+"""
 
 ReasoningReplay: TypeAlias = Literal["never", "details", "content"]
 """How reasoning is sent back: not at all, as unchanged `reasoning_details`, or as `reasoning_content` with
@@ -15,7 +17,7 @@ calls of the current turn.
 """
 
 ToolChoiceSupport: TypeAlias = Literal["all", "words"]
-"""`words`: accepts "auto", "none" and "required", but no tool name."""
+"""The tool choices that a server accepts. `words`: "auto", "none" and "required", but no tool name."""
 
 
 @dataclass(frozen=True, slots=True)

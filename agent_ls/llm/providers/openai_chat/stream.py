@@ -64,7 +64,7 @@ class ChatStream:
         self._tags = ThinkTags()
         self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
         self._details = ReasoningDetails()
-        self._has_content_key = False  # reasoning arrived as `reasoning_content`
+        self._has_content_key = False  # whether reasoning arrived in the field `reasoning_content`
         self._thoughts: list[str] = []
         self._calls = OpenCalls()
         self._late: list[str] = []  # text that arrived while a call was open
@@ -212,7 +212,7 @@ class ChatStream:
         return self._calls.begin(raw, self._parts.index(), made)
 
     def _show_waiting(self) -> None:
-        """Start the next calls, and end those that are already complete."""
+        """Start the waiting calls, and end those that are already complete."""
         while (waiting := self._calls.open) is not None:
             self._show_call(waiting)
             if not waiting.is_whole:
@@ -287,11 +287,11 @@ class ChatStream:
         return bool(printed)
 
     def _keep_unsaid(self) -> None:
-        """Keep items that belong to no ended part."""
-        if details := self._details.whole:  # reasoning that is only encrypted has no text
+        """Add parts for items that belong to no part of the answer."""
+        if details := self._details.whole:  # reasoning without text, which is only encrypted
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
-        if self._annotations:  # for a text that had ended before they arrived
+        if self._annotations:  # the text that the annotations are about had ended before they arrived
             origin = Origin(self._provider, self._model, {"annotations": self._annotations})
             sources = dict.fromkeys(found.source for found in url_citations(self._annotations, ""))
             self._parts.item(SearchPart((), tuple(sources), origin))

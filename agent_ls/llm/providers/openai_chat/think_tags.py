@@ -10,8 +10,8 @@ Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
 
 class ThinkTags:
-    """Feed it text; it returns pieces of text and reasoning. Only an answer that begins with the tag has
-    reasoning.
+    """Splits an answer into text and reasoning while it streams. An answer has reasoning only if it begins
+    with the tag.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class ThinkTags:
         out: list[Piece] = []
         if self._state == "start":
             text = self._begin(text)
-        if self._state == "opened":  # line ends next to the tags belong to them
+        if self._state == "opened":  # line ends next to a tag are part of the tag
             text = text.lstrip("\r\n")
             self._state = "thinking" if text else "opened"
         if self._state == "thinking":
@@ -47,7 +47,7 @@ class ThinkTags:
         if said.startswith(_OPEN):
             self._state = "opened"
             return said.removeprefix(_OPEN)
-        if _OPEN.startswith(said):  # empty so far, or a part of the tag
+        if _OPEN.startswith(said):  # the text so far is empty, or the beginning of the tag
             self._held = text
             return ""
         self._state = "text"

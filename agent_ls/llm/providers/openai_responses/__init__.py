@@ -30,7 +30,7 @@ from agent_ls.llm.requests import Request, Response
 
 
 class OpenAIResponsesCodec:
-    """See Codec for the contract."""
+    """The codec of the Responses API; see Codec for the contract."""
 
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts

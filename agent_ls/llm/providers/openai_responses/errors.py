@@ -31,7 +31,7 @@ _OF_CUSTOM_TOOLS = re.compile(
 _TABLE = FailureTable(
     NAME,
     names={
-        # codes
+        # from here on: codes
         "invalid_api_key": AuthenticationError,
         "model_not_found": NotFoundError,
         "context_length_exceeded": ContextLengthError,
@@ -47,7 +47,7 @@ _TABLE = FailureTable(
         "server_error": ServerError,
         "server_is_overloaded": OverloadedError,
         "slow_down": OverloadedError,
-        # types, used without a code
+        # from here on: types, used without a code
         "authentication_error": AuthenticationError,
         "permission_error": PermissionDeniedError,
         "invalid_request_error": InvalidRequestError,
@@ -63,7 +63,9 @@ def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
 
 
 def event_error(model: str, event: JsonObject) -> LlmError:
-    """Return the error of an `error` event: flat in the SDK's types, nested in what servers send."""
+    """Return the error of an `error` event. Its fields are at the top level in the SDK's types, but nested in
+    events of servers.
+    """
     return _TABLE.error(_failure(object_at(event, "error") or event), model)
 
 
@@ -84,5 +86,5 @@ def refuses_custom_tools(error: LlmError) -> bool:
 
 
 def refuses_cache_key(error: LlmError) -> bool:
-    """Return whether a compatible server or proxy does not take the parameter `prompt_cache_key`."""
+    """Return whether the error says that a compatible server or proxy does not accept `prompt_cache_key`."""
     return isinstance(error, InvalidRequestError) and "prompt_cache_key" in str(error)

@@ -122,7 +122,7 @@ def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
 
 def _assistant(message: Message, model: str) -> list[JsonObject]:
     items: list[JsonObject] = []
-    held: list[JsonObject] = []  # reasoning that waits for the item after it
+    held: list[JsonObject] = []  # a reasoning item whose following item has not been seen yet
     has_lost_reasoning = False
     for part in message.parts:
         own = _own(part, model)
@@ -163,12 +163,12 @@ def _plain(part: ContentPart) -> Sequence[JsonObject]:
                     "arguments": _arguments(arguments),
                 }
             ]
-        case _:  # empty text, and parts of other roles or providers
+        case _:  # empty text, and parts of other roles or providers, are not sent
             return []
 
 
 def _arguments(arguments: str) -> str:
-    """Return the arguments as the model wrote them; `{}` if they are not a JSON object, which the call's
-    result says.
+    """Return the arguments as the model wrote them; `{}` if they are not a JSON object (the result of the
+    call reports that).
     """
     return arguments if parse_object(arguments) is not None else "{}"

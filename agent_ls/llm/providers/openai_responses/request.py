@@ -124,8 +124,8 @@ def _format(wanted: JsonFormat | None) -> JsonObject:
 
 
 def _reasoning(request: Request, facts: ModelCapabilities) -> JsonObject:
-    """Request summaries, which the user sees, and encrypted items, which are sent back. Models that do not
-    reason refuse both keys.
+    """Return the reasoning settings: request summaries, which the user sees, and encrypted items, which are
+    sent back. Models that do not reason refuse both keys.
     """
     if facts.thinking == "none":
         return {}

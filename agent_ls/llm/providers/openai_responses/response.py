@@ -115,11 +115,13 @@ def _citations(item: JsonObject) -> tuple[Citation, ...]:
 
 
 def _search(action: JsonObject, origin: Origin) -> SearchPart:
-    """Decode a search: `search` has one query or several, and its sources if requested; `open_page` an address."""
+    """Decode a search action: `search` has one query or several, and its sources if requested; `open_page`
+    has an address.
+    """
     told = action.get("queries")
     several = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
     query = text_at(action, "query")
-    rows = objects_at(action, "sources")  # sources other than pages have only a name
+    rows = objects_at(action, "sources")  # a source that is not a web page has only a name
     sources = [Source(text_at(row, "url"), text_at(row, "title") or text_at(row, "name")) for row in rows]
     page = [Source(text_at(action, "url"))] if text_at(action, "url") else []
     return SearchPart(several or ((query,) if query else ()), (*sources, *page), origin)
@@ -149,7 +151,9 @@ def reasoning_text(item: JsonObject) -> str:
 
 
 def is_cut_call(item: JsonObject) -> bool:
-    """Return True for a call whose arguments were truncated by the output limit: it is neither run nor kept."""
+    """Return True for a call whose arguments were truncated by the output limit. Such a call is neither run
+    nor recorded.
+    """
     return text_at(item, "type") in CALL_TYPES and text_at(item, "status") == "incomplete"
 
 
@@ -174,7 +178,7 @@ def finish_reason(response: JsonObject, *, has_calls: bool, has_refusal: bool) -
 
 
 def usage(wire: JsonObject) -> Usage:
-    """Convert token counts. Cached tokens are included in the input, reasoning in the output."""
+    """Convert token counts. The input count includes cached tokens, the output count includes reasoning."""
     sent, made = object_at(wire, "input_tokens_details"), object_at(wire, "output_tokens_details")
     return Usage(
         input_tokens=int_at(wire, "input_tokens") or 0,

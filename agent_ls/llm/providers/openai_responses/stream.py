@@ -63,7 +63,7 @@ _KINDS: dict[str, _Kind] = {
     "custom_tool_call": "call",
 }
 
-# Events that add no information to other events.
+# Events whose content other events repeat.
 _SILENT = frozenset(
     {
         "response.queued",
@@ -85,8 +85,8 @@ _SILENT = frozenset(
 
 @dataclass(slots=True)
 class _Item:
-    """An item of the answer. `shown` is the text that was passed on. For a custom call that is JSON, built
-    from its `text`.
+    """An item of the answer. `shown` is the text that was passed on; for a custom call it is JSON, built from
+    the item's `text`.
     """
 
     kind: _Kind
@@ -163,7 +163,7 @@ class ResponsesStream:
                 raise response_error(self._model, object_at(event, "response"))
             case "error":
                 raise event_error(self._model, event)
-            case _ if object_at(event, "error"):  # from a server that omits the type
+            case _ if object_at(event, "error"):  # a server omitted the event's type
                 raise event_error(self._model, event)
             case _ if kind not in _SILENT:
                 self._out.append(ProviderEvent(repair_object(event)))
@@ -248,7 +248,7 @@ class ResponsesStream:
     def _say_rest(
         self, index: int, whole: str, delta: type[TextDelta] | type[ReasoningDelta] | type[ToolCallDelta]
     ) -> None:
-        """Pass on what the complete text has beyond the pieces: some servers send no pieces."""
+        """Emit the end of an item's text that no delta contained. Some servers send no deltas at all."""
         shown = self._items[index].shown.text
         if len(whole) > len(shown) and whole.startswith(shown):
             self._say(index, delta(index, whole[len(shown) :]))
@@ -303,7 +303,7 @@ class ResponsesStream:
     def _terminal(self, response: JsonObject) -> None:
         if not self._has_started:
             self._start(response)
-        if not self._items:  # a server that sends only the final response
+        if not self._items:  # the server sends only the final response
             for index, raw in enumerate(objects_at(response, "output")):
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):

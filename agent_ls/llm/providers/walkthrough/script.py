@@ -1,7 +1,7 @@
 """Choose the walkthrough's next answer from the messages and the tool names alone.
 
-A failed edit, a denied command or a steering message changes its course. The only thing that it asks of the
-machine is the name of the Python command.
+A failed edit, a denied command or a steering message changes the following answers. The only property of the
+machine that the script uses is the name of the Python command.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def load_script() -> dict[str, Any]:
 def python_name(platform: str, ours: str) -> str:
     """Return the command for Python. `platform` is sys.platform, `ours` the path of the running interpreter.
 
-    On Windows the usual names may be missing or may open an app store, so the path is used.
+    On Windows the usual names may be missing or may open an app store, so `ours` is returned.
     """
     if platform != "win32":
         return "python3"
@@ -203,7 +203,9 @@ def _acknowledge(steers: Sequence[str]) -> str:
 
 
 def _task_start(messages: Sequence[Message]) -> int:
-    """Return where the current task begins: the last user message after an answer without calls, or the first one."""
+    """Return the index at which the current task begins: the last user message after an answer without calls,
+    or the first one.
+    """
     start = next((i for i, m in enumerate(messages) if m.role is Role.USER), 0)
     for i in range(1, len(messages)):
         before = messages[i - 1]
@@ -228,7 +230,7 @@ def _calls_since(messages: Sequence[Message], start: int) -> list[CompletedCall]
 
 
 def _unanswered_steers(messages: Sequence[Message], start: int) -> list[str]:
-    """Return the user messages since the last answer, without the task itself."""
+    """Return the user messages since the last answer, except the message that started the task."""
     last_answer = max((i for i, m in enumerate(messages) if m.role is Role.ASSISTANT), default=-1)
     since = max(last_answer, start)
     return [
