@@ -6,12 +6,12 @@
 
 A call of NETWORK_TOOLS needs approval in mode full too, until a rule allows the tool.
 
-A tool that the user lists by name for a run is allowed in every mode but plan, if the paths in its
-arguments are allowed.
+A tool that the user lists by name for a run is allowed in every mode but plan, if the paths in its arguments
+are allowed.
 
-If the program that the tool runs is known, the command is judged too, and the stricter decision applies:
-the declared category never allows a command that would need approval. A read needs no approval if its
-command is known to be read-only.
+If the program that the tool runs is known, its command line is judged too, and the stricter decision applies:
+the declared category never allows a command that would need approval. A tool of category read needs no
+approval if its command is known to be read-only.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Ju
 
 
 def _judged_as(effect: CallEffect) -> CommandEffect:
-    """Return the command to judge, with the program's bare name, because users chose its folder when they
-    defined the tool."""
+    """Return the command to judge. The folder of the program is removed, because the user chose it when they
+    defined the tool.
+    """
     program, *words = effect.argv
     name = ospath.basename(program) if ospath.isabs(program) else program
     return CommandEffect(shlex.join((name, *words)), effect.working_dir, effect.env_vars)

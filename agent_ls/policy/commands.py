@@ -69,9 +69,8 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
 
 
 def _allowed_to_look(found: Understanding, situation: Situation) -> Allow | None:
-    """Allow a read-only command, confined where possible.
-
-    Returns None if it must be judged like other commands.
+    """Allow a read-only command, confined where possible. Returns None if the command must be judged like
+    other commands.
     """
     match situation.confinement:
         case "available":
@@ -86,8 +85,9 @@ def _outside(effect: CommandEffect) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether typed lines can be judged alone: the last one is complete, and none continues on the
-    next."""
+    """Return whether typed lines can be judged alone: the last line is complete, and no line continues on the
+    next one.
+    """
     return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
@@ -125,7 +125,8 @@ def _asked_always(effect: CommandEffect, why: str, places: Sequence[str], situat
 
 
 def _exact(rule_id: str) -> tuple[Rule, ...]:
-    # The digest covers command, folder and environment: the rule allows exactly what the user saw.
+    # The digest covers command, folder and environment, so the rule allows exactly the request that the user
+    # saw.
     return (
         Rule(rule_id, "Allow exactly this command for this session", "session"),
         Rule(rule_id, "Allow exactly this command for this turn", "turn"),
@@ -160,7 +161,7 @@ def _why_in_this_mode(effect: CommandEffect, found: Understanding, situation: Si
 
 
 def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple[Rule, ...]:
-    """Return the rule in each scope, with examples; each example was judged with the rule granted."""
+    """Return the rule in each scope, with examples. Each example was judged as if the rule were granted."""
     granted = replace(situation, grants=frozenset((rule_id,)), leads=(), doubt="", resolved={})
     may, must_not = rules.examples(rule_id)
     allowing = tuple(text for text in may if _is_allowed(text, effect, granted))

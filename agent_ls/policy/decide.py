@@ -83,7 +83,8 @@ def _judged(effect: Effect, situation: Situation) -> Judgement:
 
             return judge_fetch(effect, situation)
         case CallEffect(server=server) if server:
-            from agent_ls.policy.servers import judge_server_call  # most sessions have none
+            # imported here because most sessions have no MCP servers
+            from agent_ls.policy.servers import judge_server_call
 
             return judge_server_call(effect, situation)
         case CallEffect():
@@ -106,7 +107,7 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     used: list[str] = []
     for path in paths:
         if situation.resolved.get(path, path) == situation.places.memory:
-            continue  # the prompt has it already
+            continue  # the prompt lists this path already
         outside, secret = situation.outside([path]), situation.secret([path])
         if not (view := outside or secret):
             continue
@@ -127,7 +128,7 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
 def _read_rule(path: str, view: str, situation: Situation) -> str:
     """Return the granted rule that covers reading `path`, "" for none.
 
-    `view` is the spelling that needs approval.
+    `view` is the form of the path (as given or as resolved) that needs approval.
     """
     exact = f"read:{view}"
     if exact in situation.grants:
@@ -184,7 +185,7 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
         return Allow("edits are reviewed as hunks", (EDITS_RULE,))
     if paths and not uncovered:
         return Allow("allowed by your rule", tuple(dict.fromkeys(allowed.values())))
-    from agent_ls.policy.path_rules import write_offers  # imported here because it is needed for offers only
+    from agent_ls.policy.path_rules import write_offers  # imported here because only offers need it
 
     every = Rule(EDITS_RULE, "Allow edits in the workspace for this session; review them as hunks", "session")
     offers = write_offers([situation.resolved.get(path, path) for path in paths], situation.places)

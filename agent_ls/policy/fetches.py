@@ -41,7 +41,7 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
 
 
 def id_of_site(url: str) -> str:
-    """Return the rule for public pages of a URL's host, "" if there is no host."""
+    """Return the id of the rule for public pages of a URL's host, "" if the URL has no host."""
     try:
         parts, site = urlsplit(url), _site(url)
     except ValueError:

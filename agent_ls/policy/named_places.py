@@ -1,4 +1,4 @@
-"""Names of files and folders that need care, as tables, so that a reader sees the complete lists."""
+"""Tables of names of files and folders that need special rules, so that a reader sees the complete lists."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ A sandbox prevents commands from writing them.
 """
 
 GUARDED_FOLDERS = (".git/hooks", ".vscode", ".idea", ".agent-ls", ".husky")
-"""Those of the guarded paths that are folders.
+"""The paths in GUARDED_NAMES that are folders.
 
-An empty folder of that name means nothing to any program, so that a sandbox can create it as a placeholder.
+No program reads an empty folder of one of these names, so a sandbox can create one as a placeholder.
 """
 
 DENIED_HOME_PLACES = (
@@ -115,9 +115,9 @@ DENIED_FILES = (
 """Account and key files of the system: never read or written by a tool, in any mode."""
 
 ACCOUNT_FILES = ("/etc/passwd", "/etc/passwd-", "/private/etc/passwd")
-"""Also never read or written by a tool.
+"""Account files that are also never read or written by a tool.
 
-A sandbox does not hide them, because programs look up their user there.
+A sandbox does not hide them, because programs look up their user in them.
 """
 
 SECRET_FILES = (

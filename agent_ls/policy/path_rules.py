@@ -71,15 +71,16 @@ def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:
         return ()
     folder = ospath.commonpath([ospath.dirname(name) for name in inside]).replace("\\", "/")
     if not folder:
-        return ()  # the offered rule for all edits covers this case
+        return ()  # the offered rule for all edits covers these paths already
     allows = (f"write {folder}/other.txt", f"write {folder}/sub/other.txt")
     asks = (f"write {ospath.dirname(folder) or 'other'}/other.txt", f"delete {folder}/other.txt")
     return _offers(f"write:{folder}/**", f"Allow writing files below {folder}/", allows, asks)
 
 
 def read_offers(path: str, places: Places) -> tuple[Rule, ...]:
-    """Return the rules to offer for reading a resolved `path` outside the workspace: its folder, unless that is too
-    wide."""
+    """Return the rules to offer for reading a resolved `path` outside the workspace: one for its folder,
+    unless the folder contains too much.
+    """
     folder = ospath.dirname(path)
     is_wide = (
         folder == ospath.dirname(folder) or places.holds_denied(folder) or places.home.startswith(folder)

@@ -49,7 +49,7 @@ _HARMLESS = _matching_any(HARMLESS_FILES)
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Names of files and folders. `pairs` have two components, `patterns` contain a `*`."""
+    """A set of names of files and folders. `pairs` have two components, `patterns` contain a `*`."""
 
     single: frozenset[str]
     pairs: frozenset[str]
@@ -112,23 +112,23 @@ class Places:
         return any(_below(place, name) for place in places)
 
     def is_sensitive(self, path: str, *, always: bool = False) -> bool:
-        """Return whether other programs execute or are configured by this file or folder. Names of the
-        roots are ignored.
+        """Return whether other programs execute this file or folder or are configured by it. The names of the
+        roots do not count.
 
-        `always`: only those that need approval in mode full too.
+        `always`: only files and folders that need approval in mode full too.
         """
         root = max((root for root in self.roots if _below(path, root)), key=len, default="")
         parts = [folded(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
         return (_ALWAYS_SENSITIVE if always else _SENSITIVE).has(parts)
 
     def is_secret(self, path: str) -> bool:
-        """Return whether the name is that of a file that holds secrets."""
+        """Return whether the path has the name of a file that holds secrets."""
         return is_secret_name(ospath.basename(_without_stream(path)))
 
     def is_own_state(self, path: str) -> bool:
         """Return whether the path is in the folder where agent-ls stores keys, rules and sessions.
 
-        The session's own worktree there is a workspace folder, and the user's notes are not secret.
+        Two paths in that folder do not count: the session's own worktree, and the file with the user's notes.
         """
         if not self.state or path == self.memory or (self.worktree and _below(path, self.worktree)):
             return False
@@ -147,7 +147,7 @@ def is_secret_name(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """Cached, because it is needed several times for each path of each call."""
+    """Return the denied paths. Cached, because they are needed several times for each path of each call."""
     return (
         *DENIED_FILES,
         *ACCOUNT_FILES,

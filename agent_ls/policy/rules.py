@@ -27,7 +27,7 @@ from agent_ls.environments.effects import CallEffect
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
 EDITS_RULE = "edits"
-"""Allows edits of ordinary files inside the workspace folders."""
+"""The rule that allows edits of ordinary files inside the workspace folders."""
 
 WORDS = "words:"
 MAX_PARTS = 4
@@ -38,16 +38,18 @@ MAX_WORDS = 12
 _PLAIN_WORD = re.compile(r"[\w@%+:./=,-]+", re.ASCII)
 _ANY_OPERAND = r"[^\n\0]*"
 _NO_OPTION = r"(?![-@+:*?\[])(?:{})"
-"""Excludes options, option files, pathspecs of git such as `:/`, and patterns that might match such a name."""
+"""Excludes options, option files, git pathspecs such as `:/`, and patterns that may match a file with the
+name of an option.
+"""
 _ANYTHING = "*"
 """The last word of a rule that the user wrote for a run: any further words are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenEnd:
-    """The further words that a rule allows: options and operands, as patterns for one word each.
+    """The further words that a rule allows: options and operands, each as a pattern for one word.
 
-    `kept` are options that decide whether the command only checks or also writes, so that a rule names them.
+    `kept` are options that decide whether the command only checks or also writes, so a rule must name them.
     """
 
     options: re.Pattern[str]
@@ -56,7 +58,9 @@ class OpenEnd:
     example: str
 
     def covers(self, words: Sequence[str]) -> bool:
-        """Return whether none of these further words can change what runs."""
+        """Return whether the rule allows all these further words, so that none of them changes what the
+        command runs.
+        """
         return all(
             self.kept.fullmatch(word)
             or self.options.fullmatch(word)
@@ -70,7 +74,7 @@ class OpenEnd:
 
 @cache
 def _open_ends() -> Mapping[tuple[str, ...], OpenEnd]:
-    """Load the patterns of further words from rules.toml, by the words that they follow."""
+    """Load the patterns of further words from rules.toml. The keys are the first words of the commands."""
     text = files("agent_ls.policy.shell").joinpath("rules.toml").read_text("utf-8")
     found = {}
     for name, row in tomllib.loads(text).items():
@@ -90,9 +94,10 @@ def _open_ends() -> Mapping[tuple[str, ...], OpenEnd]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A permission that an approval may store. `id` is granted; `label` is displayed to the user.
+    """A permission that an approval may store. `id` is the stored text; `label` is displayed to the user.
 
-    `allows` and `still_asked` are example commands that the rule would allow too, and would not allow.
+    `allows` are example commands that the rule would also allow, `still_asked` are examples that it would not
+    allow.
     """
 
     id: str
@@ -103,7 +108,9 @@ class Rule:
 
 
 def general_id(commands: Sequence[tuple[str, ...]]) -> str:
-    """Return the rule that covers all of these commands, "" if their words cannot be displayed as one rule."""
+    """Return the id of the rule that covers all of these commands, "" if their words cannot be displayed as
+    one rule.
+    """
     found = []
     for argv in commands:
         words = _open_words(argv) or argv
@@ -115,14 +122,15 @@ def general_id(commands: Sequence[tuple[str, ...]]) -> str:
 
 
 def tool_id(name: str) -> str:
-    """Return the rule for an added tool of this name with any definition."""
+    """Return the id of the rule for an added tool of this name with any definition."""
     return f"tool:{name}"
 
 
 def id_of_words(text: str) -> str:
-    """Return the rule for commands that begin with these words, "" if a word is not allowed in a rule.
+    """Return the id of the rule for commands that begin with these words, "" if a word is not allowed in a
+    rule.
 
-    Use it only for words that the user wrote, because any further words are allowed.
+    Use it only for words that the user wrote, because the rule allows any further words.
     """
     words = text.split()
     is_plain = all(_PLAIN_WORD.fullmatch(word) and not word.startswith("-") for word in words)
@@ -130,7 +138,7 @@ def id_of_words(text: str) -> str:
 
 
 def tool_ids(effect: CallEffect) -> tuple[str, ...]:
-    """Return the rules that cover a call of an added tool; the first is the one to offer."""
+    """Return the ids of the rules that cover a call of an added tool; the first is the one to offer."""
     by_name = tool_id(effect.tool)
     return (f"{by_name}@{effect.definition[:16]}", by_name) if effect.definition else (by_name,)
 
@@ -148,9 +156,8 @@ def described(rule_id: str) -> str:
 
 
 def examples(rule_id: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return example command lines that a rule probably allows, and others that it does not.
-
-    The caller judges them.
+    """Return example command lines that a rule probably allows, and others that it does not. The caller must
+    judge them.
     """
     words = next(_parts(rule_id))
     line = " ".join(words)

@@ -21,8 +21,8 @@ UnconfinedSetting: TypeAlias = Literal["ask", "trust"]
 class Allow:
     """The effect is allowed.
 
-    `rules` are ids of the stored rules that allow it. `is_confined`: the command runs confined, or not
-    at all.
+    `rules` are ids of the stored rules that allow it. `is_confined`: the command must run confined, or not at
+    all.
     """
 
     reason: str = ""
@@ -84,7 +84,7 @@ class Situation:
 
     @property
     def held_back(self) -> str:
-        """Why nothing may be changed or run, "" if nothing prevents it."""
+        """The reason why nothing may be changed or run, "" if changes are possible."""
         if not self.is_trusted:
             return "the workspace is not trusted"
         return "plan mode" if self.mode == "plan" else ""
@@ -102,7 +102,9 @@ class Situation:
                 yield given
 
     def outside(self, paths: Sequence[str]) -> str:
-        """Return the first spelling that is in no workspace folder, "" if all are inside."""
+        """Return the first form of a path (as given or as resolved) that is in no workspace folder, "" if all
+        are inside.
+        """
         return next((view for view in self.views(paths) if not self.places.is_inside(view)), "")
 
     def denied(self, paths: Sequence[str]) -> str:

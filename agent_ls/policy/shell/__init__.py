@@ -1,1 +1,1 @@
-"""Analysis of command lines: what a line would do, as far as its syntax shows."""
+"""Analysis of command lines: the effects of a line, as far as its syntax shows them."""

@@ -1,4 +1,6 @@
-"""Pure: find the paths that an argument of a command may name, however the path is attached to an option."""
+"""Pure: find the paths that an argument of a command may name, in whatever form they are attached to an
+option.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ HARMLESS_PLACES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom".split()
 )
 WRITABLE_PLACES = frozenset(("/dev/null", "/dev/zero", "/dev/full", "/dev/tty"))
-"""Excludes /dev/stdout and similar names: opening them opens the file that the descriptor refers to."""
+"""Devices that may be written without approval.
+
+/dev/stdout and similar names are not among them: opening such a name opens the file that the descriptor
+refers to.
+"""
 MAX_PATH_CHARS = 4096
 
 _ONE_LETTER = ("I", "L", "D", "W")
@@ -23,7 +29,7 @@ _DOTS_BY_PATTERN = re.compile(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
 def candidates(argument: str) -> Iterator[str]:
     """Yield the parts of an argument that may be a path, especially those that lead out of a folder.
 
-    A URL is a path too, because a folder may be called `http:`; its parts are not.
+    A URL is yielded as a whole, because a folder may be called `http:`. Its parts are not yielded.
     """
     if len(argument) > MAX_PATH_CHARS or "\0" in argument:
         return

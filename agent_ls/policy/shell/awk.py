@@ -1,4 +1,6 @@
-"""Pure: decide whether an awk program only prints: it runs nothing, and reads and writes no file that it names."""
+"""Pure: decide whether an awk program only prints, that is, runs no program and reads or writes no file that
+it names.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ _CALLABLE = frozenset(
 )
 _PRINTS = frozenset(("print", "printf"))
 _CONTINUING = frozenset(", && || ( { ? :".split())
-"""A statement continues after a line break that follows one of these.
+"""Tokens after which a line break does not end the statement.
 
-`?` and `:` are gawk only, an error elsewhere.
+`?` and `:` are such tokens in gawk only; in other versions the line break is an error.
 """
 _CONDITIONS = frozenset("if while for switch".split())
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=[^@]*", re.DOTALL)
@@ -60,7 +62,8 @@ def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
             return False
     if at >= len(arguments) or at in patterns:
         return False
-    # gawk treats an operand that begins with `-` as a file, other versions may treat it as an option.
+    # An operand after the program that begins with `-` is a file for gawk, but may be an option for other
+    # versions.
     if any(word.startswith("-") and word != "-" for word in arguments[at + 1 :]):
         return False
     return is_harmless(arguments[at])

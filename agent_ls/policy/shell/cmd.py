@@ -35,7 +35,7 @@ def is_windows(working_dir: str) -> bool:
 
 
 def understood_by_cmd(command: str, read: Callable[[str], Understanding]) -> Understanding:
-    """Return the effects of a command line. `read` parses the same text as a POSIX shell does."""
+    """Return the effects of a command line. `read` analyses the same text as a POSIX shell would."""
     found = read(command)
     found = replace(found, acts=found.commands, is_read_only=False, is_on_short_list=False)
     if found.refusal or found.danger or found.doubt:

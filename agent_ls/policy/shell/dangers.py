@@ -85,7 +85,7 @@ def _options_of(name: str) -> Sequence[tuple[Sequence[str], str]]:
 
 
 def is_known(name: str) -> bool:
-    """Return whether the tables contain this name, whatever folder its program is in."""
+    """Return whether the tables contain this program name. The folder of the program is ignored."""
     return name in _WHY
 
 
@@ -106,8 +106,9 @@ def _wipes(name: str, arguments: Sequence[str]) -> bool:
 
 
 def _holds_everything(place: str, home: str) -> bool:
-    """Return whether the path is a system folder or contains the home, or is a pattern for everything in
-    such a folder."""
+    """Return whether the path is a system folder or contains the home folder, or is a pattern for everything
+    in such a folder.
+    """
     folder, name = ospath.split(place)
     if any(c in name for c in "*?[") and any(fnmatchcase(usual, name) for usual in ("etc", ".config", "usr")):
         place = folder
@@ -171,8 +172,9 @@ _IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)
 
 
 def _sed(arguments: Sequence[str]) -> str:
-    """Judge sed without `-i`: editing the given files is an ordinary change; writing other files is a
-    danger."""
+    """Return why sed without `-i` is dangerous, "" if it is not. Editing the given files is an ordinary
+    change; writing other files is a danger.
+    """
     printing = [_IN_PLACE.sub(r"-\1", word) for word in arguments if not word.startswith("--in-place")]
     if sed.only_prints([word for word in printing if word != "-"]):
         return ""
@@ -180,7 +182,9 @@ def _sed(arguments: Sequence[str]) -> str:
 
 
 def _tar(arguments: Sequence[str]) -> str:
-    """Options may be combined in one word, and the first word needs no dash."""
+    """Return why tar is dangerous, "" if it is not. Options may be combined in one word, and the first word
+    needs no dash.
+    """
     bundles = [
         word for at, word in enumerate(arguments) if re.match(r"-[^-]", word) or (at == 0 and word[:1] != "-")
     ]

@@ -13,9 +13,11 @@ from agent_ls.policy.shell.words import Word
 
 @dataclass(slots=True)
 class LineFacts:
-    """The facts about one line. `needs_plain_names`: it is read-only if no listed name has blanks or begins with `-`.
+    """The facts about one line. `needs_plain_names`: the line is read-only only if no listed file name has
+    blanks or begins with `-`.
 
-    `changes`: it is not read-only. `is_plain`: its words determine all that it does."""
+    `changes`: the line is not read-only. `is_plain`: the words of the line determine all its effects.
+    """
 
     home: str
     working_dir: str
@@ -39,7 +41,7 @@ class LineFacts:
         self.dangers.append(why)
 
     def change(self) -> None:
-        """Record an effect that the words of the commands do not show, so that no rule can cover the line."""
+        """Record an effect that the words of the commands do not show. No rule can cover the line then."""
         self.changes, self.is_plain = True, False
 
     def add_command(self, argv: Sequence[str], *, only_looks: bool) -> None:
@@ -48,12 +50,12 @@ class LineFacts:
             self.acts.append(tuple(argv))
 
     def add_word(self, word: Word, folders: Sequence[str]) -> None:
-        """Add the paths that a word may name."""
+        """Add the paths that a word may name, relative to each of `folders`."""
         text = word.text if word.kind == "glob" else glob.escape(word.text)
         self.add_path(text, folders)
 
     def add_literal(self, text: str, folders: Sequence[str]) -> None:
-        """Add a word that certainly is a path, also if it looks like an option or a URL."""
+        """Add a word that is a path in any case, even if it looks like an option or a URL."""
         self.paths += [glob.escape(ospath.join(folder, text)) for folder in folders]
 
     def add_path(self, text: str, folders: Sequence[str]) -> None:

@@ -21,7 +21,8 @@ _HARMLESS = frozenset(
     "stripspace switch symbolic-ref tag unpack-objects update-index var verify-commit verify-tag version "
     "whatchanged worktree write-tree".split()
 )
-"""Subcommands of git that do no harm, except with the options listed below. Any other name may be an alias."""
+"""Subcommands of git that are harmless, except with the options listed below. Any other name may be an alias.
+"""
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "switch": ("-f", "--force", "--discard-changes", "-C", "--force-create", "--orphan"),
@@ -49,7 +50,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
 _QUIET = ("submodule", "submodule status", "bisect log", "lfs ls-files", "lfs status")
-"""Commands that only list something."""
+"""Git commands that only list something."""
 _WHERE = ("--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "--null", "-z")
 _READING_CONFIG = ("--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list")
 
@@ -76,7 +77,7 @@ def danger(arguments: Sequence[str]) -> str:
 
 
 def _only_unstages(verb: str, options: Sequence[str]) -> bool:
-    """Return whether the command changes only the index, or shows what it would delete."""
+    """Return whether the command changes only the index, or only reports the files that it would delete."""
     given = {option for option in options if option.startswith("-")}
     match verb:
         case "restore":

@@ -13,10 +13,10 @@ from tree_sitter import Node
 from agent_ls.policy.shell.heredocs import without_documents
 
 MAX_CHARS = 4_000
-"""Not counting the text of here-documents."""
+"""Maximum length of a line, without the text of here-documents."""
 MAX_NODES = 1_500
 MAX_REDIRECTIONS = 100
-"""Parsing a line with many meaningless redirections takes long."""
+"""Maximum number of redirections. Parsing a line with many meaningless ones takes long."""
 MAX_DOCUMENT_CHARS = 200_000
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u0085\u00a0\u00ad\u034f\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"

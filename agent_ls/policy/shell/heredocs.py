@@ -61,7 +61,8 @@ def _body(command: str, at: int, document: re.Match[str]) -> tuple[str, int] | N
             body = command[start:at]
             if document["quote"] or not _EXPANDED.search(body):
                 return " < /dev/stdin", after
-            if "\\" in body or '"' in body:  # these have another meaning in a string than in a document
+            # these characters have another meaning in a string than in a document
+            if "\\" in body or '"' in body:
                 return None
             return f' <<< "{body}"', after
         at = after

@@ -27,12 +27,14 @@ _OWN = re.compile(
 
 
 def is_harmless(name: str, value: str = "") -> bool:
-    """Return whether a command with this variable still does only what its words say."""
+    """Return whether setting this variable leaves the effects of a command as its words say."""
     return bool(_HARMLESS.fullmatch(name) and _PLAIN_VALUE.fullmatch(value))
 
 
 def changes_commands(name: str) -> bool:
-    """Return whether the variable changes which program a command runs, or makes it run others."""
+    """Return whether the variable changes which program a command runs, or makes the command run other
+    programs.
+    """
     return bool(_CHANGING.fullmatch(name))
 
 
@@ -42,6 +44,5 @@ def is_secret(name: str) -> bool:
 
 
 def is_own(name: str) -> bool:
-    """Return whether the line uses the name only for itself: no program reads such a name from its
-    environment."""
+    """Return whether only the line itself uses the variable: no program reads this name from its environment."""
     return bool(_OWN.fullmatch(name)) and not changes_commands(name)

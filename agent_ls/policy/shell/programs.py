@@ -30,9 +30,10 @@ Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
 MAX_WRAPPERS = 5
 MAX_TRIED = 12
-"""Limit for the words of one line at which a command of a runner may begin: each may be another runner."""
+"""Limit for the positions in one line at which the command of a runner may begin. Each may be another runner.
+"""
 MAX_ACTIONS = 10
-"""Limit for one `find`."""
+"""Limit for the actions of one `find`."""
 _PROGRAM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
@@ -40,7 +41,7 @@ _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGN
 _OF_BASH = re.compile(
     r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
-"""Syntax that other shells do not have: for them `[[ a || b ]]` runs the program b."""
+"""Syntax that other shells do not have. For them, `[[ a || b ]]` runs the program b, for example."""
 _DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
 _GNU = frozenset(
     "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout nice nohup stdbuf tar".split()
@@ -53,7 +54,9 @@ _ANY_WORDS = frozenset(("echo", "basename", "dirname"))
 """Commands that only print their words, whatever these are."""
 _COUNTING = frozenset(("wc", "ls", "du", "stat"))
 _FOUND = Word("glob", "{}", "{}")
-"""The names that find inserts for `{}`: one or more, and none of them is an option."""
+"""The word that stands for the file names that find inserts for `{}`: one or more, and none of them is an
+option.
+"""
 
 
 class Programs:
@@ -116,7 +119,7 @@ class Programs:
             if word is _FROM_INPUT and name in _ANY_WORDS:
                 continue
             if word.kind == "unknown" and is_text:
-                self._found.changes |= not word.is_single  # it may be expanded to file names
+                self._found.changes |= not word.is_single  # the word may be expanded to several file names
             elif word.kind == "unknown" and word is not _FROM_INPUT:
                 self._found.doubt(f"Which files it works on is decided by `{word.source}`.")
             if word.kind == "unknown" and name == "printf" and word is words[1]:
@@ -159,7 +162,7 @@ class Programs:
             (it, config) for it in state.folders for config in read_only.config_names(argv)
         )
         if stdin == "pipe" and not only_looks:
-            self._found.is_plain = False  # what it reads is not in its words
+            self._found.is_plain = False  # the command's words do not show what it reads
         self._bind_to_folder(argv[0], state)
         self._piped.append(argv)
         if not is_text:
@@ -172,11 +175,12 @@ class Programs:
                     self._found.add_word(replace(word, text=word.text + ending), state.folders)
                 if "--" in argv[:at]:
                     self._found.add_literal(word.text, state.folders)
-                if name == "git" and ":" in word.text:  # `HEAD:path`
+                # git's syntax for a file of a revision, such as `HEAD:path`
+                if name == "git" and ":" in word.text:
                     self._found.add_path(word.text.rpartition(":")[2], state.folders)
 
     def _name(self, word: str, state: State) -> tuple[str, bool]:
-        """Return the program's name as used in the tables, and whether the word certainly runs that program."""
+        """Return the program's name in the tables, and whether the word certainly runs that program."""
         folder, name = ospath.split(word)
         known = _known(name)
         if folder:
@@ -257,7 +261,7 @@ class Programs:
             if not is_listed and inner[0].text not in _ANY_WORDS:
                 self._found.doubt(f"Which files {inner[0].source} works on comes from its input.")
             if not is_null_separated(found.options) and inner[0].text not in _ANY_WORDS:
-                # Names with blanks and their like become other words.
+                # names with blanks or quotes are split into other words
                 self._found.needs_plain_names = True
                 self._found.is_plain = False
             if any(word.text in SHELLS for word in inner):
@@ -283,21 +287,25 @@ class Programs:
         del self._found.acts[acts:]
 
     def _may_try(self) -> bool:
-        """Return whether another command of a runner may be judged; beyond the limit the line is asked about."""
+        """Return whether another command of a runner may be judged. Beyond the limit, the line needs
+        approval.
+        """
         self._tried += 1
         if self._tried > MAX_TRIED:
             self._found.doubt("It is not clear which words are the commands that it runs.")
         return self._tried <= MAX_TRIED
 
     def _bind_to_folder(self, name: str, state: State) -> None:
-        """Exclude scripts that run in another folder from rules, because their words name another file
-        there."""
+        """Exclude scripts in another folder from rules, because the same words name another file in that
+        folder.
+        """
         if state.folders != (self._found.working_dir,) and runs_file_of_folder(name):
             self._found.is_plain = False
 
     def _may_read_listed(self, argv: Sequence[str]) -> bool:
-        """Return whether the command may read the files that the pipeline lists: no name is an option or a
-        link elsewhere."""
+        """Return whether the command may read the files that the pipeline lists: no listed name is an option,
+        or a link that leads outside.
+        """
         if argv[0] in _ANY_WORDS:
             return True
         if len(self._piped) != 1:
@@ -332,7 +340,7 @@ class Programs:
 
 
 def _known(name: str) -> str:
-    """Return the name that the tables have for a program."""
+    """Return a program's name in the tables."""
     folded = name.casefold()
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]
@@ -340,7 +348,7 @@ def _known(name: str) -> str:
 
 
 def _variables_of(argv: Sequence[str]) -> Sequence[str]:
-    """Return the words with which a command of the shell may name a variable, or an element of an array."""
+    """Return the words in which a shell command may name a variable, or an element of an array."""
     match argv[0]:
         case "read" | "getopts":
             return argv[1:]

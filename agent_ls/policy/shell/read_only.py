@@ -76,10 +76,10 @@ TEXT_ONLY = frozenset(name for name, allowed in COMMANDS.items() if allowed.is_t
 """Commands whose operands are not files."""
 
 ENDINGS = {name: tuple(endings.split()) for name, endings in _table()["endings"].items()}
-"""By program: what it appends to the name of a file that does not exist."""
+"""By program: the endings that it appends to the name of a file that does not exist."""
 
 _VERSION_WORDS = {name: frozenset(words.split()) for name, words in _table()["versions"].items()}
-"""By program: words that, as the only argument, make it print its version or help and nothing else."""
+"""By program: words with which it only prints its version or help, if such a word is the only argument."""
 
 _FIND_TESTS = frozenset(
     "-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -atime -ctime -newer -empty "
@@ -89,7 +89,7 @@ _FIND_TESTS = frozenset(
 )
 _FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
 _PRINTS_MORE = frozenset("-printf -ls --json --stats --type-list --list-details".split())
-"""Options of programs that list names, with which they print other text as well."""
+"""Options with which programs that list names print other text as well."""
 _OPTIONAL = frozenset(
     "color colour stat decorate porcelain ignored untracked-files short column abbrev abbrev-ref word-diff pretty "
     "find-renames ignore-submodules dirty relative hyperlink branches tags remotes hash follow iso-8601 dirstat "
@@ -143,7 +143,9 @@ def is_on_short_list(argv: Sequence[str]) -> bool:
 
 
 def config_names(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the project files that decide what the command runs. It is read-only if none exists."""
+    """Return the project files that decide what the command runs. The command is read-only only if none of
+    them exists.
+    """
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
     return allowed.config if allowed else ()
 
@@ -159,7 +161,9 @@ def shows_no_content(argv: Sequence[str]) -> bool:
 
 
 def _has_flag(name: str, word: str, flags: str) -> bool:
-    """Return whether a group of letters has one of these, before a letter whose value is the rest of the word."""
+    """Return whether a group of letters has one of `flags` before a letter whose value is the rest of the
+    word.
+    """
     before = re.split(f"[{COMMANDS[name].valued}]", word[1:], maxsplit=1)[0]
     return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
 
@@ -170,13 +174,14 @@ _NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo t
 def prints_names_only(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names, sizes and times, and reveals nothing about the contents
     behind a link."""
-    if argv[0] == "ls":  # it lists the folder that a link leads to, unless it describes the link
+    # for a link to a folder, ls lists the folder, unless an option makes it describe the link
+    if argv[0] == "ls":
         return any(_has_flag("ls", word, "ld") for word in argv[1:])
     return argv[0] in _NAMES_ONLY
 
 
 def before_operands(argv: Sequence[str]) -> Sequence[str]:
-    """Return the words before `--`. Those after it are operands, also if they look like options."""
+    """Return the words before `--`. The words after it are operands, even if they look like options."""
     return argv[: argv.index("--")] if "--" in argv else argv
 
 
@@ -202,12 +207,12 @@ def lists_names_only(argv: Sequence[str]) -> bool:
 
 
 def lists_null_separated(argv: Sequence[str]) -> bool:
-    """Return whether it prints only names that end with a null character and do not begin with `-`."""
+    """Return whether the command prints only names that end with a null character and do not begin with `-`."""
     return argv[0] == "find" and [*argv][_first_action(argv) :] == ["-print0"]
 
 
 def lists_files_only(argv: Sequence[str]) -> bool:
-    """Return whether find reaches its first action with regular files only, not with links."""
+    """Return whether find's first action gets only regular files, and no links."""
     return (
         argv[0] == "find"
         and ("-type", "f") in pairwise(argv[: _first_action(argv)])
@@ -221,9 +226,10 @@ def _first_action(argv: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a command by their role, as indexes in its arguments.
+    """The words of a command by role, as indexes in its arguments.
 
-    `options` are options and their values, `patterns` the values of `-e`. `after`: the operands that follow `--`.
+    `options` are options and their values, `patterns` the values of `-e`, `after` the operands that follow
+    `--`.
     """
 
     options: frozenset[int]
@@ -311,12 +317,14 @@ def split_actions(arguments: Sequence[str]) -> tuple[list[str], list[list[str]]]
 
 
 def _ends_action(arguments: Sequence[str], at: int) -> bool:
-    """Return whether find's command ends here. A `+` that does not follow `{}` is a word of the command."""
+    """Return whether the command of find's action ends at index `at`. A `+` ends it only directly after `{}`."""
     return arguments[at] == ";" or (arguments[at] == "+" and arguments[at - 1] == "{}")
 
 
 def _ends_options(name: str) -> bool:
-    """Return whether `--` ends the options of this program. For `xxd` it is the name of a file to write."""
+    """Return whether `--` ends the options of this program. For `xxd`, the word after it would be a file to
+    write.
+    """
     allowed = COMMANDS.get(name)
     is_harmless = allowed is not None and (allowed.has_no_harmful_option or allowed.is_text)
     return is_harmless or name in ("git", "rg", "fd", "sort", "sed", "awk", "test", "[")
@@ -332,9 +340,9 @@ def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[i
 
 
 def _may_be_option(pattern: str) -> bool:
-    """Return whether a pattern may match another option.
+    """Return whether a pattern may match an option other than the one that it names.
 
-    `--include=*.py` matches only that option with another value.
+    For example, `--include=*.py` matches only that option with another value.
     """
     return pattern[:1] in "*?[" or (pattern.startswith("-") and not re.match(r"--[\w-]+=", pattern))
 
@@ -358,7 +366,7 @@ def _fits(allowed: AllowedOptions, arguments: Sequence[str], patterns: Sequence[
         if argument == "-" or not argument.startswith("-"):
             operands.append(at - 1)
         elif operands and is_limited:
-            return False  # xxd, and other programs on macOS, treat options after an operand as operands
+            return False  # after an operand, xxd and other programs on macOS treat options as operands
         elif argument.startswith("--"):
             if not _is_long(allowed, argument):
                 return False
@@ -377,8 +385,9 @@ def _fits(allowed: AllowedOptions, arguments: Sequence[str], patterns: Sequence[
 
 
 def _may_be_other_option(arguments: Sequence[str], at: int) -> bool:
-    """Return whether a word in the position of a value may be an option; versions of programs differ in
-    that."""
+    """Return whether a word in the position of a value may be an option, because versions of the program
+    differ.
+    """
     return at < len(arguments) and bool(re.match(r"-(?!\d+\Z)", arguments[at]))
 
 
@@ -394,7 +403,7 @@ def _takes_next(allowed: AllowedOptions, argument: str) -> bool:
 
 
 def _letters(allowed: AllowedOptions, argument: str) -> int | None:
-    """Return how many of the following words a group of letters takes, None if a letter is unknown."""
+    """Return how many of the following words are values of a group of letters, None if a letter is unknown."""
     for at, letter in enumerate(argument[1:], start=1):
         if letter in allowed.apart:
             return 1 if len(argument) == 2 else None
@@ -435,11 +444,11 @@ def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 _GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe))|--sort=?-?\*?sig")
-"""Formats for which git runs gpg, or itself again. `%+G?` is `%G?` after a line break."""
+"""Formats for which git runs gpg, or another git command. `%+G?` is `%G?` after a line break."""
 
 
 def _lists_refs(arguments: Sequence[str]) -> bool:
-    """Return whether an option makes `git branch` or `git tag` only list, whatever words follow."""
+    """Return whether an option makes `git branch` or `git tag` only list, whatever other words it has."""
     return any(
         word.partition("=")[0]
         in ("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
@@ -453,7 +462,9 @@ def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Letters without a dash are options too, and `e` prints the environment of every process."""
+    """Return whether ps is read-only. Letters without a dash are options too, and `e` would print the
+    environment of every process.
+    """
     plain = [a for a in arguments if not a.startswith("-")]
     if any("env" in word.lower() for word in arguments):
         return False
@@ -465,7 +476,7 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """A jq program may read modules and the environment."""
+    """Return whether jq is read-only. Its program may read modules and the environment."""
     is_plain = not any(_JQ_READS.search(word) for word in arguments)
     program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
     return is_plain and program not in patterns and _fits(COMMANDS["jq"], arguments, patterns)
@@ -488,7 +499,8 @@ def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether unzip only lists (`-l` and similar); otherwise it extracts."""
     lists = (
         bool(arguments)
-        and not set("*?[") & set("".join(arguments[1:2]))  # unzip itself looks for files that match
+        # not for a pattern, because unzip itself searches for files that match it
+        and not set("*?[") & set("".join(arguments[1:2]))
         and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt)", arguments[0]) is not None
     )
     return lists and not patterns and not any(word.startswith("-") for word in arguments[1:])

@@ -28,7 +28,7 @@ MAX_SHELLS = 4
 """Maximum nesting of `bash -c`."""
 MAX_DEPTH = 40
 MAX_STATEMENTS = 500
-"""Statements of a loop count once for each of its values."""
+"""Maximum number of statements. Those of a loop count once for each value of its variable."""
 
 _SEPARATORS = frozenset(
     "; ;; & && || | |& { } ( ) $( ` <( do done ! if then elif else fi for in while until case esac \n".split(
@@ -54,7 +54,9 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _DESCRIPTOR = re.compile(r"\d+-?|-")
 _TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|!=|!|\(|\)|&&|\|\||-[ao]")
 _CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
-"""Operators and words of a test whose meaning does not depend on the values of its words."""
+"""Operators of a test, and operands as `w`, for which the values of the words cannot change the meaning of
+the test.
+"""
 _NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 
 
@@ -211,7 +213,8 @@ class Reader:
                 after = self._command(child, state, stdin, words)
                 words = []
             elif child.type == "pipeline" and stdin != "terminal":
-                # The grammar gives the input to all commands of the pipeline, the shell to the last one only.
+                # The grammar attaches the input to the whole pipeline, but the shell gives it to the last
+                # command only.
                 self._unknown(node, state)
             elif child.type not in _REDIRECTS:
                 after = self._statement(child, state, stdin)
@@ -278,7 +281,8 @@ class Reader:
         is_numeric = any(
             _NUMBER_TESTS.fullmatch(source_of(child)) for kind in operators for child in _all(node, kind)
         )
-        is_command = node.children[0].type == "["  # it splits words, and may treat any of them as an operator
+        # `[` splits words, and may treat any of them as an operator
+        is_command = node.children[0].type == "["
         shape = ""
         is_unknown = False
         pending = list(reversed(node.children))
@@ -482,15 +486,17 @@ def _all(node: Node, kind: str) -> Iterator[Node]:
 
 
 def _is_certain(assignment: Node) -> bool:
-    """Return whether everything after it in the line runs after the assignment: it is a separate foreground
-    statement."""
+    """Return whether all later commands of the line run after the assignment, because it is a separate
+    foreground statement.
+    """
     before, after = assignment.parent, assignment.next_sibling
     return before is not None and before.type == "program" and (after is None or after.type != "&")
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Yield each name that the text may set: all names except expansions (`$x`), including letters as in
-    `printf -vx`."""
+    """Yield each name that the text may set: all names except expansions (`$x`), also those after a letter as
+    in `printf -vx`.
+    """
     yield from _PLAIN_NAME.findall(text)
     for letters in _LETTERS.findall(text):
         yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))

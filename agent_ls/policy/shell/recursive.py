@@ -51,7 +51,7 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
 def places_read(argv: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the words that name the files and folders that a search reads, () for the working folder.
 
-    Returns None if that is not known.
+    Returns None if these are not known.
     """
     if argv[0] == "find":
         arguments = argv[2:] if argv[1:2] == ("-P",) else argv[1:]

@@ -55,7 +55,9 @@ def lines_of(argv: Sequence[str]) -> tuple[tuple[int, str], ...]:
 
 
 def _begin(runner: Runner, argv: Sequence[str]) -> int:
-    """Return the index after the word that says that a command follows; the length of `argv` without one."""
+    """Return the index after the word that announces a command; the length of `argv` if there is no such
+    word.
+    """
     if not runner.after:
         return 1
     return next((at + 1 for at in range(1, len(argv)) if argv[at] in runner.after), len(argv))
@@ -68,7 +70,7 @@ def _starts(runner: Runner, argv: Sequence[str]) -> Iterator[int]:
     if "--" in argv[at:]:
         yield argv.index("--", at) + 1
     words = 0
-    unknown = 0  # options of which it is not known whether the next word is their value
+    unknown = 0  # number of options for which it is unknown whether the next word is their value
     while at < len(argv) and words <= runner.operands + unknown:
         word = argv[at]
         if word.startswith("-"):

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 _BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|\\[^\]\n]|(?!{0})[^\]\\\[\n])*\]"
-"""A set of characters. The delimiter in it ends the expression for some versions, and for others it does not."""
+"""Matches a set of characters. Whether a delimiter inside the set ends the expression depends on the version
+of sed.
+"""
 _REGEX = rf"(?:{_BRACKETS}|\\[^\n]|(?!{{0}})[^\\\n\[])*"
 _TO_SLASH, _TO_DELIMITER = _REGEX.format("/"), _REGEX.format(r"\1")
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_TO_SLASH}/I?|\\([|#,:%@]){_TO_DELIMITER}\1I?)"

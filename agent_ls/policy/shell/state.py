@@ -12,7 +12,7 @@ class State:
     folders: tuple[str, ...]
 
     def or_else(self, other: State) -> State:
-        """Return the state after an alternative: the folders of both."""
+        """Return the state after either of two commands has run: the folders of both."""
         return self if self is other else State(tuple(dict.fromkeys((*self.folders, *other.folders))))
 
 

@@ -1,4 +1,6 @@
-"""Pure: determine what a command line would do: dangers, whether it is read-only, its paths, and what is unknown."""
+"""Pure: determine the effects of a command line: dangers, paths, whether it is read-only, and what remains
+unknown.
+"""
 
 from __future__ import annotations
 

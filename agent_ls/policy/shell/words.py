@@ -1,4 +1,6 @@
-"""Pure: evaluate one word of a command line as the shell would: its text, a pattern for file names, or unknown."""
+"""Pure: evaluate one word of a command line as the shell would: to a text, a pattern for file names, or an
+unknown word.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
 _NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _REVISION = re.compile(r"[\w./-]*@\{(?:-?\d+|u|upstream|push)\}[\w./^~-]*")
-"""A revision of git. Braces without a comma are ordinary text, as in `stash@{0}`."""
+"""Matches a git revision. Braces without a comma are ordinary text, as in `stash@{0}`."""
 _SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
 NUMBERS = frozenset("?$#!")
 """Special parameters whose value is a number."""
@@ -37,8 +39,8 @@ never read-only."""
 class Word:
     """A word. `text` is its value, the pattern (in the syntax of `glob`), or the source of an unknown word.
 
-    `is_single`: it becomes exactly one word. `problem`: an expansion that the shell may evaluate as
-    code.
+    `is_single`: the shell makes exactly one word of it. `problem`: an expansion that the shell may evaluate
+    as code.
     """
 
     kind: WordKind
@@ -101,7 +103,7 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             problem = source if source.startswith("`") and "\\" in source else ""
             yield Word("unknown", source, source, is_single=False, problem=problem)
         case "process_substitution" if source.startswith("<"):
-            yield Word("text", "/dev/stdin")  # a pipe, like standard input
+            yield Word("text", "/dev/stdin")  # a pipe; for the reader it is like standard input
         case "arithmetic_expansion" if _NUMBERS_ONLY.fullmatch(source):
             yield Word("unknown", source, source)
         case _:

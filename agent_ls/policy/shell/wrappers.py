@@ -32,7 +32,7 @@ def interpreter_of(name: str) -> str:
 
 
 def runs_file_of_folder(name: str) -> bool:
-    """Return whether the same words run another file in another folder."""
+    """Return whether a command with this name runs another file when its folder changes, with the same words."""
     return "/" in name or bool(interpreter_of(name)) or name in SHELLS
 
 
