@@ -1,4 +1,6 @@
-"""Pure: the subagents of a stored session: their histories, and what was open at the end of the log."""
+"""Pure: the subagents of a stored session: their histories, and their calls and texts without end at the end
+of the log.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,10 @@ ENDED = "agent-ls ended before this agent was done."
 
 @dataclass(slots=True)
 class StoredAgent:
-    """A subagent. `changed` is the last event about it, `parent` the agent that started it, "" for the main agent.
+    """A subagent. `changed` is the last event about it, `parent` the agent that started it, "" for the main
+    agent.
 
-    `parts` and `calls` have no end event yet.
+    `parts` and `calls` are those without an end event.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -67,7 +70,7 @@ class StoredAgents:
     def cut(self, said: dict[str, str]) -> Iterator[tuple[str, RecordedEvent]]:
         """Yield the end events of everything that was open, each with the id of its agent.
 
-        `said` has the texts by part.
+        `said` maps the id of each open part to its text.
         """
         for agent_id, agent in self._agents.items():
             for part_id, start in agent.parts.items():

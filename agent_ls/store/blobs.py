@@ -1,4 +1,4 @@
-"""Bytes stored next to a log, named by their hash: the contents of files before they were changed. Blocks."""
+"""Store bytes next to a log, named by their hash: the contents of files before they were changed. Blocks."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ _MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A conversation at one moment. `turn_ids` are those of its inputs; `text` is the following input.
+    """A conversation at one moment. `turn_ids` are the ids of the turns of its inputs; `text` is the input
+    that follows it.
 
     A list of turns only grows, or is replaced by another list, so a reference to the list and its length are
     sufficient.
@@ -54,14 +55,16 @@ def checkpoint(
 
 @dataclass(frozen=True, slots=True)
 class WrittenSince:
-    """Written files by path, oldest write first. `untold` are paths of changes without a record of their content."""
+    """Written files by path, oldest write first. `untold` are paths of changes for which no content was
+    recorded.
+    """
 
     files: dict[str, list[Written]] = field(default_factory=dict)
     untold: set[str] = field(default_factory=set)
 
 
 def written_since(path: Path, at_turn: str) -> WrittenSince:
-    """Return the files written since the input of turn `at_turn`, or since that revert.
+    """Return the files written since the input of turn `at_turn`, or since the revert with this id.
 
     Raises:
         UnknownTurnError: the turn is not in the log.

@@ -70,9 +70,10 @@ def events_of(lines: Iterable[bytes], session_id: str) -> list[EventLine]:
 
 
 def without_holes(events: Sequence[EventLine], session_id: str, after: int, last: int) -> list[bytes]:
-    """Return the encoded events from number `after` + 1 to `last`, with one of kind `missing` for each lost event.
+    """Return the encoded events from number `after` + 1 to `last`, with one of kind `missing` for each lost
+    event.
 
-    Without it, a client that sees a gap would request the lost event again and again.
+    Without the event `missing`, a client that sees a gap would request the lost event again and again.
     """
     filled: list[bytes] = []
     timestamp = ""

@@ -83,17 +83,18 @@ class Round:
 
 @dataclass(slots=True)
 class Fold:
-    """Built from records in the order of the log. `turn_id` is that of the turn that has not ended, or "".
+    """The state of a session, built from records in the order of the log. `turn_id` is that of the turn that
+    has not ended, or "".
 
-    `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are ids of
-    rules that the user stored. `shown` maps each file that the model has seen to its digest; `known` those files
-    that changed since and of which the model was informed. `prompt` is the newest system prompt, `prefix` its
-    sources (without the text). `compaction` is one that has begun and not ended. `intents` are those of calls that
-    have not ended, `filed` the call and path of file changes reported for such calls. `standings` are hunk
-    positions by path. `notices` are those that the model has not received. `reviews` are those of calls that have
-    not ended, by call; `proposed` has their undecided hunks. `left_running` are background commands that ended
-    with their process, by terminal. `checkpoints` are by the id of the following turn, or of the revert;
-    `turn_ids` are those of the inputs in `turns`.
+    `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
+    ids of rules that the user stored. `shown` maps each file that the model has seen to its digest; `known`
+    has the files that changed since, if the model was informed about the change. `prompt` is the newest
+    system prompt, `prefix` its sources (without the text). `compaction` is one that has begun and not ended.
+    `intents` are those of calls that have not ended, `filed` the call and path of file changes reported for
+    such calls. `standings` are hunk positions by path. `notices` are those that the model has not received.
+    `reviews` are those of calls that have not ended, by call; `proposed` has their undecided hunks.
+    `left_running` are background commands that ended with their process, by terminal. `checkpoints` are by
+    the id of the following turn, or of the revert; `turn_ids` are those of the inputs in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -186,7 +187,7 @@ class Fold:
         """Add text of an open part.
 
         Raises:
-            KeyError, TypeError: not a partial.
+            KeyError, TypeError: the record has no text of a part.
         """
         part_id, offset, text = record["partId"], record["offset"], record["text"]
         if said := self.said.get(part_id):
@@ -308,7 +309,7 @@ class Fold:
         return [*self.left_running.values(), *still_open]
 
     def _call_ended(self, ended: str) -> None:
-        self.left_running.pop(ended, None)  # it never ran
+        self.left_running.pop(ended, None)  # the command never ran
         self.outputs.pop(output_part(ended), None)
         # All changes of the call have been reported by now. An intent without a report was not carried out.
         self.intents = [intent for intent in self.intents if intent.call_id != ended]

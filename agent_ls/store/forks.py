@@ -64,7 +64,9 @@ def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
-    """Return the index after the turn's records: after its end, or before the follow-up that replaced the end."""
+    """Return the index after the records of the turn: after its end event, or before the follow-up that took
+    the place of an end event.
+    """
     ends: dict[str, int] = {}
     running, input_at = "", 0
     for place, item in enumerate(records):

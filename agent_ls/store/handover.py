@@ -1,6 +1,6 @@
 """A request to hand a session over: a file in its folder that the owning process reads (docs/durability.md).
 
-It names the owner that is asked, so that an old request is not mistaken for one to the next owner.
+The request names the owner that it is addressed to, so that the next owner ignores it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_asked(folder: Path, owner: Owner) -> bool:
 
 
 def asked_by(folder: Path) -> Owner | None:
-    """Return the process that asks, None if there is no request. Blocks."""
+    """Return the process that has requested the session, None if there is no request. Blocks."""
     try:
         raw = json.loads((folder / NAME).read_bytes())["by"]
         return Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]), str(raw.get("program", "")))
@@ -53,4 +53,4 @@ def forget(folder: Path) -> None:
     try:
         (folder / NAME).unlink(missing_ok=True)
     except OSError:
-        return  # it names an owner, so the next owner ignores it
+        return  # the request names its owner, so the next owner ignores it

@@ -1,7 +1,7 @@
-"""Pure: records of a log about files: writes about to happen, finished writes, hunk positions, proposals.
+"""Pure: records of a log about files: planned writes, finished writes, hunk positions, proposals.
 
-A content is identified by its fingerprint. That of a text file is computed from its text, so that it is the same
-whether the file is read from disk (with a BOM, or in another encoding) or from an editor.
+A content is identified by its fingerprint. The fingerprint of a text file is computed from its text, so it is
+the same whether the file is read from disk (with a BOM, or in another encoding) or from an editor.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFile:
-    """One file of a call's proposal. `before` and `after` name blobs with its bytes; None: the file does not exist.
+    """One file of a call's proposal. `before` and `after` name blobs with its bytes; None: the file does not
+    exist.
 
-    `mode_from` as in FileWrite.
+    `mode_from` has the same meaning as in FileWrite.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""A short list in one readable file of the user's state folder, which several processes change (rules, trust)."""
+"""A short list in one readable file of the user's state folder that several processes change (rules, trust)."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class KeptList:
             return []
 
     def _stored(self) -> list[Any] | None:
-        """Return the entries; None if the file contains something else.
+        """Return the entries; None if the content of the file has another form.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
@@ -55,10 +55,10 @@ class KeptList:
     def change(self, change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
         """Replace the entries by the result of `change`, under a lock against other processes.
 
-        A file that contains something else (damaged, or of a later version) is renamed to NAME.damaged.json.
+        A file with content of another form (damaged, or of a later version) is renamed to NAME.damaged.json.
 
         Raises:
-            OSError: it cannot be read or written; nothing was changed.
+            OSError: the file cannot be read or written; nothing was changed.
         """
         make_private_folder(self._path.parent)
         with _locked(self._path.with_suffix(".lock")):

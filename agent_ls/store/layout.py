@@ -36,7 +36,9 @@ _SEQ = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A stored session in lists. `updated` is ISO 8601. `title` may be the start of its first input."""
+    """A stored session for lists of sessions. `updated` is ISO 8601. `title` may be the start of its first
+    input.
+    """
 
     header: Header
     folder: Path
@@ -55,7 +57,7 @@ class ListedSession:
 
 
 class Layout:
-    """Computes paths and finds sessions. `root` None means the user's state folder."""
+    """Computes paths of the store and finds sessions. `root` None means the user's state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root if root is not None else user_state_path("agent-ls", appauthor=False)
@@ -101,7 +103,7 @@ class Layout:
         return self.root / "worktrees"
 
     def worktree(self, session_id: str) -> Path:
-        """Return the place of a session's worktree, whether it exists or not."""
+        """Return the path of a session's worktree, whether it exists or not."""
         return self.worktrees / _checked(session_id)
 
     def lost_recordings(self) -> list[Path]:
@@ -152,7 +154,9 @@ def workspace_key(workspace: str) -> str:
 
 
 def canonical(workspace: str) -> str:
-    """Return the name under which a workspace is stored. A folder of another machine has its whole name already."""
+    """Return the name under which a workspace is stored: its real path, or the name of a folder on another
+    machine unchanged.
+    """
     if is_place_name(workspace):
         return workspace
     return os.path.normcase(os.path.realpath(workspace))

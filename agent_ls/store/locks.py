@@ -122,13 +122,15 @@ class SessionLock:
         self._descriptor, self._identity = descriptor, (stat.st_dev, stat.st_ino)
 
     def tell_ending(self) -> None:
-        """Announce that the session is about to be released, so that other processes wait. This is only information."""
+        """Announce that the session is about to be released, so that other processes wait. The lock itself
+        does not change.
+        """
         if self._descriptor >= 0 and not self.owner.is_ending:
             self.owner = replace(self.owner, is_ending=True)
             try:
                 _write(self._descriptor, self.owner)
             except OSError:
-                return  # e.g. a full disk: other processes wait a little less long
+                return  # for example a full disk: other processes then wait for a shorter time
 
     def release(self) -> None:
         """Release the lock. May be called repeatedly."""
@@ -237,13 +239,15 @@ def _alone(path: Path, session_id: str, lock: Callable[[int], None]) -> Iterator
 
 
 def owner_of(path: Path) -> Owner | None:
-    """Return the owner if it may be alive. This is only information; `take` decides."""
+    """Return the owner if it may be alive. Use the result only for messages; only `take` decides who gets the
+    lock.
+    """
     owner = recorded_owner(path)
     return owner if owner and is_alive(owner) else None
 
 
 def recorded_owner(path: Path) -> Owner | None:
-    """Return the owner in the lock file, None if there is none."""
+    """Return the owner that the lock file names, None if there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | OPEN_FLAGS)
     except OSError:
@@ -271,7 +275,7 @@ def this_process(program: str = "") -> Owner:
 
 
 def process_with_id(pid: int, program: str = "") -> Owner:
-    """Return the identity of a process of this machine, as its lock files have it."""
+    """Return the identity of a process of this machine in the form that lock files use."""
     return Owner(pid, _start_time(pid), socket.gethostname(), program)
 
 

@@ -56,7 +56,8 @@ RecordKind: TypeAlias = Literal[
 class Header:
     """The first line: the session at its creation. `created` is ISO 8601.
 
-    `has_worktree`: it works in a git worktree of its own, and its changes come to `workspace_folder` as hunks.
+    `has_worktree`: the session works in a git worktree of its own; its changes reach `workspace_folder` as
+    hunks.
     """
 
     session_id: str
@@ -143,7 +144,7 @@ class SessionLog:
         self.on_restored: Callable[[], None] = lambda: None
         """Called after a deleted log was created again. Raises OSError."""
         self.problem = ""
-        """Why the last lines are not written, "" if they are."""
+        """The reason why the last lines are not written, "" if they are."""
         self._path = path
         self._secrets = secrets
         self._descriptor = descriptor
@@ -189,7 +190,7 @@ class SessionLog:
         return cls(path, descriptor, on_failure, secrets)
 
     def clean(self, text: str) -> str:
-        """Return `text` without secret keys, for files next to the log."""
+        """Return `text` with secret keys redacted, for files next to the log."""
         return without_known(text, self._secrets())
 
     def append(self, *lines: bytes) -> None:
@@ -198,7 +199,7 @@ class SessionLog:
         Raises:
             OwnershipLostError: another process owns the session; the caller must not publish these lines.
         """
-        if self._is_closed:  # the number of the descriptor may belong to another file now
+        if self._is_closed:  # after closing, the descriptor's number may belong to another file
             self._fail(OSError(errno.EBADF, "the log is closed"))
             return
         self._demand_ours()
@@ -216,7 +217,7 @@ class SessionLog:
         self._demand_ours()  # check again: this process may have been suspended for any time since the first check
 
     async def sync(self) -> None:
-        """Call fsync in a thread. A failure is reported as for `append`."""
+        """Call fsync in a thread. A failure is reported to `on_failure`."""
         if self._is_closed:
             return
         self._syncing += 1

@@ -1,4 +1,4 @@
-"""Complete outputs of calls, read in parts that are counted in code points. Blocks."""
+"""Read parts of the complete outputs of calls, counted in code points. Blocks."""
 
 from __future__ import annotations
 

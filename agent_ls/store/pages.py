@@ -1,7 +1,7 @@
-"""Parts of a log, found by event numbers. The cost of a page does not grow with the session. Blocks.
+"""Read parts of a log, found by event numbers. The cost of a page does not grow with the session. Blocks.
 
-Event numbers increase with the offset in the file, so an offset is found by bisection; from there, lines are read
-forwards or backwards. An incomplete last line is ignored.
+Event numbers increase with the offset in the file, so an offset is found by bisection; from there, lines are
+read forwards or backwards. An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -258,10 +258,10 @@ def maybe_event(line: bytes) -> Envelope | None:
 
 
 def _wanted(log: LogPart, place: int, limit: int) -> tuple[list[bytes], bool]:
-    """Return the lines that the newest `limit` items before `place` need, last first, and whether there are older
-    items.
+    """Return the lines that the newest `limit` items before `place` need, last first, and whether there are
+    older items.
 
-    An end of processing sums up changed files, so all file changes of the oldest such item are included.
+    An item for the end of a turn sums up changed files, so all file changes of the oldest one are included.
     """
     wanted: list[bytes] = []
     count, more, misses_files = 0, False, False

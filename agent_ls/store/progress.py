@@ -1,4 +1,4 @@
-"""Read from the end of a session's log what the session does now, without opening it. Blocks."""
+"""Read the current activity of a session from the end of its log, without opening the session. Blocks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import Literal, TypeAlias
 from agent_ls.store.layout import PEEK_BYTES
 
 Activity: TypeAlias = Literal["closed", "idle", "working", "waiting"]
-"""`closed`: no process has it open. `waiting`: for an approval, or for the answer to a question."""
+"""The activity of a session.
 
-# An event has no other member with these names, and quotes inside of strings have a backslash before them.
+`closed`: no process has the session open. `waiting`: it waits for an approval, or for the answer to a
+question.
+"""
+
+# Matches only the session's id and the event's kind: inside of strings, quotes have a backslash before them.
 _KIND = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":\d+,"kind":"(\w+)"')
 _STATE = re.compile(rb'"data":\{"state":"(\w+)"')
 _ID = re.compile(rb'"(?:requestId|questionId)":"([^"]+)"')
@@ -22,7 +26,7 @@ _OPENS, _CLOSES = (b"approval_requested", b"question_asked"), (b"approval_resolv
 
 @dataclass(frozen=True, slots=True)
 class StoredProgress:
-    """`cost_usd` None: not known."""
+    """The current activity of a session and its use. `cost_usd` None: not known."""
 
     activity: Activity = "closed"
     cost_usd: float | None = None

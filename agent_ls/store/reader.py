@@ -29,8 +29,8 @@ class StoredEvent:
 class StoredSession:
     """The content of a log. `fold` is the resulting state.
 
-    `problems` describes what was skipped, `damaged` counts the skipped lines. `latest` has the newest event of
-    each kind of which only the newest matters, encoded.
+    `problems` describes what was skipped, `damaged` counts the skipped lines. `latest` has the newest event
+    of each kind in LATEST_KINDS, encoded.
     """
 
     path: Path

@@ -27,9 +27,11 @@ from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, 
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
 LATEST_KINDS = frozenset(("usage", "plan"))
-"""Events of which only the newest matters. It is kept, so that late clients get it without a search in the log."""
+"""Kinds of events of which only the newest matters. The newest is stored, so that late clients get it without
+a search in the log.
+"""
 
-OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # of a larger output, head and tail are kept
+OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # of a larger output, only head and tail are stored
 
 _OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
 
@@ -119,7 +121,9 @@ class StoreRecorder:
         self.on_shown(path, digest)
 
     def known(self, path: str, digest: str) -> None:
-        """Record that the model was informed that a file it has seen now has this content."""
+        """Record that the model was informed of a change: the file `path`, which it has seen, now has this
+        content.
+        """
         self._log.append(record("known", {"path": path, "digest": digest}))
 
     def config(self, settings: Mapping[str, JsonValue]) -> None:
@@ -127,9 +131,8 @@ class StoreRecorder:
         self._log.append(record("config", settings))
 
     def intents(self, intents: Sequence[Intent]) -> None:
-        """Record which files are about to be written.
-
-        Done before the write, so that a crash in between loses no hunk.
+        """Record which files are about to be written. Called before the write, so that a crash in between
+        loses no hunk.
         """
         self._log.append(*(record("intent", intent.to_json()) for intent in intents))
 

@@ -103,7 +103,9 @@ def recover(
 
 
 def _asked(fold: Fold) -> dict[str, ApprovalRequested]:
-    """Return the open approval requests by the call that waits for them; empty if the turn waited for none."""
+    """Return the open approval requests by the call that waits for them; empty if the turn was not waiting
+    for any.
+    """
     waiting = _running(fold)
     return {request.call_id: request for request in fold.approvals.values() if request.call_id in waiting}
 
@@ -161,7 +163,9 @@ def _said(fold: Fold, now: str) -> Iterator[AssistantTurn]:
 def _told(
     fold: Fold, asked: Mapping[str, ApprovalRequested], questions: Mapping[str, QuestionAsked]
 ) -> Iterator[RecordedEvent]:
-    """Yield events that are missing after recorded turns, and the end events of everything that was open."""
+    """Yield the events that should follow recorded turns but are missing, and the end events of everything
+    that was open.
+    """
     if item := fold.begun_from_queue:
         yield UserInput(item.text, item.client_key, item.queued_id)
         yield Inbox(queue=_queue(fold)).changed()
@@ -188,7 +192,7 @@ def _told(
         yield TerminalExit(terminal_id, None)
     if compaction := fold.compaction:
         words = "Compaction was interrupted: agent-ls ended."
-        is_done = compaction.status == "done"  # the turn was recorded, only its event is missing
+        is_done = compaction.status == "done"  # the compaction's turn was recorded, only its event is missing
         yield compaction if is_done else replace(compaction, status="interrupted", message=words)
 
 

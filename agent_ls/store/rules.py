@@ -1,6 +1,8 @@
-"""Rules that the user stored for one project or for all, in a file in the user's state folder, not in a repository.
+"""Rules that the user stored for one project or for all. The file is in the user's state folder, not in a
+repository.
 
-ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits", "used"}]}
+ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits",
+"used"}]}
 """
 
 from __future__ import annotations
@@ -79,7 +81,9 @@ class RuleStore:
         return removed
 
     def count(self, ids: Collection[str], workspace: str, now: str) -> None:
-        """Count one use of each of these rules that applies here. Disk errors are ignored: only the count is lost."""
+        """Count one use of each rule in `ids` that applies in `workspace`. Disk errors are ignored: only the
+        count is lost.
+        """
         place = canonical(workspace)
 
         def counted(rules: Sequence[StoredRule]) -> Sequence[StoredRule]:

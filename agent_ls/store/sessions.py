@@ -37,8 +37,8 @@ from agent_ls.system import SPARE_FOR_SESSIONS, require_spare_files
 class OpenSession:
     """A session that this process owns. `stored` is its stored content, None for a new session.
 
-    `put_out` is the former owner after a forced take-over, which may not know about it yet. `taken_from` is the
-    former owner after any take-over.
+    `put_out` is the former owner after a forced take-over, which may not know about it yet. `taken_from` is
+    the former owner after any take-over, forced or not.
     """
 
     folder: Path
@@ -94,7 +94,7 @@ class SessionStore:
         self._lock = lock
         self.secrets = secrets
         self.program = ""
-        """The name of this process for users of other processes, which see it as the owner."""
+        """The name of this process that users of other processes see as the owner."""
 
     def create(self, header: Header) -> OpenSession:
         """Create a session.
@@ -171,7 +171,7 @@ class SessionStore:
         """Rename a session that no process has open. `now` is ISO 8601.
 
         Raises:
-            StoreError: unknown session, or owned by another process.
+            StoreError: unknown session, or the session is owned by another process.
             OSError: the log cannot be written.
         """
         folder = self.folder(session_id)

@@ -12,7 +12,9 @@ CHUNK_BYTES = 1024 * 1024
 
 
 class LogTail:
-    """Reads new lines of a log. `place` is the offset of the next line. `bytes_read` is for tests."""
+    """Reads new lines of a log. `place` is the offset of the next line. `bytes_read` counts the bytes read,
+    for tests.
+    """
 
     def __init__(self, path: Path) -> None:
         self.place = 0

@@ -35,7 +35,7 @@ class TrustedFolder:
 class TrustStore:
     """Stored trust decisions.
 
-    An unreadable decision, or one for a folder with a new owner, does not count. Methods block.
+    A decision that cannot be read, or whose folder has a new owner, does not count. Methods block.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -78,7 +78,7 @@ class TrustStore:
 def owner_of(folder: str) -> str | None:
     """Return the id of a folder's owner, "" on Windows, None if the folder does not exist."""
     if is_place_name(folder):
-        return ""  # who owns it is not known here; the place is part of the name
+        return ""  # a folder on another machine: its owner is not known here
     try:
         found = os.stat(folder)
     except (OSError, ValueError):

@@ -35,7 +35,9 @@ class RetentionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The result of a deletion. `removed` are ids; `in_use` are sessions that were kept because they are open."""
+    """The result of a deletion. `removed` are ids; `in_use` are sessions that were not deleted because they
+    are open.
+    """
 
     removed: tuple[str, ...] = ()
     in_use: tuple[str, ...] = ()
@@ -159,7 +161,9 @@ def _remove_rest(folder: Path) -> None:
 
 
 def _forget_empty(folder: Path) -> None:
-    """Delete a workspace's folder if it has no sessions. If another process creates one at that moment, it is kept."""
+    """Delete a workspace's folder if it has no sessions. If another process creates a session at that moment,
+    the folder is kept.
+    """
     with suppress(OSError):
         if (folder / "sessions").exists():
             (folder / "sessions").rmdir()

@@ -1,11 +1,11 @@
-"""Git worktrees of sessions below the state folder: where they are, and how they are deleted. Blocks.
+"""Git worktrees of sessions below the state folder: their paths, and their deletion. Blocks.
 
 ROOT/worktrees/ID/worktree.json   paths of the worktree and of its folder in the repository
-ROOT/worktrees/ID/NAME            the worktree, named like the user's folder
-ROOT/worktrees/ID/index           git index of the text that the user's folder has of it
-ROOT/worktrees/ID/unbrought       exists while it may have changes that the user's folder does not have
+ROOT/worktrees/ID/NAME            the worktree, named like the user's folder ROOT/worktrees/ID/index
+git index of the worktree's text that the user's folder has already ROOT/worktrees/ID/unbrought       exists
+while the worktree may have changes that the user's folder does not have
 
-The json file is written last: without it, making the worktree was interrupted.
+The json file is written last: if it is missing, the creation of the worktree was interrupted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def write_note(place: Path, worktree: StoredWorktree) -> None:
 
 
 def read_note(place: Path) -> StoredWorktree | None:
-    """Return the worktree in a place; None if there is none, or if making it was interrupted."""
+    """Return the worktree in the folder `place`; None if there is none, or if its creation was interrupted."""
     try:
         return StoredWorktree(**json.loads((place / NOTE).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -77,14 +77,14 @@ def mark_unbrought(place: Path, *, is_unbrought: bool) -> None:
 
 
 def remove_worktree(place: Path) -> None:
-    """Delete a session's worktree, also one that was not finished, and what the repository keeps of it.
+    """Delete a session's worktree, even an unfinished one, and the repository's records about it.
 
     Files that cannot be deleted are left. Does not raise.
     """
     if not place.is_dir():
         return
     for git_folder in _git_folders(place):
-        # What git keeps of a worktree names it. Anything else is not ours to delete.
+        # The repository's record of a worktree names the worktree. Anything else must not be deleted.
         with suppress(OSError):
             named = Path((git_folder / "gitdir").read_text("utf-8", "surrogateescape").strip())
             if git_folder.parent.name == "worktrees" and named.parent.parent.samefile(place):
