@@ -1,4 +1,4 @@
-"""abort: give a task up and end it, with the reason."""
+"""abort: end the task unfinished, with the reason."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Pr
     working directory.
 
     Raises:
-        ToolError: it does not fit, or changes files that the model has not read. EnvError: a file may not be read.
+        ToolError: the patch does not fit, or changes files that the model has not read. EnvError: a file may not
+        be read.
     """
     change_set = await _plan_patch(text, context, lambda path: absolute(path, context.environment, folder))
     for change in change_set.changes:
@@ -78,7 +79,8 @@ async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], s
         return plan(patch, files, locate, refuse_ambiguous=context.refuse_ambiguous)
     except PatchError as error:
         if unseen:
-            # A refusal quotes the file, and the user has not been asked yet whether this file may be read.
+            # The error of the patch would quote the file, and the user has not been asked yet whether it may
+            # be read.
             raise ToolError(
                 f"The patch does not apply to {', '.join(unseen)}, outside the workspace. Read it first.",
                 kind="edit_conflict",
@@ -113,7 +115,7 @@ async def _content(path: str, context: ToolContext) -> Contents:
     except PathNotFoundError:
         return None
     except OutsideBoundsError:
-        raise  # not an error of the patch: the user may allow access
+        raise  # this is no error of the patch: the user may allow access
     except NotAFileError as error:
         return Unreadable(str(error), "IS_DIRECTORY")
     except EnvError as error:
@@ -121,7 +123,9 @@ async def _content(path: str, context: ToolContext) -> Contents:
 
 
 def _require_read(change: PlannedChange, context: ToolContext) -> None:
-    """Require that the model has read files that are replaced or deleted as a whole; a patch quotes the rest."""
+    """Require that the model has read files that are replaced or deleted as a whole. For other files the
+    patch quotes lines, which proves it.
+    """
     path = absolute(change.path, context.environment)
     replaced = change.before if change.replaces_whole else change.overwritten
     refuse_notebook(path, shown_path(path, context.environment), replaced)
@@ -131,7 +135,8 @@ def _require_read(change: PlannedChange, context: ToolContext) -> None:
         require_current(path, change.overwritten, context)
     if context.read_first == "all" and change.before and change.action in ("modify", "move"):
         require_read(absolute(change.moved_from or change.path, context.environment), context)
-    # Deleting an unread file is deliberate; deleting a file that changed since it was read may not be.
+    # Deleting a file that was never read is deliberate. A file that changed since it was read may be deleted
+    # by mistake.
     if change.action == "delete" and change.before and context.reads.digest_of(path) is not None:
         if not is_current(path, change.before, context):
             raise stale_error(path, change.before, context)

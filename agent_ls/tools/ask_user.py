@@ -68,8 +68,8 @@ class QuestionArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _drop_widget_keys(cls, values: Any) -> Any:
-        """Drop keys that say which control displays the question, as other agents send them; our clients
-        decide that.
+        """Drop keys that name the control for a question, as other agents send them; our clients choose the
+        control.
         """
         if not isinstance(values, dict):
             return values

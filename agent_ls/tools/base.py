@@ -111,7 +111,9 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The current steps of a task; at most one is active. `explanation` says why they changed, "" for none."""
+    """The model's plan for a task; at most one step is active. `explanation` says why the steps changed, ""
+    for none.
+    """
 
     explanation: str
     items: tuple[PlanStep, ...]
@@ -130,10 +132,10 @@ class ToolOutput:
     """The result of a call. `text` is complete: the loop truncates it for the model.
 
     `is_error` marks a result such as a non-zero exit, which is reported with its output. `files` are the
-    changed files. `exit_code` is set for commands. `summary` is one line for display, "" for the first line
+    changed files. `exit_code` is set for commands. `summary` is one line for display; "" means the first line
     of `text`. `plan` replaces the session's plan. `process_id` is the background process that the call
-    started. `usage` is the model usage of the call, added to the session's. `processes` are the background
-    processes that the call started or ended.
+    started. `usage` is the model usage of the call, which is added to the session's usage. `processes` are
+    the background processes that the call started or ended.
     """
 
     text: str
@@ -160,8 +162,8 @@ class ShellLimits:
 class ReadHistory(Protocol):
     """The files that the model has read in this session: absolute path -> sha256 digest.
 
-    Contents are kept as far as the implementation allows, to tell the model what changed; the digest alone is
-    enough to detect a change.
+    Contents are stored as far as the implementation allows, to report to the model what changed; the digest
+    alone is enough to detect a change.
     """
 
     def digest_of(self, path: str) -> str | None: ...
@@ -169,7 +171,7 @@ class ReadHistory(Protocol):
     def record(self, path: str, digest: str, content: bytes | None = None) -> None: ...
 
     def content_of(self, path: str) -> bytes | None:
-        """Return the bytes last read, None if they were not kept (a resumed session, a large file)."""
+        """Return the bytes last read, None if they are not stored (a resumed session, a large file)."""
         ...
 
 
@@ -178,8 +180,9 @@ class AgentTask:
     """The task of a subagent.
 
     `working_dir` "" and `model` "" are the parent's; `max_turns` limits its model calls, 0 for no limit.
-    `with_history`: it starts with the parent's conversation so far. `kind` names what the user has described in a
-    file, with `instructions`; `keeps_tool` takes tools of the parent's away, None: none.
+    `with_history`: the subagent starts with the parent's conversation so far. `kind` is the name of a kind of
+    subagent that the user described in a file, `instructions` are that file's text. `keeps_tool` says which
+    of the parent's tools the subagent has, None: all.
     """
 
     task: str
@@ -194,8 +197,8 @@ class AgentTask:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """The current state of a subagent. `output` is its last text or its error; `reason` is that of
-    SubagentChanged.
+    """The current state of a subagent. `output` is its last text or its error; `reason` has the values of
+    SubagentChanged.reason.
     """
 
     id: str
@@ -213,11 +216,13 @@ class SubagentSpawner(Protocol):
         ...
 
     def send(self, agent_id: str, message: str) -> AgentState:
-        """Send a message: a running agent gets it before its next model call, an ended one continues with it."""
+        """Send a message. A running agent gets it before its next model call; an agent that has ended starts
+        again with it.
+        """
         ...
 
     async def wait(self, agent_id: str) -> AgentState:
-        """Wait until the agent has ended, or until the user steers (then it is still running)."""
+        """Wait until the agent has ended, or until the user sends a steer (then the agent is still running)."""
         ...
 
     async def close(self, agent_id: str) -> AgentState: ...
@@ -256,7 +261,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """The user's answers. `declined`: the user did not answer. `by` "headless": there is nobody who could."""
+    """The user's answers. `declined`: the user did not answer. `by` is "headless" if no user is present."""
 
     answers: tuple[str, ...]
     declined: bool = False
@@ -267,7 +272,7 @@ class QuestionAsker(Protocol):
     """Interface for asking the user."""
 
     async def ask(self, question: Question, call_id: str) -> QuestionReply:
-        """Ask, and wait as long as the user takes. Cancellation is the interrupt.
+        """Ask, and wait for the answer without limit. An interrupt cancels this call.
 
         Raises:
             ToolError: no user can be asked.
@@ -284,7 +289,7 @@ class NoQuestions:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """All that a tool gets; it has no other access to the world.
+    """All objects that a tool gets; it has no other access to the world.
 
     `refuse_ambiguous`: refuse a change that matches loosely at several positions, instead of taking the
     first. `read_first` says which changes require that the model has read the file. Overwriting a whole file
@@ -321,12 +326,13 @@ class Tool(Generic[A]):
     """A tool as registered.
 
     `summarize` returns one line for display (command, path, pattern), at most 100 characters. `category`:
-    read has no effect, write changes files, admin runs commands. `terminal` ends the loop. `arguments` is the
-    frozen model of the call's JSON. `known_as` is our name of a tool whose `name` is that of a model family's
-    own agent, "" if `name` is ours. `touches` returns the absolute files and folders that a call concerns,
-    from its arguments alone; calls with unrelated paths run in parallel, and a tool without `touches`
-    concerns everything. `starts_early`: it only reads on this machine, so it may run while the model is still
-    writing its answer. `schema` is sent to the model in place of that of `arguments`: another program defines it.
+    read has no effect, write changes files, admin runs commands. `terminal`: a successful call ends the loop.
+    `arguments` is the frozen model of the call's JSON. `known_as` is our name of the tool if `name` is the
+    name that a model family's own agent uses, "" if `name` is ours. `touches` returns the absolute files and
+    folders that a call concerns, from its arguments alone; calls with unrelated paths run in parallel, and a
+    tool without `touches` concerns everything. `starts_early`: the tool only reads on this machine, so it may
+    run while the model is still writing its answer. `schema` is sent to the model in place of the schema of
+    `arguments`, for a tool that another program defines.
     """
 
     name: str

@@ -23,7 +23,7 @@ from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.summary import one_line
 
-TIMEOUT_MS = 120_000  # a longer job belongs into the background
+TIMEOUT_MS = 120_000  # a longer job should run in the background
 MAX_OUTPUT_BYTES = 200 * 1024  # larger output is cut in the middle
 
 PLACE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -32,14 +32,16 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 ParameterType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Scalar: TypeAlias = str | int | float
 Variables: TypeAlias = Callable[[str], str | None]
-"""Return a variable of agent-ls' own environment; None if it is not set or must not be passed on."""
+"""Returns a variable of agent-ls' own environment; None if it is not set or must not be passed on."""
 
 _PYTHON: Mapping[ParameterType, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 @dataclass(frozen=True, slots=True)
 class CliParameter:
-    """A parameter. `pattern` must match the whole value. Lengths are in characters; None sets no limit."""
+    """A parameter of a tool. `pattern` must match the whole value. Lengths are in characters; None sets no
+    limit.
+    """
 
     type: ParameterType = "string"
     description: str = ""
@@ -54,11 +56,11 @@ class CliParameter:
 
 @dataclass(frozen=True, slots=True)
 class CliTool:
-    """A valid definition: each placeholder names a parameter.
+    """A valid definition of a tool: each placeholder names a parameter.
 
-    `optional_args` are added if their parameter is given (a boolean: if it is true), in this order. `env`
+    `optional_args` are added if their parameter is given (for a boolean: if it is true), in this order. `env`
     maps variable names to texts in which `${NAME}` is a variable of agent-ls' own environment. `source` is
-    where the tool was defined.
+    the file or setting with the definition.
     """
 
     name: str
@@ -75,8 +77,8 @@ class CliTool:
 
     @property
     def definition(self) -> str:
-        """A digest of the tool's behaviour: a tool with another digest is another tool, whatever its name and
-        file.
+        """A digest of all that decides the tool's behaviour. Tools with different digests are different
+        tools, even if they have the same name and file.
         """
         told = {name: value for name, value in asdict(self).items() if name not in ("source", "description")}
         return hashlib.sha256(json.dumps(told, default=str).encode("utf-8", "surrogatepass")).hexdigest()
@@ -157,7 +159,8 @@ async def _prepare(
 
 
 def _taken_for_options(definition: CliTool, given: Mapping[str, Scalar]) -> Iterator[str]:
-    """Yield parameters whose value would be read as an option, because it begins an argument with a dash.
+    """Yield parameters whose value the program would read as an option, because an argument would begin with
+    a dash.
 
     Values from an enumeration were chosen by the user and are allowed.
     """
@@ -225,7 +228,7 @@ def _render_output(result: ExecResult, definition: CliTool, timeout_ms: int) -> 
 
 
 def _truncate_middle(text: str, max_bytes: int) -> str:
-    """Keep head and tail, with a note on what was left out."""
+    """Keep head and tail, with a note on the part that was removed."""
     data = text.encode("utf-8", "replace")
     if len(data) <= max_bytes:
         return text
@@ -271,7 +274,7 @@ def _hint(parameter: CliParameter) -> Any:
 
 
 def anchor_pattern(pattern: str) -> str:
-    """Anchor a pattern: `[a-z]+` must not match somewhere in `pods; rm`."""
+    """Return a pattern that must match the whole value: `[a-z]+` must not match a part of `pods; rm`."""
     return (
         pattern
         if pattern.startswith("^") and pattern.endswith("$") and "|" not in pattern

@@ -89,7 +89,7 @@ async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edi
     name = shown_path(path, context.environment)
     current = await read_existing(path, context)
     refuse_notebook(path, name, current)
-    # An edit that changes nothing, or would create an existing file, is refused for that reason first.
+    # Edits that change nothing, or create a file that exists, are refused below with a more specific error.
     is_replaced = bool(current) and arguments.old_string not in ("", arguments.new_string)
     if is_replaced and context.read_first != "overwrite":
         require_read(path, context)
@@ -133,7 +133,9 @@ async def _refusal(
 
 
 def _same_place(arguments: EditFileArguments, now: EditResult, remembered: bytes | None) -> bool:
-    """Return whether the replaced text is the same, and as unique, as in the content that the model has read."""
+    """Return whether the edit replaces the same text as it would in the content that the model has read, and
+    as uniquely.
+    """
     if remembered is None:
         return now.matched_with in EXACT_LEVELS
     try:
@@ -187,4 +189,4 @@ EDIT_FILE = Tool(
 )
 
 EDIT_OCCURRENCE = with_fields(EDIT_FILE, arguments=EditOccurrenceArguments)
-"""edit_file with a choice among several occurrences."""
+"""edit_file with an argument that selects one of several occurrences."""

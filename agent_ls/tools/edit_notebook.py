@@ -107,7 +107,7 @@ def _parse(text: str, name: str) -> Notebook:
 def _require_known_cell(
     arguments: EditNotebookArguments, notebook: Notebook, path: str, current: bytes, context: ToolContext
 ) -> None:
-    """Require that the named cell is the one that the model has read under this name."""
+    """Require that the model has read the named cell, and that the name still means the same cell."""
     if context.read_first != "overwrite":
         require_read(path, context)
     if context.reads.digest_of(path) is None or is_current(path, current, context):

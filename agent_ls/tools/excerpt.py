@@ -29,7 +29,8 @@ def _places(hunks: Sequence[LineHunk], lines: Sequence[str]) -> list[tuple[int, 
         start = max(0, hunk.base_start + growth - AROUND_LINES)
         growth += len(hunk.added) - len(hunk.removed)
         changed_end = hunk.base_end + growth
-        end = changed_end + len(lines[changed_end : changed_end + AROUND_LINES])  # the file may end earlier
+        # the file may have fewer lines
+        end = changed_end + len(lines[changed_end : changed_end + AROUND_LINES])
         if places and start <= places[-1][1]:
             start = places.pop()[0]
         places.append((start, end))

@@ -64,10 +64,10 @@ def effect_of_writes(writes: Sequence[FileWrite], environment: ExecutionEnvironm
 
 
 async def commit_files(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
-    """Commit all writes in one call, and record what the model now knows of each file.
+    """Commit all writes in one call, and record that the model has seen the new content of each file.
 
-    The recorded content is what the model wrote, even if the environment merged it with the user's typing:
-    the next edit then detects that the file has changed.
+    The recorded content is the content that the model wrote, even if the environment merged it with the
+    user's typing: the next edit then detects that the file has changed.
     """
     missing = {write.path: await _missing_folders(write, context.environment) for write in writes}
     states = await context.environment.commit(writes, context.attribution)
@@ -104,7 +104,9 @@ async def _missing_folders(write: FileWrite, environment: ExecutionEnvironment) 
 
 
 async def commit_unread_files(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
-    """Commit files whose text the model may not know: only those that it had read before count as read after."""
+    """Commit files whose text the model may not know. Only files that it had read before count as read
+    afterwards.
+    """
     known = [write for write in writes if context.reads.digest_of(write.path) == sha256(write.base or b"")]
     states = tuple(await context.environment.commit(writes, context.attribution))
     for write in known:
@@ -114,10 +116,10 @@ async def commit_unread_files(writes: Sequence[FileWrite], context: ToolContext)
 
 
 def describe_decision(states: Sequence[FileState], context: ToolContext) -> ToolOutput | None:
-    """Report the user's decisions on a change that was reviewed before it was made; None if it was kept as
-    proposed.
+    """Report the user's decisions on a change that was reviewed before it was applied; None if all of it was
+    accepted.
 
-    The model then knows these files, because the report says what differs.
+    The model then knows these files, because the report contains the differences.
     """
     return describe_review(states, context) if any(state.note for state in states) else None
 

@@ -1,4 +1,4 @@
-"""The names of tools in files that were written for other agents, by our names."""
+"""Map our tool names to the names that files written for other agents use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLAUDE_NAMES: Mapping[str, tuple[str, ...]] = {
     "plan": ("TodoWrite",),
     "spawn_agent": ("Task", "Agent"),
 }
-"""Those of Claude Code; the first is the usual one."""
+"""Claude Code's names by our name; the first is the usual one."""
 
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "execute": ("shell", "processes"),
@@ -29,12 +29,12 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "web": ("web_fetch", "web_search"),
     "agent": ("spawn_agent", "send_input", "wait", "close_agent"),
     "todo": ("plan",),
-    # An agent that may run commands or start agents has to see what becomes of them.
+    # An agent that may run commands or start agents must be able to follow them.
     "Bash": ("processes",),
     "Read": ("read_many_files",),
     "Task": ("send_input", "wait", "close_agent"),
 }
-"""Names of Copilot, and of Claude Code's tools that are several here."""
+"""Our names by a name of Copilot, or of a tool of Claude Code that is several tools here."""
 
 
 def names_of_tool(kind: str, name: str) -> tuple[str, ...]:

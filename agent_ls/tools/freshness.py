@@ -11,7 +11,7 @@ DIFF_MAX_LINES = 60
 
 
 def require_read(path: str, context: ToolContext) -> None:
-    """Raise ToolError of kind `not_read` if the model has not read this file in this session."""
+    """Raise ToolError of kind `not_read` if the model has not read the file at `path` in this session."""
     if context.reads.digest_of(path) is None:
         name = shown_path(path, context.environment)
         raise ToolError(
@@ -22,7 +22,7 @@ def require_read(path: str, context: ToolContext) -> None:
 
 
 def is_current(path: str, content: bytes, context: ToolContext) -> bool:
-    """Return whether `content` is what the model last read."""
+    """Return whether `content` equals the content that the model last read."""
     return context.reads.digest_of(path) == sha256(content)
 
 
@@ -42,7 +42,9 @@ def require_current(path: str, content: bytes, context: ToolContext) -> None:
 
 
 def stale_error(path: str, content: bytes, context: ToolContext) -> ToolError:
-    """Return the refusal of kind `stale`, with a diff of what changed if the earlier content is known."""
+    """Return the error of kind `stale`, with a diff of the changes if the content that the model read is
+    known.
+    """
     name = shown_path(path, context.environment)
     remembered = context.reads.content_of(path)
     changed = (

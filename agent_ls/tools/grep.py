@@ -21,7 +21,8 @@ from agent_ls.tools.summary import one_line
 OutputMode: TypeAlias = Literal["content", "files_with_matches", "count"]
 
 MAX_CONTEXT_LINES = 50
-COUNTED_MATCHES = 100_000  # in these modes max_results limits the files, so matches need a limit of their own
+# max_results limits the files in modes that count or list them, so matches need a limit of their own
+COUNTED_MATCHES = 100_000
 SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
 

@@ -52,7 +52,9 @@ class _Reader(HTMLParser):
         )
 
     def updatepos(self, i: int, j: int) -> int:
-        """Called by the parser for each tag and text. Line numbers, which it would count here, are not needed."""
+        """Do nothing. The parser calls this for each tag and text to count line numbers, which are not
+        needed.
+        """
         self._check()
         return j
 

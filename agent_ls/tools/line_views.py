@@ -18,7 +18,7 @@ from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.read_file import ReadFileArguments, prepare, render_file
 from agent_ls.tools.summary import one_line
 
-MAX_LINES = 2000  # as read_file returns by default
+MAX_LINES = 2000  # equal to the default of read_file
 
 
 class ReadLinesArguments(Arguments):

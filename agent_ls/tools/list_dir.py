@@ -16,7 +16,7 @@ from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutp
 from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
-MAX_ENTRIES = 2_000  # as for the lines of a file
+MAX_ENTRIES = 2_000  # equal to the limit for the lines of a file
 
 
 class ListDirArguments(Arguments):

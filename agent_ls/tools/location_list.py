@@ -21,8 +21,8 @@ CUT = "[The editor has more results than it returns at once: narrow the question
 
 
 class FileTexts:
-    """The lines of files, each read once. The user is never asked for access: text that may not be read is
-    left out.
+    """The lines of files, each file read once. The user is never asked for access: files that may not be read
+    have no lines here.
     """
 
     def __init__(self, context: ToolContext) -> None:

@@ -49,17 +49,19 @@ class _Folder(Protocol):
 
 
 def touched_file(arguments: _File, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Tool.touches of calls whose argument `file_path` names a file."""
+    """Return the file of a call, for Tool.touches of tools whose argument `file_path` names a file."""
     return (absolute(arguments.file_path, environment),)
 
 
 def touched_folder(arguments: _Folder, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Tool.touches of calls whose argument `path` names a folder."""
+    """Return the folder of a call, for Tool.touches of tools whose argument `path` names a folder."""
     return (absolute(arguments.path or ".", environment),)
 
 
 def touches_nothing(arguments: object, environment: ExecutionEnvironment) -> Sequence[str]:
-    """Tool.touches of calls that concern no file: they run in parallel with every other call."""
+    """Return no path, for Tool.touches of tools that concern no file; their calls run in parallel with every
+    other call.
+    """
     return ()
 
 

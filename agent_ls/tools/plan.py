@@ -1,4 +1,4 @@
-"""plan: keep the steps of a longer task where the user sees them. It has no other effect."""
+"""plan: display the steps of a longer task to the user. The tool has no other effect."""
 
 from __future__ import annotations
 

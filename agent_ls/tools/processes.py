@@ -117,10 +117,10 @@ async def _kill(process_id: str, environment: ExecutionEnvironment) -> ToolOutpu
 
 
 async def send_input(process_id: str, text: str, environment: ExecutionEnvironment, *, end: bool) -> None:
-    """Send text to a process, or end it (`end`).
+    """Send text to a process, or end the process (`end`).
 
     Raises:
-        ToolError: unknown process. EnvError: it accepts no input.
+        ToolError: unknown process. EnvError: the process accepts no input.
     """
     process = await _known(process_id, environment)
     if end and process.exit_code is None:

@@ -74,7 +74,7 @@ async def _expand_patterns(arguments: ReadManyFilesArguments, context: ToolConte
 
 
 async def _read(path: str, limit: int, context: ToolContext) -> ToolOutput:
-    """Read one file. A failure is reported in its place, and the other files are still read."""
+    """Read one file. A failure becomes the output for this file, so that the other files are still read."""
     name = shown_path(path, context.environment)
     try:
         data = await context.environment.read_bytes(path)

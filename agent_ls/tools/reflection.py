@@ -1,4 +1,6 @@
-"""reflect and summarize: let the model record what an attempt showed and where a task is. Neither has an effect."""
+"""reflect and summarize: let the model write down its conclusions from an attempt, or the state of a task.
+Neither has an effect.
+"""
 
 from __future__ import annotations
 

@@ -32,16 +32,18 @@ class ToolRegistry:
         self._tools.pop(name, None)
 
     def remove_kinds(self, names: Iterable[str]) -> None:
-        """Remove tools by our names, including tools that carry a model family's own name."""
+        """Remove tools by our names. A tool is also removed if it is registered under the name of a model
+        family's own tool.
+        """
         kinds = set(names)
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
 
     def restrict(self, keeps: Callable[[Tool[Any]], bool]) -> None:
-        """Remove the tools that `keeps` refuses."""
+        """Remove the tools for which `keeps` returns False."""
         self._tools = {name: tool for name, tool in self._tools.items() if keeps(tool)}
 
     def lookup(self, name: str) -> Tool[Any] | None:
-        """Return the tool with this name, else the one with this name of ours."""
+        """Return the tool registered under `name`; if there is none, the tool for which `name` is our name."""
         named = (tool for tool in self._tools.values() if tool.known_as == name)
         return self._tools.get(name) or (next(named, None) if name else None)
 
@@ -62,7 +64,7 @@ def _definition(tool: Tool[Any]) -> ToolDefinition:
     return ToolDefinition(tool.name, tool.description, schema, tool.free_text)
 
 
-@lru_cache(maxsize=256)  # a host may define tools at run time
+@lru_cache(maxsize=256)  # bounded, because the host program may define tools at run time
 def _schema(arguments: type[Arguments]) -> JsonObject:
     prebuilt = prebuilt_schemas().get(schema_key(arguments))
     return generate_schema(arguments) if prebuilt is None else prebuilt

@@ -1,7 +1,7 @@
 """rename_symbol: rename a symbol in all files, by the editor's language server.
 
-The editor only computes the changes. They are applied like any other edit: computed here, judged, committed
-to all files or to none, and reviewed as hunks.
+The editor only computes the changes. They are handled like any other edit: judged by the policy, committed to
+all files or to none, and reviewed as hunks.
 """
 
 from __future__ import annotations

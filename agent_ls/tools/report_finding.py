@@ -1,4 +1,4 @@
-"""report_finding: what a review has found at some lines of a file, for the user's list of problems."""
+"""report_finding: add a problem that a review found at some lines of a file to the user's list."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The JSON Schemas of our tools' arguments, generated ahead of time.
+"""The JSON Schemas of our tools' arguments, generated in advance.
 
-A first request needs only the schemas. Generating them would build pydantic's validators of all tools, which are
-otherwise built when a tool is called. `python -m tests.tools.tool_schemas` writes the file.
+A first request needs only the schemas. Generating them would build pydantic's validators of all tools, which
+are otherwise built when a tool is called. `python -m tests.tools.tool_schemas` writes the file.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ FILE = files("agent_ls.tools") / "schemas.json"
 
 
 def schema_key(arguments: type[Arguments]) -> str:
-    """Return the name of a class in the file: of its module and itself, or the one that `derive_key` gave it.
+    """Return the key of a class in the file: module and class name, or the key that `derive_key` returned for
+    the class.
 
-    "" for a class that was made at run time in another way: two of them may have the same name.
+    "" for a class that was created at run time in another way, because two such classes may have the same
+    name.
     """
     if derived := vars(arguments).get("derived_key"):
         return str(derived)
@@ -31,7 +33,9 @@ def schema_key(arguments: type[Arguments]) -> str:
 
 
 def derive_key(arguments: type[Arguments], change: str) -> str:
-    """Return the `derived_key` for a class made from `arguments`. `change` says all that makes its schema differ."""
+    """Return the `derived_key` for a class derived from `arguments`. `change` must differ for classes with
+    different schemas.
+    """
     key = schema_key(arguments)
     return f"{key} {change}" if key else ""
 

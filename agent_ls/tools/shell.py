@@ -31,7 +31,8 @@ from agent_ls.tools.paths import absolute
 from agent_ls.tools.processes import wait_for_output
 from agent_ls.tools.summary import one_line
 
-TIMEOUT_MESSAGE = (  # the wording that models know; every family's tool has the parameter timeout_ms
+# the wording that models know; the tool has the parameter timeout_ms in every model family
+TIMEOUT_MESSAGE = (
     "[ERROR: Command timed out after {timeout_ms}ms. Partial output is shown above.\n"
     "You can retry with a longer timeout by setting the timeout_ms parameter.]"
 )
@@ -57,7 +58,7 @@ class ShellArguments(Arguments):
     @field_validator("command", mode="before")
     @classmethod
     def _is_one_line(cls, command: Any) -> Any:
-        """Accept a list of program and arguments (mostly a shell with a script), which some models send."""
+        """Accept a list of program and arguments (usually a shell with a script), which some models send."""
         if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
             return command
         match command:
@@ -85,7 +86,7 @@ class BackgroundShellArguments(ShellArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Timeout:
-    """The time limit of one call. `note` says that it is lower than requested."""
+    """The time limit of one call. `note` is a sentence if the limit is lower than requested, otherwise ""."""
 
     timeout_ms: int
     note: str = ""
@@ -176,7 +177,7 @@ def _render_output(result: ExecResult, timeout: _Timeout) -> ToolOutput:
 
 
 def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
-    """Return the lines below the output. They come last, where truncation keeps them."""
+    """Return the lines to put below the output, where truncation keeps them."""
     note = f"[{result.note}]" if result.note else ""
     if result.timed_out:
         screen = FULL_SCREEN if is_on_alternate_screen(result.output) else ""
@@ -209,8 +210,8 @@ def summarize(arguments: ShellArguments) -> str:
 
 
 def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:
-    """Create the shell tool. `default_timeout_ms` only goes into the description; ToolContext.shell_limits is
-    enforced.
+    """Create the shell tool. `default_timeout_ms` is only part of the description; the limits in
+    ToolContext.shell_limits apply.
 
     `background` False is for profiles without a tool to follow background processes.
     """

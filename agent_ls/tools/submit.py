@@ -1,4 +1,4 @@
-"""submit: hand in the result and end the task."""
+"""submit: report the result and end the task."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: T
     """Return the position of the symbol.
 
     Raises:
-        ToolError: it does not occur, or is ambiguous. EnvError: the file may not be read.
+        ToolError: the symbol does not occur, or is ambiguous. EnvError: the file may not be read.
     """
     if not arguments.file_path:
         return await _spot_by_name(arguments.symbol, host, context)
@@ -108,7 +108,7 @@ async def symbols_with_name(symbol: str, host: LanguageHost) -> Sequence[Symbol]
 
 
 def find_column(line: str, symbol: str, start: int = 0) -> int | None:
-    """Return the column (in code points) of the last part of the name; whole words first."""
+    """Return the column (in code points) of the last part of the name; whole words are preferred."""
     name, last = _bare(symbol), last_part(symbol)
     for form in (rf"(?<!\w){re.escape(name)}(?!\w)", rf"(?<!\w){re.escape(last)}(?!\w)", re.escape(last)):
         if found := re.compile(form).search(line, start):

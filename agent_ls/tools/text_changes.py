@@ -16,7 +16,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str = "") -> str:
     """Return the text with all changes applied. New text gets the line endings of the text.
 
-    `expected`: each change must insert only, or replace text that contains this (ignoring case).
+    `expected`: each change must either only insert, or replace text that contains `expected` (ignoring case).
 
     Raises:
         NoAnswerError: changes overlap, lie outside the text, or do not replace `expected`.

@@ -44,7 +44,7 @@ class WebFetcher(Protocol):
     """Interface for fetching pages, without cookies or keys, within limits of size and time."""
 
     def private_address(self, url: str) -> str:
-        """Return the private network address of the host, as far as it is known without a lookup; else ""."""
+        """Return the private network address of the URL's host, if it is known without a lookup; else ""."""
         ...
 
     async def fetch(self, url: str, private_address: str) -> WebPage:

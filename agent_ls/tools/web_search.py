@@ -53,7 +53,7 @@ async def prepare(searches: WebSearcher, arguments: WebSearchArguments, context:
         return ToolOutput(text or "Nothing was found.", summary=summary, usage=found.usage)
 
     # The provider passes the query to a search engine and may charge for it, so the user is asked as for a
-    # page.
+    # web page.
     return Prepared(CallEffect("web_search", arguments.query, "read"), run)
 
 
