@@ -1,4 +1,4 @@
-"""Convert a placed chunk into line edits of the file.
+"""Convert a chunk whose position is known into line edits of the file.
 
 Context lines never change, even if they matched loosely: only removed lines are deleted and only added lines
 inserted.
@@ -21,7 +21,7 @@ TYPOGRAPHY_LEVEL = 4
 
 @dataclass(frozen=True, slots=True)
 class ChunkEdit:
-    """Replace file lines [start, end) with `added` (texts without line endings).
+    """An edit that replaces file lines [start, end) with `added` (texts without line endings).
 
     `without_ending`: the last added line gets no line ending.
     """

@@ -17,7 +17,7 @@ from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, trim
 CLOSEST_MIN_RATIO = 0.6
 # above this size lines are compared instead of characters, because the matcher is quadratic
 COMPARED_MAX_CHARS = 2000
-# a word on more lines than this says little about a location, and looking at all of them is slow
+# a word that occurs on more lines is of little use for finding a location, and comparing them all is slow
 WORD_MAX_LINES = 2000
 TRIED_WINDOWS = 12
 SHOWN_MAX_CHARS = 160
@@ -30,7 +30,9 @@ _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Words for the messages: a name for the caller's lines, and the advice that makes an ambiguous match unique."""
+    """Words for the messages: a name for the old lines that the caller gave, and the advice that makes an
+    ambiguous match unique.
+    """
 
     theirs: str = "patch"
     settle: str = "put an @@ line with one of these lines above the change"
@@ -38,7 +40,7 @@ class Wording:
 
 
 class Diagnosis:
-    """Explain failures in one file. Its word index is built when it is first needed."""
+    """Explains failures in one file. Its word index is built when it is first needed."""
 
     def __init__(self, file: FileLines, wording: Wording | None = None) -> None:
         self._file = file
@@ -50,7 +52,9 @@ class Diagnosis:
         return self._describe_applied(new) or self._describe_closest(old)
 
     def ambiguous(self, starts: Sequence[int]) -> str:
-        """Return the line numbers of all matches, with a line above each one that only it has."""
+        """Return the line numbers of all matches. For each, also return a line above that is unique to this
+        match.
+        """
         listed = starts[:LISTED_PLACES]
         more = f" and {len(starts) - len(listed)} more" if len(starts) > len(listed) else ""
         numbers = ", ".join(str(at + 1) for at in listed)
@@ -153,7 +157,7 @@ def visible(line: str) -> str:
 
 
 def has_substance(lines: Sequence[str]) -> bool:
-    """Return False for lines of punctuation only: they match in many locations by chance."""
+    """Return False if the lines have only punctuation, because such lines match in many positions by chance."""
     return any(_WORD.search(line) for line in lines)
 
 

@@ -14,7 +14,7 @@ ENCODING_ADVICE = (
     "Write it with characters of that encoding, or convert the file to UTF-8 with a command first."
 )
 MESSAGE_MAX_LINES = 200  # a longer message would fill the model's context
-PROBLEM_MAX_LINES = 60  # so that the second and third problem of a patch still fit
+PROBLEM_MAX_LINES = 60  # leaves room for the second and third problem of a patch
 
 Code: TypeAlias = Literal[
     "PARSE",
@@ -43,8 +43,9 @@ class PatchProblem:
     """One reason for a refusal. `section`, `chunk` and `line` (of the patch text) count from 1; 0 means
     unknown.
 
-    `message` uses the wording of the reference program `apply_patch` where it has one, because models know
-    it. `detail` helps to correct the patch: the closest lines, the kind of difference, what to send instead.
+    `message` uses the wording of the reference program `apply_patch` if the program has this error, because
+    models know it. `detail` helps to correct the patch: the closest lines, the kind of difference, the text
+    to send instead.
     """
 
     code: Code

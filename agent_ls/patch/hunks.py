@@ -20,7 +20,7 @@ Action: TypeAlias = Literal["create", "modify", "delete", "move"]
 
 @dataclass(frozen=True, slots=True)
 class LineHunk:
-    """Base lines [base_start, base_end), whose text is `removed`, are replaced by `added`.
+    """A change of lines: base lines [base_start, base_end), whose text is `removed`, are replaced by `added`.
 
     `base_start == base_end` inserts before that line. A last line without line ending, added or in the base,
     gets one as soon as other lines follow it.
@@ -67,8 +67,8 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A recovery rule that was used (R1 to R14, see v4a_apply), and where. `section`, `chunk` and `line`
-    count from 1.
+    """A use of a recovery rule (R1 to R14, see v4a_apply), and its position in the patch. `section`, `chunk`
+    and `line` count from 1.
     """
 
     rule: str
@@ -80,10 +80,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a chunk was found. `line` counts from 1 in the file as it was before the chunk's section.
+    """The position at which a chunk was found. `line` counts from 1 in the file as it was before the chunk's
+    section.
 
     `level` is 1 to 4 for the strict match levels, 5 and 6 for the recovery levels (typography.COMPARED_AS),
-    and 0 if nothing had to match (a pure insertion). `candidates` counts the positions that match at that
+    and 0 if no line had to match (a pure insertion). `candidates` counts the positions that match at that
     level, up to 1000. If there are several, `lines` are the first of them.
     """
 

@@ -56,16 +56,14 @@ def is_contradictory(seen: Sequence[Blanks]) -> bool:
 
 
 def _needs_no_shift(seen: Sequence[Blanks]) -> bool:
-    """Return whether nothing differs, or only by the one space of a lost or doubled sign column."""
+    """Return whether no line differs, or all differ only by the one space of a lost or doubled sign column."""
     return all(b.in_file == b.written for b in seen) or all(
         b.in_file in (b.written, b.written + " ") for b in seen
     )
 
 
 def _context_suffices(added: Sequence[str], seen: Sequence[Blanks]) -> bool:
-    """Return whether context lines alone justify a shift. They are weak evidence: the added lines may already
-    be right.
-    """
+    """Return whether context lines alone justify a shift. Otherwise the added lines may already be right."""
     known = {blanks.written for blanks in seen}
     return len(seen) >= 2 and all(leading_blanks(line) in known for line in added if not is_blank(line))
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.text import line_ending, preferred_ending
 
-GAP_MAX_LINES = 500  # above this, SequenceMatcher takes seconds, so the gap counts as replaced
-DIFFLIB_MAX_LINES = 10_000  # in all gaps together: a reformatted file of 100,000 lines would take ten seconds
+GAP_MAX_LINES = 500  # for a longer gap SequenceMatcher takes seconds, so the gap counts as replaced
+# limit for all gaps together: a reformatted file of 100,000 lines would take ten seconds
+DIFFLIB_MAX_LINES = 10_000
 _SLICE_LINES = 1024
 
 
@@ -114,9 +115,10 @@ def append_lines(result: list[str], lines: Sequence[str], ending: str) -> None:
 
 
 def explicit_endings(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> tuple[LineHunk, ...]:
-    """Return the same hunks, but state explicitly that a last base line without ending gets one.
+    """Return the same hunks, extended so that a last base line without ending is listed as changed if it gets
+    an ending.
 
-    When text is added after such a line, the line itself then shows as changed, as in every diff.
+    When text is added after such a line, the line itself then appears as changed, as in every diff.
     """
     if not hunks or not old_lines or line_ending(old_lines[-1]):
         return tuple(hunks)
@@ -186,7 +188,7 @@ def _unique_anchors(old: Sequence[str], new: Sequence[str], window: _Window) -> 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest part of `pairs` (sorted by first member) that is also sorted by second member."""
     tails: list[int] = []  # the smallest last value of a sequence of each length
-    ends: list[int] = []  # the index of that pair
+    ends: list[int] = []  # the index of the pair with that last value
     previous: list[int] = []
     for at, (_, value) in enumerate(pairs):
         length = bisect_left(tails, value)

@@ -24,7 +24,7 @@ COUNT_MAX = 1000  # larger counts are not needed in messages
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """The pattern matches at line `start` at `level`, as it does at `candidates` positions in total."""
+    """A match: the pattern matches at line `start` at `level`, and at `candidates` positions in total."""
 
     start: int
     level: int
@@ -49,7 +49,9 @@ class FileLines:
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> FileLines:
-        """Prepare lines that have endings. For exact searches in LF files the endings are not even removed."""
+        """Prepare lines that have endings. If all end with LF, the endings are removed only when a search
+        needs it.
+        """
         if "\r" in "".join(lines):
             return cls(strip_endings(lines))
         file = cls(())

@@ -31,7 +31,7 @@ MatchedWith: TypeAlias = Literal[
 
 _NUMBERED = re.compile(
     r"[ ]*(?P<number>\d+) \|(?: (?P<text>.*))?"
-)  # the line format of agent_ls.text.number_lines
+)  # matches the line format of agent_ls.text.number_lines
 _ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
 _ESCAPE = re.compile(r'\\[nt"\\]')
 _ANY_ENDING = re.compile("\r\n|\r")
@@ -40,8 +40,8 @@ _LINE_ENDING = re.compile("\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """Characters [start, end) of the text are replaced by `new`, which already has the line endings of that
-    position.
+    """A replacement: characters [start, end) of the text are replaced by `new`, which already has the line
+    endings of that position.
     """
 
     start: int
@@ -50,7 +50,7 @@ class Substitution:
 
 
 class SearchableText:
-    """A file's text with lazily computed lines. The exact strategy, which mostly succeeds, needs no lines."""
+    """A file's text with lazily computed lines. The exact strategy, which usually succeeds, needs no lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -83,7 +83,7 @@ class SearchableText:
 def find_by_strategies(
     haystack: SearchableText, old: str, new: str
 ) -> Iterator[tuple[MatchedWith, list[Substitution]]]:
-    """Yield each strategy with all its matches, left to right and not overlapping."""
+    """Try the strategies in order. Yield each with all its matches, left to right and not overlapping."""
     yield "exact", _exact(haystack, old, new)
     yield "line endings", _by_endings(haystack, old, new)
     yield "trailing blanks", _whole_lines(haystack, old, new, 2, _as_sent)
@@ -134,8 +134,8 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
 Pair: TypeAlias = tuple[str, str]
 """A line of old_string, and the line of the file that it matched."""
 Adapt: TypeAlias = Callable[[Sequence[Pair], Sequence[str], Sequence[Pair]], list[str] | None]
-"""Takes the pairs removed here, the lines added for them, and all pairs. Returns the added lines adapted to
-the file, or None if they cannot be adapted.
+"""A function that adapts added lines to the file. It takes the pairs that are removed at one position, the
+lines added in their place, and all pairs. Returns the adapted lines, or None if they cannot be adapted.
 """
 
 

@@ -23,7 +23,7 @@ _NAMES_THE_REST = re.compile(
 def omission_marker(new_lines: Sequence[str], old_lines: Sequence[str]) -> str:
     """Return the first line of the new text that is a placeholder for omitted code, "" for none.
 
-    A line that the old text has too belongs to the file and does not count.
+    A line that also occurs in the old text is part of the file and does not count.
     """
     kept = {line.strip() for line in old_lines}
     return next((line for line in new_lines if is_marker(line) and line.strip() not in kept), "")

@@ -34,12 +34,12 @@ class Unreadable:
 
 
 Contents: TypeAlias = bytes | Unreadable | None
-"""The content found at a path; None if nothing is there."""
+"""The content found at a path; None if there is no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text in lines. `origins` are the blocks of original lines, with their positions in the original file."""
+    """A text as lines. `origins` are the blocks of original lines, with their positions in the original file."""
 
     lines: tuple[str, ...]
     origins: tuple[MatchingBlock, ...]
@@ -86,8 +86,8 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """The current state of a file. `came_from` is its original path, "" if it was added. `text` is set once
-    it is edited.
+    """The current state of a file. `came_from` is its original path, "" if it was added. `text` is set when
+    the file is first edited.
     """
 
     data: bytes
@@ -190,7 +190,8 @@ class Overlay:
             return ()
         base_lines = self._original_text(path).lines
         hunks = _edited_hunks(base_lines, node.text)
-        # If a last line lost its ending and then got one again, the recorded hunks miss that: compare again.
+        # The recorded hunks are wrong if a last line lost its ending and then got one again: compare the
+        # texts then.
         exact = tuple(apply_hunks(base_lines, hunks)) == node.text.lines
         return hunks if exact else line_hunks(base_lines, node.text.lines)
 

@@ -19,7 +19,9 @@ from agent_ls.text import strip_ending
 
 @dataclass(frozen=True, slots=True)
 class PlacedHunk:
-    """A hunk rebased to lines of current. `note` says why a person should check it, "" for no reason."""
+    """A hunk rebased to lines of current. `note` is the reason why a person should check the hunk, "" for
+    none.
+    """
 
     hunk: LineHunk
     note: str = ""
@@ -27,15 +29,15 @@ class PlacedHunk:
 
 @dataclass(frozen=True, slots=True)
 class AlreadyApplied:
-    """Current already has this change, because the user made it too. It counts as accepted."""
+    """The current text already has this change, because the user made it too. It counts as accepted."""
 
     hunk: LineHunk
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A hunk, in lines of base, that does not fit. `current` is the text in its place: lines [start, end) of
-    current.
+    """A hunk that does not fit, in lines of base. `current` is the text at its position: lines [start, end)
+    of current.
     """
 
     hunk: LineHunk
@@ -50,7 +52,9 @@ RebasedHunk: TypeAlias = PlacedHunk | AlreadyApplied | Conflict
 
 @dataclass(frozen=True, slots=True)
 class MergedText:
-    """Current with every proposed change that it did not have yet. `hunks` lead from current to `lines`."""
+    """The current text with every proposed change that it did not have yet. `hunks` convert current to
+    `lines`.
+    """
 
     lines: tuple[str, ...]
     hunks: tuple[LineHunk, ...]
@@ -105,7 +109,9 @@ class _Moved:
         self._texts: FileLines | None = None
 
     def image(self, line: int) -> int | None:
-        """Return the line in current of a base line. The lines before the first and after the last always exist."""
+        """Return the line in current for a base line, None if it does not exist there. The borders before the
+        first and after the last line always exist.
+        """
         if line < 0:
             return -1
         if line >= len(self._base):

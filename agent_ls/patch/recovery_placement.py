@@ -43,7 +43,7 @@ _REASONS = {
 
 
 class _AmbiguousError(Exception):
-    """Several positions fit. `note` says which chunk they belong to, if not to the current one."""
+    """Several positions fit. `note` names the chunk that is ambiguous, "" for the current one."""
 
     def __init__(self, found: Sequence[int], note: str = "") -> None:
         super().__init__()
@@ -71,7 +71,9 @@ class ChunkRecovery:
         self._in_order = True
 
     def place(self, chunk: Chunk, number: int) -> PlacedChunk | PatchProblem:
-        """Return the only sensible position of this chunk, or why there is none. A refused chunk changes no state."""
+        """Return the only position of this chunk that makes sense, or the problem if there is none. A refused
+        chunk changes no state.
+        """
         try:
             placed_chunk = self._find(chunk)
         except _AmbiguousError as error:
@@ -140,14 +142,16 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, "R12") if placed_chunk else None
 
     def _without_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R10: an anchor that does not exist in the file is ignored if only one position fits."""
+        """R10: ignore an anchor that does not exist in the file if only one position fits."""
         if not chunk.anchors or self._after_anchors(chunk.anchors, self._cursor):
             return None
         placed_chunk = self._only_match(lines, STRICT_LEVELS, self._cursor, self._is_free_at(lines))
         return self._with_rules(placed_chunk, "R10") if placed_chunk else None
 
     def _match_anywhere(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """R13: search the whole file, first apart from all other chunks, then apart from their changed lines."""
+        """R13: search the whole file for a position that overlaps no other chunk, then for one that overlaps
+        no changed lines of other chunks.
+        """
         placed_chunk = self._only_match(
             lines, STRICT_LEVELS, 0, self._is_clear_at(lines)
         ) or self._only_match(lines, STRICT_LEVELS, 0, self._is_free_at(lines))
@@ -158,7 +162,9 @@ class ChunkRecovery:
         return self._out_of_order(self._only_match(lines, RECOVERY_LEVELS, 0, self._is_free_at(lines)), "R14")
 
     def _out_of_order(self, placed_chunk: PlacedChunk | None, rule: str) -> PlacedChunk | None:
-        """Refuse a position before a chunk that had several candidates: more likely that chunk was misplaced."""
+        """Refuse a position before an earlier chunk that had several candidates, because that chunk was
+        probably misplaced.
+        """
         if placed_chunk is None:
             return None
         for other in self._placed:
@@ -206,7 +212,7 @@ class ChunkRecovery:
         placed_chunk = find_chunk_lines(self._file, lines, after.line, at_end=chunk.at_end)
         if placed_chunk is None or placed_chunk.start >= before or not self._is_free(placed_chunk):
             return None
-        # If lines and anchor match as sent, the first position counts, as in the strict search.
+        # If lines and anchor match as sent, take the first position, as the strict search does.
         if lines is not chunk.lines or not after.rules or not self._in_order:
             self._check_alone(placed_chunk, before)
         return self._with_rules(placed_chunk, *after.rules)

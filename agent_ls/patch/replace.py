@@ -22,7 +22,8 @@ from agent_ls.text import DecodedText, NotEncodableError, decode, encode_changed
 __all__ = ["EditResult", "MatchedWith", "Occurrence", "replace"]
 
 Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
-_CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")  # looser matches must be unique
+# strategies after which the caller may choose one of several matches; looser matches must be unique
+_CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDING = Wording(
@@ -43,11 +44,11 @@ class StringEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """The new content; nothing has been written yet.
+    """The new content of a file, which is not written yet.
 
     `count` replacements were made; `matched_with` names the strategy that matched. `first_line` to
     `last_line` are the changed lines of the new content, from 1; if lines were only removed, both are the
-    line now in their place. `hunks` lead from the old lines to the new ones.
+    line that is now at their position. `hunks` convert the old lines to the new ones.
     """
 
     content: bytes

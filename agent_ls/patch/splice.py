@@ -18,8 +18,8 @@ _COMPARED_CHARS = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TextSplice:
-    """Characters [start, start + len(removed)) of the old text are replaced by `added`. Both ends are line
-    borders.
+    """A change of text: characters [start, start + len(removed)) of the old text are replaced by `added`.
+    Both ends are line borders.
     """
 
     start: int
@@ -29,7 +29,7 @@ class TextSplice:
 
 @dataclass(frozen=True, slots=True)
 class LineSplice:
-    """Lines [start, end) of the old text are replaced by `lines`."""
+    """A change of lines: lines [start, end) of the old text are replaced by `lines`."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ def line_splice(old: str, new: str) -> LineSplice:
 
 
 def text_hunks(old: str, new: str) -> tuple[LineHunk, ...]:
-    """Return `line_hunks` of both texts, comparing only the region that differs."""
+    """Return the hunks between both texts, like `line_hunks`, comparing only the region that differs."""
     splice, at = _find_splice(old, new)
     hunks = line_hunks(split_lines(splice.removed), split_lines(splice.added))
     return tuple(
@@ -80,7 +80,7 @@ def _chars(texts: tuple[str, str]) -> int:
     return len(texts[0]) + len(texts[1])
 
 
-# One edit asks three times: for the display, for the message to the model, and for the ledger.
+# Memoised because one edit needs it three times: for the display, the message to the model, and the ledger.
 _places = Memo(_place, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
 
 

@@ -56,7 +56,7 @@ def new_texts(lines: Sequence[PatchLine]) -> list[str]:
 
 
 def equal_positions(file: FileLines, placed_chunk: PlacedChunk, most: int = COUNT_MAX) -> list[int]:
-    """Return the positions from the chunk's own on that match equally well; empty if it is the only one."""
+    """Return all positions from the chunk's own on that match equally well; empty if its own is the only one."""
     if placed_chunk.candidates < 2:
         return []
     return list(
@@ -110,7 +110,8 @@ def find_chunk_lines(
 
 
 def _without_empty_end(lines: tuple[PatchLine, ...]) -> tuple[PatchLine, ...] | None:
-    """Return the lines without an empty last old line and an empty last new line; None if it is not empty.
+    """Return the lines without an empty last old line and an empty last new line; None if the last old line
+    is not empty.
 
     A context line that is dropped on one side only becomes a removed or an added line.
     """

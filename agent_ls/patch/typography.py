@@ -28,7 +28,7 @@ _BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 
 
 def to_ascii_punctuation(text: str) -> str:
-    """Replace typographic dashes, quotes and spaces by ASCII; the length stays."""
+    """Replace typographic dashes, quotes and spaces by ASCII characters. The length does not change."""
     return text if text.isascii() else text.translate(_MAPPED)
 
 
@@ -66,7 +66,8 @@ def _composed_plain(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", to_ascii_punctuation(text))
 
 
-COMPOSED_LEVEL = 7  # used by edit_file only: typography and Unicode composition, but leading blanks count
+# used by edit_file only: ignores typography and Unicode composition, but not leading blanks
+COMPOSED_LEVEL = 7
 COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
     {
         1: _exact,
@@ -78,7 +79,7 @@ COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
         COMPOSED_LEVEL: lambda text: _composed_plain(right_trimmed(text)),
     }
 )
-"""Match level -> the normalisation under which two lines must be equal."""
+"""The normalisation by match level. Two lines match at a level if their normalised forms are equal."""
 
 
 def keep_spelling(patch_line: str, file_line: str, added: str) -> str:

@@ -1,4 +1,6 @@
-"""Render two texts as a unified diff. Also re-exports the line tools: import `line_hunks` or `rebase` from here."""
+"""Render two texts as a unified diff. Also re-exports the line tools: import `line_hunks` or `rebase` from
+this module.
+"""
 
 from __future__ import annotations
 
@@ -216,5 +218,7 @@ def _format_path(path: str) -> str:
 
 
 def _format_name(name: str) -> str:
-    """A path with blanks gets a trailing tab, so that readers of the diff know where it ends."""
+    """Return a file name for a header line. A name with blanks gets a trailing tab, so that readers of the
+    diff know where it ends.
+    """
     return f"{name}\t" if " " in name else name

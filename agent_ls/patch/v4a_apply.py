@@ -107,7 +107,9 @@ def _paths(section: Section) -> list[str]:
 
 
 def _join_problems(first: Sequence[PatchProblem], then: Sequence[PatchProblem]) -> list[PatchProblem]:
-    """Put the strict reader's problems first, unless the lenient reader reports the same."""
+    """Return the strict parser's problems that the lenient parser does not report, then those of the lenient
+    parser.
+    """
     told = {problem.message for problem in then}
     return [*(problem for problem in first if problem.message not in told), *then]
 
@@ -254,7 +256,9 @@ class _Planner:
         return placed_chunks
 
     def _check_meant(self, section: UpdateFile, number: int, *, moves: bool) -> None:
-        """Refuse a section that only recovery could parse and that changes nothing: its lines lost their signs."""
+        """Refuse a section that only the lenient parser accepted and that changes nothing, because its lines
+        lost their signs.
+        """
         repaired = any(r.section == number and r.rule != "R1" for r in self._repairs)
         if not self._recovers or moves or not repaired:
             return

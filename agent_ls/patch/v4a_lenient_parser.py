@@ -49,7 +49,7 @@ _STRICT_WORD = {
 _UNIFIED_RANGE = re.compile(r"@@\s*-\d+(?:,\d+)?\s+\+\d+(?:,\d+)?(?:\s*@@\s?(?P<rest>.*))?")
 _CLOSED_ANCHOR = re.compile(r"@@ (?P<text>.*\S) @@")
 _NO_NEWLINE = re.compile(r"\\ no newline at end of (?:the )?file\.?", re.IGNORECASE)
-_WRAPPING = re.compile(r"[\s`~'\"\w]*")  # allowed after an indented end line: a fence, a heredoc word
+_WRAPPING = re.compile(r"[\s`~'\"\w]*")  # text allowed after an indented end line: a fence, a heredoc word
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ class _OpenChunk:
 
 @dataclass(slots=True)
 class _OpenSection:
-    """`kind` is the header's word: `add file`, `delete file` or `update file`."""
+    """A section that is being parsed. `kind` is the header's word: `add file`, `delete file` or `update
+    file`.
+    """
 
     kind: str
     path: str
@@ -188,7 +190,7 @@ class _Reader:
         elif is_blank(line):
             section.added.append("")
             self._report_repair("R6", "blank lines without '+' in an added file", at)
-            # `_without_loose_tail` drops them again at the end of the file.
+            # `_without_loose_tail` drops these lines again at the end of the file.
         else:
             raise bad_header(trimmed(line), self._number(at))
 
@@ -242,7 +244,7 @@ class _Reader:
         chunk.anchors += [anchor] if anchor else []
 
     def _is_diff_header(self, section: _OpenSection, at: int) -> bool:
-        # Both lines or neither: a single `---` line may remove a comment that begins with "--".
+        # Both lines or none must be headers: a single `---` line may remove a comment that begins with "--".
         pair = self._lines[at : at + 2]
         return (
             not section.chunks
@@ -318,7 +320,7 @@ class _Reader:
         return at - self._first + 1
 
     def _report_repair(self, rule: str, note: str, at: int) -> None:
-        """Report each kind of repair once in a section, at the first line that needed it."""
+        """Record each rule once in a section, at the first line that needed it."""
         section = len(self._sections)
         if not any(r.note == note and r.section == section for r in self.repairs):
             self.repairs.append(Repair(rule, note, section, line=max(self._number(at), 0)))
@@ -346,9 +348,10 @@ def _is(marker: _Marker | None, word: str) -> bool:
 
 
 def _indented_end(lines: list[str]) -> int:
-    """Return the index of an indented end line if it can be nothing else; else -1.
+    """Return the index of an indented line that is certainly the end line; else -1.
 
-    The reference program accepts one as the last line although, in an update, it looks like context.
+    The reference program accepts an indented end line as the last line, although it looks like context inside
+    an update.
     """
     ends = [at for at, line in enumerate(lines) if _is(_loose_marker(line), "end patch")]
     if not ends or not all(_WRAPPING.fullmatch(line) for line in lines[ends[-1] + 1 :]):

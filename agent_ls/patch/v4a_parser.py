@@ -29,7 +29,7 @@ _SIGNS: dict[str, Sign] = {" ": " ", "-": "-", "+": "+"}
 
 @dataclass(frozen=True, slots=True)
 class PatchLine:
-    """`without_ending`: an added line that is the file's last and has no newline."""
+    """A line of a chunk. `without_ending`: an added line that is the file's last and has no newline."""
 
     sign: Sign
     text: str
@@ -39,8 +39,8 @@ class PatchLine:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`anchors` are the non-empty `@@` lines. `stacked`: there were two or more `@@` lines, so all anchors
-    must match.
+    """A chunk of an update. `anchors` are the non-empty `@@` lines. `stacked`: there were two or more `@@`
+    lines, so all anchors must match.
     """
 
     number: int
@@ -65,7 +65,9 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """`move_to` "": the file is not moved. Without chunks it is only renamed; the strict parser refuses that."""
+    """An update of one file. `move_to` "": the file is not moved. Without chunks the file is only renamed,
+    which the strict parser refuses.
+    """
 
     path: str
     number: int
@@ -168,7 +170,7 @@ class _Parser:
             self._at += 1
 
     def _is_at_end(self) -> bool:
-        """Return whether this is an end line. Only blank lines and more end lines may follow it."""
+        """Return whether the current line is an end line. Only blank lines and more end lines may follow it."""
         if trimmed(self._line) != END:
             return False
         for at in range(self._at, len(self._lines)):
