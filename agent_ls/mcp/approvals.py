@@ -1,6 +1,8 @@
-"""Store the user's decisions about MCP servers, and the tools that each server had then, in one readable file.
+"""Store the user's decisions about MCP servers, and the tools of each server at that time, in one readable
+file.
 
-ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided", "tools"}]}
+ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided",
+"tools"}]}
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ask the user what an MCP server wants to know (elicitation): one question of the session for each field."""
+"""Ask the user the questions of an MCP server (elicitation): one question of the session for each field."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> Eli
 
 
 def _refusal(reply: QuestionReply | None) -> Literal["decline", "cancel"]:
-    """Return "cancel" if the user left the question unanswered, and "decline" if they said no, or nobody is there."""
+    """Return "cancel" if the user left the question unanswered, and "decline" if they said no or no user is
+    present.
+    """
     return "cancel" if reply and reply.declined and reply.by != "headless" else "decline"
 
 

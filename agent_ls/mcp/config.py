@@ -1,4 +1,4 @@
-"""ENGINE: the configuration of an MCP server, the digest that identifies it in approvals, and its variables."""
+"""Pure: the configuration of an MCP server, the digest that identifies it in approvals, and its variables."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ Target: TypeAlias = StdioTarget | HttpTarget
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """The configuration of one server. `file` contains it, "" for settings and ACP. In `target`, variables are not
-    yet replaced by their values.
+    """The configuration of one server. `file` is the file that contains it, "" for settings and ACP.
+    Variables in `target` are not yet replaced by their values.
     """
 
     name: str
@@ -81,11 +81,11 @@ class ServerConfig:
 
     @property
     def digest(self) -> str:
-        """Return a hash of everything that an approval displays: if the command, a variable or the URL changes, the
-        user is asked again.
+        """Return a hash of everything that an approval displays. If the command, a variable or the URL
+        changes, the user is asked again.
 
-        A client sends the values of secrets, while files name variables. Such values are left out of the
-        hash, because they change.
+        Values of secrets are left out of the hash, because they change: a client sends the values themselves,
+        while files only name variables.
         """
         target = self.target
         parts: list[Any] = [self.name, type(target).__name__, self.trusts_annotations]
@@ -104,7 +104,7 @@ class ServerConfig:
 
     @property
     def is_literal(self) -> bool:
-        """Return whether its texts are literal, so that no variables are replaced."""
+        """Return whether the texts of the configuration are literal, so that no variables are replaced."""
         return self.source == "client"
 
     @property
@@ -221,8 +221,8 @@ Lookup: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of variables. `environ` never contains a provider's key. `inputs` returns the value that the user
-    entered, by the server's name and the input's id.
+    """The values of variables. `environ` never contains a provider's key. `inputs` returns the value that the
+    user entered for a server and the id of an input.
     """
 
     environ: Lookup

@@ -1,4 +1,5 @@
-"""The tools `find_tools` and `call_tool`: with many server tools, the model searches them and is not sent all of them.
+"""The tools `find_tools` and `call_tool`: with many server tools, the model searches them instead of getting
+all definitions.
 
 Both definitions are fixed, so that the beginning of all requests of a session stays the same.
 """
@@ -28,7 +29,9 @@ FIND_TOOLS = "find_tools"
 CALL_TOOL = "call_tool"
 MAX_FOUND = 10
 MAX_LISTED = 40
-"""With more tools than this, the model searches them, even if their definitions are short."""
+"""Maximum number of tools whose definitions are sent. With more tools, the model searches them, even if their
+definitions are short.
+"""
 
 _WORD = re.compile(r"[a-z0-9]+")
 _K1, _B = 1.2, 0.75

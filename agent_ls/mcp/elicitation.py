@@ -1,4 +1,4 @@
-"""ENGINE: the forms that a server asks the user to fill in, and the parsing of the answers."""
+"""Pure: the forms that a server asks the user to fill in, and the parsing of the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ENGINE: the tools, prompts and resources that an MCP server describes, as values of our own."""
+"""Pure: the tools, prompts and resources that an MCP server describes, as our own types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ENGINE: JSON as editors write it: with comments and with a comma after the last entry."""
+"""Pure: parse JSON as editors write it: with comments and with a comma after the last entry."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ _COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
 
 
 def parse_jsonc(text: str) -> Any:
-    """
-    Parse JSON with comments and trailing commas.
+    """Parse JSON with comments and trailing commas.
 
     Raises:
-        ValueError: it is not JSON even then.
+        ValueError: the text is not valid JSON even without them.
     """
     plain = _SKIP.sub(_without_comment, text.removeprefix("\ufeff"))
     plain = _COMMA.sub(lambda found: found[0] if found[0].startswith('"') else "", plain)
@@ -26,5 +25,5 @@ def parse_jsonc(text: str) -> Any:
 
 
 def _without_comment(found: re.Match[str]) -> str:
-    """Replace a comment by its line ends, so that an error names the line of the file."""
+    """Replace a comment by its line ends, so that an error message has the right line number."""
     return found[0] if found[0].startswith('"') else " " + "\n" * found[0].count("\n")

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx2
 
 JudgeAddress = Callable[[str], Awaitable[str]]
-"""Returns why requests to a host are not allowed (it is in a private network), "" if they are."""
+"""Returns the reason why requests to a host are not allowed (it is in a private network), "" if they are
+allowed.
+"""
 
 
 class HttpLimits:
@@ -40,7 +42,9 @@ class HttpLimits:
         return bool(await self._judge(self._own.host))
 
     async def limit(self, response: httpx2.Response) -> None:
-        """Limit the size of a response. An event stream is not limited here: each of its events is."""
+        """Limit the size of a response. An event stream as a whole is unlimited, but each of its events is
+        limited.
+        """
         kind = response.headers.get("content-type", "")
         if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Limited(response.stream, self._limit)

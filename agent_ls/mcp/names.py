@@ -1,4 +1,6 @@
-"""ENGINE: names of server tools that every model provider accepts: a letter, then letters, digits, `_`; 64 at most."""
+"""Pure: names of server tools that every model provider accepts: a letter, then letters, digits, `_`; 64 at
+most.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from agent_ls.mcp.server import LoginNeededError
 NO_REDIRECT = "http://127.0.0.1/callback"
 LOGIN_S = 300
 EARLY_S = 30
-"""Seconds before its expiry at which a token is renewed."""
+"""A token is renewed this many seconds before it expires."""
 _PAGE = (
     "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
     "Content-Length: {length}\r\n\r\n{page}"
@@ -32,7 +32,7 @@ FAILED = "<!doctype html><title>agent-ls</title><p>The login failed. You can clo
 
 
 class Secrets(Protocol):
-    """SEAM: stores tokens by name. Its methods block."""
+    """Interface that stores tokens by name. Its methods block."""
 
     def secret(self, name: str) -> str: ...
 
@@ -42,7 +42,7 @@ class Secrets(Protocol):
 
 
 class KeptTokens:
-    """ADAPTER of the SDK's token storage: bound to one address, so that tokens never reach another."""
+    """Implements the SDK's token storage for one URL, so that tokens never reach another server."""
 
     def __init__(self, url: str, secrets: Secrets, hide: Callable[[list[str]], object]) -> None:
         self._url = url
@@ -99,7 +99,8 @@ def name_of(url: str) -> str:
 
 
 def quiet_login(url: str, client_id: str, tokens: KeptTokens) -> OAuthClientProvider:
-    """Return an OAuth object that uses and renews stored tokens. It never opens a login: if one is needed, it fails.
+    """Return an OAuth object that uses and renews stored tokens. It never opens a login page: if one is
+    needed, requests fail.
 
     Raises (later, when a request is made):
         LoginNeededError
@@ -115,10 +116,11 @@ def quiet_login(url: str, client_id: str, tokens: KeptTokens) -> OAuthClientProv
 
 
 async def refuse_login(response: httpx2.Response) -> None:
-    """A response hook for a client that never opens a login.
+    """Raise LoginNeededError if a response asks for a login. Response hook of a client that never opens a
+    login page.
 
     Raises:
-        LoginNeededError: the server wants a login, or another one.
+        LoginNeededError: the server requires a login, or another one.
     """
     if response.status_code == 401:
         raise LoginNeededError

@@ -36,8 +36,7 @@ if os.name == "nt":
 
 
 Confine: TypeAlias = Callable[[Confined, str, CommandOptions, str], Awaitable[tuple[str, CommandOptions]]]
-"""Returns the command and options that run a command of a folder in a sandbox. Raises EnvError if that is impossible.
-"""
+"""Returns the command and options that run a command in a sandbox. Raises EnvError if that is impossible."""
 
 
 class EndedError(Exception):
@@ -72,7 +71,7 @@ class ServerProcess:
 
     @property
     def stderr(self) -> str:
-        """The last lines that it wrote to standard error."""
+        """The last lines that the server wrote to standard error."""
         with self._stderr.lock:
             return self._stderr.text
 
@@ -89,7 +88,7 @@ class ServerProcess:
             raise EndedError("it no longer reads its input") from None
 
     async def messages(self) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the JSON objects that it writes, until it closes its output.
+        """Yield the JSON objects that the server writes, until it closes its output.
 
         Raises:
             EndedError: a line is too long.

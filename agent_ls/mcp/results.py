@@ -1,4 +1,4 @@
-"""ENGINE: the result of a server's tool as text and images for the model."""
+"""Pure: convert the result of a server's tool to text and images for the model."""
 
 from __future__ import annotations
 

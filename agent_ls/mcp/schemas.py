@@ -1,4 +1,4 @@
-"""ENGINE: convert a tool's JSON Schema to the subset that all providers accept: no references, no annotations."""
+"""Pure: convert a tool's JSON Schema to the subset that all providers accept: no references, no annotations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One MCP server of a session: starts it, lists its tools, restarts it when it ends, and calls it. One task owns its
-connection.
+"""One MCP server of a session: start it, list its tools, call them, and restart it when it ends. One task
+owns the connection.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 RESTART_S = (1, 4, 16)
 """Seconds to wait before each restart after the server ended by itself."""
 STEADY_S = 60
-"""After this many seconds of running, restarts are counted from 0 again."""
+"""After a server has run for this many seconds, the count of its restarts begins at 0 again."""
 SHOWN_STDERR_CHARS = 600
 
 State: TypeAlias = Literal[
@@ -76,7 +76,7 @@ class ServerContext:
 
 @dataclass(slots=True)
 class _Wanted:
-    """Requests to the task that owns the connection."""
+    """Flags by which other tasks ask the task that owns the connection to act."""
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
@@ -98,7 +98,7 @@ class ManagedServer:
         self.state: State = "starting"
         self.error = ""
         self.settled = anyio.Event()
-        """Set once it runs or has failed to start."""
+        """Set when the server runs or has failed to start."""
         self.noise = 0
         self._context = around
         self._connection: McpConnection | None = None
@@ -165,8 +165,8 @@ class ManagedServer:
         """Connect, and serve the connection until it ends.
 
         Raises:
-            ConfigError, EnvError: it cannot be started. LoginNeededError.
-            UnavailableError: it has ended, or does not speak the protocol.
+            ConfigError, EnvError: the server cannot be started. LoginNeededError.
+            UnavailableError: the server has ended, or does not speak the protocol.
         """
         from agent_ls.mcp.session import McpServerError, problem_of
 
@@ -222,7 +222,8 @@ class ManagedServer:
                 ) as connection:
                     yield connection, process
             except session.McpServerError as error:
-                # Report its standard error, which says more than that the connection is closed.
+                # Wait briefly for the server's standard error, which has more information than "the
+                # connection is closed".
                 with anyio.move_on_after(0.2):
                     await process.ended()
                 raise session.McpServerError(f"{error}{_last_words(process)}") from error
@@ -328,7 +329,7 @@ class ManagedServer:
         """Wait until the server is connected and `facts` are current.
 
         Raises:
-            UnavailableError: it is not running.
+            UnavailableError: the server is not running.
         """
         await self._connected()
 

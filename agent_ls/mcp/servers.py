@@ -1,4 +1,6 @@
-"""The MCP servers of one session: found, approved, started in the background, and their tools offered to the model."""
+"""The MCP servers of one session: find them, get them approved, start them in the background, and offer their
+tools to the model.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,7 @@ class SessionServers:
         self._foreign: frozenset[str] = frozenset()
         self.problems: tuple[str, ...] = ()
         self.news = anyio.Event()
-        """Set at the next change of a server's state or lists; another event takes its place then."""
+        """Set at the next change of a server's state or lists, and then replaced by a new event."""
 
     @property
     def servers(self) -> Sequence[ManagedServer]:
@@ -346,7 +348,8 @@ class SessionServers:
         tools = [it.tool for it in offered]
         limits = self._host.limits()
         budget = window_tokens * CHARS_PER_TOKEN * limits.defer_at_percent // 100
-        # Once deferred, always deferred: a changed list of tools would change the beginning of each request.
+        # After tools were deferred they stay deferred, because another list would change the beginning of
+        # each request.
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
             tools = [*deferred_tools(self.offered)]

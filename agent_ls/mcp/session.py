@@ -43,7 +43,8 @@ from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.schemas import is_object_schema
 
-logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log messages of the server, with tracebacks
+# the SDK would log messages of the server, with tracebacks
+logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 
@@ -65,7 +66,9 @@ class McpServerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCallbacks:
-    """Calls to the owner of a connection. `changed` gets the name of the list that changed, and returns at once."""
+    """Callbacks of a connection to its owner. `changed` gets the name of the list that changed, and returns
+    at once.
+    """
 
     changed: Callable[[str], None]
     elicit: Callable[[Elicitation], Awaitable[ElicitationReply]]
@@ -74,7 +77,7 @@ class ConnectionCallbacks:
 
 @dataclass(slots=True)
 class _Mended:
-    """A sentence for each invalid entry that was removed from a list."""
+    """Collects a sentence for each invalid entry that was removed from a list."""
 
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -156,7 +159,7 @@ class McpConnection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], timeout_s: float, on_progress: Callable[[str], None]
     ) -> CallResult:
-        """Call a tool. If this is cancelled, the server is informed.
+        """Call a tool. If this method is cancelled, the server is informed.
 
         Raises:
             McpServerError: the server refused the call, sent an invalid answer, ended, or took too long.

@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FoundServers:
-    """The servers in order of precedence, names unique, and a sentence for each error or ignored entry."""
+    """The servers in order of precedence, with unique names, and a sentence for each error or ignored entry."""
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class FoundServers:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Servers that are in no file: from the settings, and from an ACP client for one session."""
+    """Servers that are not from a file: from the settings, and from an ACP client for one session."""
 
     settings: Mapping[str, Mapping[str, Any]]
     client: Mapping[str, Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""ENGINE: make control and invisible characters in texts of servers visible to the user."""
+"""Pure: make control and invisible characters in texts of servers visible to the user."""
 
 from __future__ import annotations
 
