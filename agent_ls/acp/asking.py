@@ -1,6 +1,6 @@
-"""Permission requests: the options of an approval for a client, and the meaning of its answer. Pure.
+"""Permission requests: build the options of an approval for a client, and interpret its answer. Pure.
 
-An answer that was not offered, or is malformed, is a denial; nothing else than an offered option ever allows.
+An answer that was not offered, or is malformed, is a denial; only an offered option ever allows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Kind = Literal["allow_once", "allow_always", "reject_once"]
 _WIDTH = {"turn": 0, "session": 1, "project": 2, "user": 3}
 _FOR_ONE = ("project", "session")
 """Scopes of the single "always" option, in order of preference. A rule for all projects is offered only to
-clients that list every option, next to the narrower ones.
+clients that list every option, next to the rules with narrower scopes.
 """
 _SCOPE_WORDS = {
     "turn": "in this turn",
@@ -35,8 +35,9 @@ DENY_WITH_REASON = "deny-reason"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a permission request. `rule` is stored with the answer, None for none. `asks_reason`: the user is
-    then asked why."""
+    """An option of a permission request. `rule` is stored with the answer, None for none. `asks_reason`:
+    after this option is selected, the user is asked for the reason.
+    """
 
     id: str
     name: str
@@ -51,8 +52,9 @@ class Option:
 def options_for(
     request: ApprovalRequested, *, shows_every_option: bool, asks_forms: bool
 ) -> tuple[Option, ...]:
-    """One option of each kind for most clients, because some map each kind to one key. Clients that show each option
-    by its name get every rule that is offered, the narrowest first."""
+    """Return the options for an approval: one of each kind for most clients, because some map each kind to
+    one key. Clients that display each option by its name get every offered rule, the narrowest first.
+    """
     if request.effect.get("type") == "TrustEffect":
         return (
             Option("trust", "Trust this folder", "allow_always"),
@@ -76,8 +78,8 @@ def options_for(
 
 
 def _lasting(request: ApprovalRequested) -> Sequence[RuleOffer]:
-    """The rules that an option may store. A command that needs approval in every mode is offered only as an
-    exact rule. Such an approval is not stored: the same command is asked about again.
+    """Return the rules that an option may store. None for a command that needs approval in every mode: it has
+    only exact rules, and the user is asked again each time.
     """
     if request.effect.get("type") == "CommandEffect" and all(
         rule.id.startswith("command:") for rule in request.rules
@@ -91,13 +93,13 @@ def _has(offers: Sequence[RuleOffer], scope: str) -> bool:
 
 
 def rule_name(rule: RuleOffer) -> str:
-    """Return the rule in words, with how long it is valid."""
+    """Return a rule in words, including how long it is valid."""
     says = any(word in rule.label for word in ("turn", "session", "project"))
     return rule.label if says else f"{rule.label} {_SCOPE_WORDS[rule.scope]}"
 
 
 def review_options() -> tuple[Option, ...]:
-    """Return the options for changes that are shown before they are made."""
+    """Return the options for changes that the user reviews before they are applied."""
     return (Option("allow", "Make these changes", "allow_once"), Option("deny", "Reject them", "reject_once"))
 
 
@@ -129,9 +131,9 @@ def answer_of(result: object, options: Sequence[Option], by: str, reason: str = 
 def permission_call(
     request: ApprovalRequested, texts: Mapping[str, str | None], kind: str, raw_input: object
 ) -> dict[str, Any]:
-    """The `toolCall` of a permission request: the exact effect, so that the user sees what is allowed.
+    """Return the `toolCall` of a permission request: the exact effect, so that the user sees what they allow.
 
-    `texts` are the files as they are now, by path.
+    `texts` are the current texts of the files, by path.
     """
     effect = request.effect
     content: list[dict[str, Any]] = []

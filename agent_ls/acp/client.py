@@ -1,6 +1,7 @@
-"""Capabilities that an ACP client announced in `initialize`, and known habits of clients that are not announced.
+"""Capabilities that an ACP client announced in `initialize`, and known habits of clients that are not
+announced.
 
-Imports nothing heavy: `initialize` is answered with it before anything else is loaded.
+This module imports nothing large, because `initialize` is answered before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 META = "agent-ls"
-"""The key of our own fields in `_meta`."""
+"""The key of agent-ls' own fields in `_meta`."""
 
 READS_DISK = ("codecompanion", "toad")
-"""Clients whose `fs/read_text_file` reads the disk, so that they know nothing more than we do. codecompanion's
-`fs/write_text_file` also replaces the whole buffer, unsaved typing included."""
+"""Clients whose `fs/read_text_file` reads the disk, so that asking them gives no information. codecompanion's
+`fs/write_text_file` also replaces the whole buffer, unsaved typing included.
+"""
 
 SHOWS_EVERY_OPTION = ("zed", "jetbrains", "intellij", "pycharm", "webstorm", "goland", "agent-shell", "acpx")
 """Clients that show each option of a permission request under its own name. Others map option kinds to keys."""
@@ -24,8 +26,9 @@ SHOWS_EVERY_OPTION = ("zed", "jetbrains", "intellij", "pycharm", "webstorm", "go
 class ClientFacts:
     """Capabilities of the client. `settings` are those of `_meta["agent-ls"]`, not validated yet.
 
-    `reads_files` and `writes_files`: it serves the text of its buffers. `shows_terminals`: it displays the output of
-    commands that run here. `asks_forms`: it shows a form for a question.
+    `reads_files` and `writes_files`: the client reads and writes the text of its buffers for us.
+    `shows_terminals`: it displays the output of commands that agent-ls runs. `asks_forms`: it displays a form
+    for a question.
     """
 
     name: str = ""
@@ -44,7 +47,7 @@ class ClientFacts:
 
 
 def client_facts(params: Mapping[str, Any]) -> ClientFacts:
-    """Read the parameters of `initialize`; whatever is missing or malformed counts as not announced."""
+    """Read the parameters of `initialize`. A capability that is missing or malformed counts as not announced."""
     capabilities = _table(params, "clientCapabilities")
     files, meta = _table(capabilities, "fs"), _table(capabilities, "_meta")
     name = _table(params, "clientInfo").get("name")

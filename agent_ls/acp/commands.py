@@ -27,11 +27,13 @@ OWN: dict[str, tuple[str, str]] = {
     "trust": ("Trust this folder, or take that back", "forget"),
     "mcp": ("List the MCP servers, or switch one on or off", "on, off or restart NAME"),
 }
-"""By name: the description, and a hint for the arguments."""
+"""The built-in commands by name: the description, and a hint for the arguments."""
 
 
 def commands_update(in_files: Sequence[UserCommand], prompts: Sequence[PromptCommand] = ()) -> Update:
-    """The list of all commands: built in, those of a session, skills and commands in files, prompts of servers."""
+    """Return the update with all commands: built-in ones, those of a session, skills and commands in files,
+    prompts of servers.
+    """
     listed = [
         *((it.name, it.description, it.argument_hint) for it in slash_commands()),
         *((name, description, hint) for name, (description, hint) in OWN.items()),
@@ -49,13 +51,13 @@ def commands_update(in_files: Sequence[UserCommand], prompts: Sequence[PromptCom
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Carries out the commands of OWN. `by` is the name of the client that the user works in."""
+    """Carries out the built-in commands. `by` is the name of the client that the user works in."""
 
     manager: SessionManager
     by: str
 
     async def run(self, conversation: AcpConversation, name: str, arguments: str) -> str:
-        """Carry out one of OWN and send the result to the user. Returns the stop reason.
+        """Carry out a built-in command and send the result to the user. Returns the stop reason.
 
         Raises: AppError, SessionError, EnvError.
         """

@@ -1,7 +1,7 @@
 """One session of an ACP client: updates in order, prompts and their answers, approvals and questions.
 
-Updates between prompts wait for the next one, because some clients drop them; titles, use, commands and options do not
-wait. A prompt is answered behind the last update of its turn.
+Updates between prompts are held until the next prompt, because some clients drop them. Titles, usage,
+commands and options are sent at once. A prompt is answered after the last update of its turn.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 OUTPUT_EVERY_S = 0.25
 MAX_HELD = 2_000
-"""Updates that may wait for the next prompt; older ones are dropped."""
+"""Maximum number of held updates; when there are more, the oldest are dropped."""
 
 _UNASKED_KINDS = frozenset(
     (
@@ -73,8 +73,8 @@ class NotBegunError(RpcError):
 
 @dataclass(slots=True, eq=False)
 class _Prompt:
-    """An input whose answer the client waits for. `error` and `limit` are the turn's reported error and
-    limit. `is_work`: the turn has no text, so no event announces its start.
+    """An input whose answer the client waits for. `error` and `limit` are the error and the limit that the
+    turn reported. `is_work`: the turn has no input, so no event announces its start.
     """
 
     key: str
@@ -110,7 +110,7 @@ class AcpConversation:
         self.id = live.id
         self.is_over = False
         self.listed_prompts: tuple[str, ...] = ()
-        """Names of the MCP servers' prompts that the client's list of commands has."""
+        """Names of MCP prompts in the list of commands that the client was sent."""
         self._wire = wire
         self._tasks = tasks
         self._on_end = on_end
@@ -217,7 +217,7 @@ class AcpConversation:
         return prompt.outcome
 
     def cancel(self) -> None:
-        """Stop the turn. Every open prompt is answered with `cancelled`, behind its last update."""
+        """Stop the turn. Every open prompt is answered with `cancelled`, after its last update."""
         session = self.live.session
         ids = {item.queued_id for item in session.queue}
         for prompt in tuple(self._prompts):
@@ -245,7 +245,7 @@ class AcpConversation:
     # --- what is sent
 
     def send(self, *updates: Update) -> None:
-        """Send updates. Those that clients only take during a prompt are held until the next one."""
+        """Send updates. Those that clients accept only during a prompt are held until the next one."""
         for update in updates:
             if self.is_sending or update["sessionUpdate"] in _UNASKED_KINDS:
                 self._notify(update)
@@ -342,7 +342,7 @@ class AcpConversation:
             await self._answer(self._current, "completed")
         if (
             event.client_key in self._steering
-        ):  # a steering message has no prompt; its updates are sent at once
+        ):  # no prompt belongs to a steering message, so its updates are sent at once
             self._steering.discard(event.client_key)
             self._steered = True
             self._send_held()
@@ -360,7 +360,8 @@ class AcpConversation:
             if prompt.is_work or (prompt.is_cancelled and prompt.queued_id):
                 prompt.finish("cancelled" if prompt.is_cancelled else "end_turn")
             elif prompt.queued_id in waiting and not prompt.done.is_set() and not self.live.session.is_busy:
-                # Its predecessor failed, which holds the queue; this client waits for an answer to each.
+                # The prompt before this one failed, so the queue is held. The client waits for this prompt:
+                # start it.
                 self.live.session.change_queue(StartNow(prompt.queued_id))
                 break
 
@@ -386,8 +387,8 @@ class AcpConversation:
         return RpcError(AUTH_REQUIRED if needs_key else INTERNAL, error.message, words)
 
     def _give_up(self, prompt: _Prompt) -> None:
-        """Handle a request that the client cancelled. When the process ends, a turn that waits for the user
-        keeps waiting.
+        """Handle a request that the client cancelled. If the cause is the end of the process, a turn that
+        waits for the user keeps waiting.
         """
         if self._wire.is_over:
             return
@@ -406,13 +407,13 @@ class AcpConversation:
             self._tasks.start_soon(self._send_output)
 
     async def _send_output(self) -> None:
-        """Clients without terminals are sent the end of the output a few times a second."""
+        """Send the end of the output a few times a second to clients that have no terminals."""
         await anyio.sleep(OUTPUT_EVERY_S)
         self._ticking = False
         if not self.is_over:
             self.send(*self.mapper.outputs())
 
     def _kind_of(self, name: str) -> str:
-        """Return our name of a tool that the model may know under another name."""
+        """Return our name of a tool that may have another name for the model."""
         tool = self.live.session.profile.registry.lookup(name)
         return tool.kind if tool else name

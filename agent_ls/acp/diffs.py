@@ -1,6 +1,6 @@
-"""Changes of files as ACP's diffs: old text and new text, made from the unified diff that events carry. Pure.
+"""Convert changes of files to ACP's diffs: old text and new text, from the unified diff in events. Pure.
 
-An event holds the diff only. With the file's text of before or after, both whole texts follow from it.
+An event has only the diff. Together with the file's text before or after the change, it gives both texts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from agent_ls.text import split_lines
 
 WHOLE_TEXT_CHARS = 256 * 1024
-"""Above this a diff shows its hunks only."""
+"""For texts longer than this, a diff has only its hunks."""
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline"
@@ -21,7 +21,7 @@ _NO_NEWLINE = "\\ No newline"
 
 @dataclass(frozen=True, slots=True)
 class DiffHunk:
-    """Lines with their endings; the starts count from 0."""
+    """A hunk of a diff: lines with their endings; the starts count from 0."""
 
     old_start: int
     new_start: int
@@ -40,7 +40,7 @@ class DiffHunk:
 
 
 def hunks_of(diff: str) -> tuple[DiffHunk, ...]:
-    """The hunks of one file's unified diff; none for a diff of bytes, or of a move without changes."""
+    """Return the hunks of one file's unified diff; none for a diff of bytes, or of a move without changes."""
     found: list[DiffHunk] = []
     starts: tuple[int, int] | None = None
     old: list[str] = []
@@ -69,7 +69,7 @@ def hunks_of(diff: str) -> tuple[DiffHunk, ...]:
 
 
 def _start(number: str, count: str | None) -> int:
-    """An empty range names the line before it."""
+    """Return the first line, from 0. An empty range has the number of the line before it."""
     return int(number) if count == "0" else max(int(number) - 1, 0)
 
 
@@ -91,8 +91,8 @@ def other_side(hunks: Sequence[DiffHunk], text: str, *, is_new: bool) -> str | N
 def diff_content(
     path: str, diff: str, action: str, text: str | None, *, is_new: bool
 ) -> list[dict[str, Any]]:
-    """The `content` entries for one changed file. `text` is the file's before the change, or with `is_new` after it;
-    None where it is not known. Nothing for a binary file.
+    """Return the `content` entries for one changed file; none for a binary file. `text` is the file's text
+    before the change, or with `is_new` after it; None if it is not known.
     """
     hunks = hunks_of(diff)
     if action == "create":
@@ -113,6 +113,6 @@ def _entry(path: str, old: str | None, new: str) -> dict[str, Any]:
 
 
 def first_line(diff: str) -> int | None:
-    """The first changed line, from 1, as ACP counts."""
+    """Return the first changed line, from 1, as ACP counts; None if there is none."""
     hunks = hunks_of(diff)
     return hunks[0].first_changed + 1 if hunks else None

@@ -1,4 +1,4 @@
-"""Errors on the wire: one sentence for the user in `message`, what to do next in `data.details`."""
+"""Errors for the client: one sentence for the user in `message`, and what to do next in `data.details`."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class RpcError(Exception):
 
 
 def invalid(what: str, hint: str = "") -> RpcError:
-    """Parameters that do not fit the method."""
+    """Return the error for parameters that do not fit the method."""
     return RpcError(INVALID_PARAMS, what, f"{what}. {hint}" if hint else what)
 
 
 def error_object(error: BaseException) -> dict[str, Any]:
-    """The `error` of a response. A fault of ours is logged, and its inside never reaches the client."""
+    """Return the `error` of a response. An internal error is logged, and its details never reach the client."""
     found = as_rpc_error(error)
     return {"code": found.code, "message": str(found), "data": {"details": found.details}}
 

@@ -1,7 +1,8 @@
-"""An environment whose files a client of the protocol may hold open: its unsaved text is read and never overwritten.
+"""An environment whose files an ACP client may have open: the client's unsaved text is read and never
+overwritten.
 
-The protocol tells of no version and no change. So the disk's bytes are always read too, an answer of the client counts
-only where it differs from them in more than line ends, and a write is believed only when it is seen afterwards.
+The protocol reports no versions and no changes. So the disk is always read too. A client's answer counts only
+if it differs from the disk in more than line ends, and a write counts only after it was read back.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from agent_ls.text import (
 )
 
 MAX_BYTES = 2 * 1024 * 1024
-"""A larger file is read and written on the disk only."""
+"""A larger file is not read from or written through the client."""
 
 CHANGED = (
     "the editor changed the text as it wrote it (a formatter, or the user): what is in the file now is not what was "
@@ -60,20 +61,21 @@ class ClientTexts(Protocol):
     def writes(self) -> bool: ...
 
     async def read(self, path: str) -> str | None:
-        """The text as the client has it; None for no answer."""
+        """Return the client's text of a file; None if it did not answer."""
         ...
 
     async def write(self, path: str, text: str) -> bool:
-        """Whether the client said that it was done."""
+        """Ask the client to write a file. Returns whether it reported success."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The present state of a file. `disk` is None if it does not exist. `content` is its content for a reader, with the
-    client's unsaved text; `text` is the client's answer.
+    """The current state of a file. `disk` is None if it does not exist. `content` is the content for a
+    reader, which includes the client's unsaved text; `text` is the client's answer.
 
-    `is_unsaved`: the client's text differs from the disk. `is_shared`: the client answered with the disk's text.
+    `is_unsaved`: the client's text differs from the disk. `is_shared`: the client answered with the disk's
+    text.
     """
 
     disk: bytes | None
@@ -113,7 +115,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return await self.inner.file_exists(path) or await self._in_client(path)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        # From here on it is done or taken back. The time is bounded by the limits of the client's answers.
+        # From here on the commit is completed or reverted. The time limits of the client's answers bound it.
         states: Sequence[FileState] = ()
         with anyio.CancelScope(shield=True):
             states = await self._commit(writes, attribution)
@@ -122,7 +124,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
     # --- reading
 
     async def _look(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> _Seen:
-        """Return what the disk and the client have of the file.
+        """Return the state of the file on the disk and in the client.
 
         Raises:
             EnvError: the file on disk cannot be read. A missing file is no error.
@@ -175,7 +177,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         landed: list[_Landed] = []
         try:
             for at in shared:
-                # The user may have typed while the files before it were written.
+                # The user may have typed while earlier files of the commit were written.
                 latest = seen[at] if at == shared[0] else await self._look_before(writes[at])
                 states[at] = await self._land(writes[at], latest, attribution)
                 landed.append(_Landed(writes[at], states[at]))
@@ -188,10 +190,11 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return [states[at] for at in range(len(writes))]
 
     async def _look_before(self, write: FileWrite) -> _Seen:
-        """Compare the base of each write with the present content, before anything is written.
+        """Check, before anything is written, that the write's base equals the current content. Returns the
+        current state.
 
         Raises:
-            StaleFileError. EditRefusedError: it would lose text that only the client has.
+            StaleFileError. EditRefusedError: the write would lose text that only the client has.
         """
         seen = await self._look(write.path)
         if not seen.is_unsaved:
@@ -229,14 +232,15 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         if now.content == wanted:
             note = NOT_SAVED if now.is_unsaved else ""
             return FileState(path, write.base, wanted, note=note)
-        if now.disk == seen.disk and now.content == seen.content:  # it did nothing, whatever it answered
+        # the client changed nothing, although it may have reported success
+        if now.disk == seen.disk and now.content == seen.content:
             if seen.is_unsaved:
                 raise EditRefusedError(
                     write.path, "it has unsaved changes there, and the editor did not take this one"
                 )
             return await self._on_disk(write, attribution)
         if now.disk is not None and not now.is_unsaved and _is_same_text(now.disk, wanted):
-            # Only its line ends, BOM or last newline are not as they were meant.
+            # Only line ends, BOM or last newline differ from the wanted content: write it on the disk.
             return await self._on_disk(FileWrite(write.path, wanted, now.disk), attribution, base=write.base)
         if now.content is None:
             raise EditRefusedError(write.path, "the file was gone after the editor wrote it")
@@ -251,7 +255,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return FileState(state.path, write.base if base is None else base, state.after, note=state.note)
 
     async def _take_back(self, landed: Sequence[_Landed], attribution: Attribution, error: EnvError) -> None:
-        """Write back what was changed before a later file failed; raises only where that fails."""
+        """Reverse the changes that were made before a later file failed; raises only if that fails."""
         unrestored = []
         for item in reversed(landed):
             path, before, after = item.write.path, item.write.base, item.state.after
@@ -278,7 +282,7 @@ def _seen(disk: bytes | None, client_text: str | None) -> _Seen:
         return _Seen(disk, disk)
     if (
         client_text is None or not is_encodable(client_text) or (client_text == "" and disk)
-    ):  # an empty answer for a file with text is none
+    ):  # an empty answer for a file that has text is not an answer
         return _Seen(disk, disk)
     if disk is None:
         return (
@@ -299,7 +303,7 @@ def _formed(form: DecodedText, client_text: str) -> DecodedText:
     if not ending:
         return DecodedText("".join(wanted), form.encoding, form.bom)
     made = [_with_ending(line, ending) for line in wanted]
-    # Lines that the user has not changed keep the line end that they have on the disk.
+    # Lines that the user has not changed get the line end that they have on the disk.
     bare, bare_wanted = [_bare_line(line) for line in lines], [_bare_line(line) for line in wanted]
     old = new = 0
     for hunk in (*line_hunks(bare, bare_wanted), None):
@@ -332,7 +336,7 @@ def _is_same_text(one: bytes, other: bytes) -> bool:
 
 
 def _is_text(data: bytes) -> bool:
-    """Return whether it is text in UTF-8; other files are never sent to a client."""
+    """Return whether the data is text in UTF-8. Other files are never sent to a client."""
     if looks_binary(data):
         return False
     form = decode(data)

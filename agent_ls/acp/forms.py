@@ -1,4 +1,4 @@
-"""Questions as forms of the client (`elicitation/create`), and the answers in them."""
+"""Ask questions by forms of the client (`elicitation/create`), and read the answers in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_CHARS = 10_000
 
 
 def question_form(session_id: str, event: QuestionAsked) -> dict[str, Any]:
-    """The parameters of the request: the choices, and a field for other words."""
+    """Return the parameters of the request: the choices, and a field for a free answer."""
     properties: dict[str, Any] = {}
     words = {"type": "string", "title": "Answer", "maxLength": MAX_CHARS}
     if not event.choices:

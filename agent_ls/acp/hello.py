@@ -1,6 +1,6 @@
-"""The answer to `initialize`: what this agent can do. Imports nothing heavy.
+"""Build the answer to `initialize`: the capabilities of this agent. Imports nothing large.
 
-A client waits for this answer before it shows anything, so it is written from the message as plain JSON.
+A client displays nothing before this answer, so it is built as plain JSON from the message alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from agent_ls.acp.client import META, ClientFacts
 from agent_ls.llm.credentials import VARIABLES
 
 PROTOCOL_VERSION = 1
-"""The only supported version. A client that asks for another gets this one, and decides whether to continue."""
+"""The only supported version. A client that asks for another version gets this one, and decides whether to
+continue.
+"""
 
 KEYS_METHOD = "keys"
 EXTENSIONS = ("hunks", "review", "queue", "unsteer", "rules", "takeOver")
-"""Requests `_agent-ls/NAME` (extensions.py)."""
+"""Names of the requests `_agent-ls/NAME` (extensions.py)."""
 
 
 def initialize_result(client: ClientFacts) -> dict[str, Any]:
@@ -44,7 +46,9 @@ def initialize_result(client: ClientFacts) -> dict[str, Any]:
 
 
 def auth_method(client: ClientFacts) -> dict[str, Any]:
-    """Return how the user enters a key: in a terminal of the client if it can open one, else by a variable."""
+    """Return how the user enters a key: in a terminal of the client if it can open one, otherwise by an
+    environment variable.
+    """
     if client.opens_terminals:
         words = "Choose a provider and enter its API key. The key is kept by agent-ls."
         return {
@@ -56,9 +60,10 @@ def auth_method(client: ClientFacts) -> dict[str, Any]:
 
 
 def has_usable_provider() -> bool:
-    """Whether a provider can probably be asked now: it has a key, or the user has chosen one that needs none.
+    """Return whether a provider can probably be used now: it has a key, or the user has chosen one that needs
+    none.
 
-    A quick look at the environment and the user's own files. The first message to a model decides.
+    This only looks at the environment and the user's own files. The first model call shows whether it works.
     """
     for row in VARIABLES.values():
         if any(os.environ.get(key, "").strip() for key in row.keys):
@@ -89,7 +94,8 @@ def _has_settings_for_a_provider() -> bool:
 def _state_folder() -> Path:
     if chosen := os.environ.get("AGENT_LS_STATE_DIR"):
         return Path(chosen)
-    from platformdirs import user_state_path  # seldom needed: most have a key in the environment
+    # imported here because it is seldom needed: most users have a key in the environment
+    from platformdirs import user_state_path
 
     return user_state_path("agent-ls", appauthor=False)
 

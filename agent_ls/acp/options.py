@@ -51,7 +51,7 @@ def modes(current: str) -> dict[str, Any]:
 
 
 def config_options(session: SessionSummary, choices: Choices) -> list[dict[str, Any]]:
-    """The complete list, as every answer and every update carries it."""
+    """Return the complete list of options, which every answer and every update contains."""
     efforts = efforts_of(session, choices)
     found = [
         _select("mode", "Mode", session.mode, _values(MODES), "mode", "What happens without asking you"),
@@ -75,7 +75,7 @@ def config_options(session: SessionSummary, choices: Choices) -> list[dict[str, 
 
 
 def efforts_of(session: SessionSummary, choices: Choices) -> tuple[str, ...]:
-    """The efforts that the session's model takes, and the one that is set."""
+    """Return the efforts that the session's model accepts, and the one that is set."""
     known = next(
         (it for it in choices.models if (it.provider, it.id) == (session.provider, session.model)), None
     )
@@ -113,10 +113,10 @@ def read_change(config_id: object, value: object, session: SessionSummary, choic
 
 
 def _offered(value: str, known: Iterable[T], what: str) -> T:
-    """The one of `known` that the client has named.
+    """Return the element of `known` that the client has named.
 
     Raises:
-        RpcError: it is none of them.
+        RpcError: the name is not in `known`.
     """
     for offered in known:
         if offered == value:
@@ -132,7 +132,7 @@ def _values(table: Mapping[T, tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def _model_groups(session: SessionSummary, choices: Choices) -> list[dict[str, Any]]:
-    """By provider: those that can be asked now, and the one that the session has."""
+    """Return the models by provider: those that can be used now, and the session's model."""
     usable = {it.id for it in choices.providers if not it.problem}
     groups: dict[str, dict[str, str]] = {session.provider: {}}
     for model in choices.models:

@@ -1,6 +1,6 @@
-"""Turn the content blocks of a prompt into text and images for the model. Pure.
+"""Convert the content blocks of a prompt to text and images for the model. Pure.
 
-Unknown kinds of content are left out, and a note to the model says so.
+Unknown kinds of content are left out, and a note to the model reports them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?::(?P<last>\d+))?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`command` is the name behind the slash that the first text begins with, "" for none; `arguments` what follows."""
+    """A prompt. `command` is the name after the slash with which the first text begins, "" for none;
+    `arguments` is the text after it.
+    """
 
     text: str
     images: tuple[ImagePart, ...] = ()
@@ -38,11 +40,11 @@ def read_prompt(
     clean: Callable[[str], str] = lambda text: text,
     is_ignored: Callable[[str], bool] = lambda path: False,
 ) -> Prompt:
-    """Read the blocks of a prompt. `clean` takes keys out of the text of resources. `is_ignored`: of this file
-    nothing is sent.
+    """Read the blocks of a prompt. `clean` removes keys from the text of resources. Files for which
+    `is_ignored` returns True are not sent.
 
     Raises:
-        RpcError: not a list of content blocks, nothing in it, or a picture that no model can read.
+        RpcError: not a list of content blocks, no content, or a picture that no model can read.
     """
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise invalid("The prompt is not a list of content blocks")
@@ -123,7 +125,7 @@ def mention(uri: str, name: object = None) -> str:
 
 
 def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
-    """The path of a file uri ("" for another scheme), and the lines that it names, from 1."""
+    """Return the path of a file uri ("" for another scheme), and the lines that it names, from 1."""
     parts = urlsplit(uri)
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
         return "", None
@@ -135,7 +137,7 @@ def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
 
 
 def _marked(fragment: str) -> tuple[int, int] | None:
-    """`L3-9`, `L3-L9`, `L3:9` or `L3`."""
+    """Parse the line numbers in a fragment: `L3-9`, `L3-L9`, `L3:9` or `L3`."""
     match = _LINE_MARKS.match(fragment)
     if not match:
         return None

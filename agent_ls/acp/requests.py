@@ -53,7 +53,7 @@ class Sender(Protocol):
 
 
 class UserRequests:
-    """The open requests of one session. An answer is given by `client_id`."""
+    """The open requests of one session. `client_id` is stored as the client that answered."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class UserRequests:
         self._asking: dict[str, anyio.CancelScope] = {}
 
     def note(self, envelope: Envelope) -> None:
-        """Remember the parts of an event that a later permission request repeats."""
+        """Store the parts of an event that a later permission request repeats."""
         if isinstance(event := envelope.event, ToolCallStart):
             self._inputs[event.call_id] = event
         elif isinstance(event, ApprovalRequested):
@@ -94,7 +94,7 @@ class UserRequests:
     # --- approvals
 
     def ask_pending(self) -> None:
-        """Ask the questions of an earlier process or prompt that have no answer yet."""
+        """Send requests for questions of an earlier process or prompt that have no answer yet."""
         for request in self._live.approver.pending():
             self.approval(request)
         for call_id in {hunk.call_id for hunk in self._proposed()}:
@@ -187,7 +187,7 @@ class UserRequests:
         """Ask about all changes of a call at once, because the protocol has no decision about a part of a change."""
         try:
             with scope:
-                await checkpoint()  # each of the files has an event of its own
+                await checkpoint()  # wait until the events of all files of the call have arrived
                 options = review_options()
                 call = await self._review_call(call_id)
                 result: object = None

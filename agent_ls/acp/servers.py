@@ -1,4 +1,4 @@
-"""MCP servers that a client hands over with a session, in the shape of our own configuration. Pure."""
+"""Convert the MCP servers that a client sends with a session to the form of our own configuration. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ClientServers:
-    """`entries` are like those of an `mcp.json`, by name. `problems`: a sentence for each server that is left out."""
+    """The servers from a client. `entries` are like those of an `mcp.json`, by name. `problems`: a sentence
+    for each server that is left out.
+    """
 
     entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
 def read_client_servers(given: object) -> ClientServers:
-    """Read `mcpServers` of a request. Entries are validated later, with those of files; here only their shape."""
+    """Read `mcpServers` of a request. Only the form of the entries is checked here; they are validated later,
+    like those in files.
+    """
     if given is None:
         return ClientServers()
     if not isinstance(given, list):

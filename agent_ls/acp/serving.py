@@ -37,8 +37,8 @@ WARM_UP_AFTER_S = 0.3
 
 @dataclass(frozen=True, slots=True)
 class AcpStreams:
-    """Two file descriptors. `first` is the first line, `rest` the bytes already read after it. `is_answered`:
-    the first line was an `initialize` request that has been answered.
+    """The streams to a client as file descriptors. `first` is the first line, `rest` the bytes already read
+    after it. `is_answered`: the first line was an `initialize` request that has been answered.
     """
 
     reader: int

@@ -150,7 +150,7 @@ class Sessions:
         return await self._with_commands(self._state(conversation.live), conversation)
 
     async def _with_commands(self, result: Mapping[str, Any], conversation: AcpConversation) -> WireReply:
-        """Return the result of a request that opens a session; the list of commands is sent after it."""
+        """Return the result of a request that opens a session. The list of commands is sent after the result."""
         return WireReply(result, partial(conversation.send, await _commands_of(conversation.live)))
 
     async def _opened(self, params: Params) -> AcpConversation:
@@ -275,7 +275,7 @@ class Sessions:
         return made
 
     def _prompts_changed(self, conversation: AcpConversation) -> None:
-        """Send the commands again if the prompts of MCP servers, which are among them, are others now."""
+        """Send the list of commands again if the prompts of MCP servers in it have changed."""
         names = tuple(it.name for it in conversation.live.mcp_prompts())
         if names == conversation.listed_prompts or self._tasks.cancel_scope.cancel_called:
             return
@@ -337,7 +337,7 @@ class Sessions:
     # --- MCP servers of the client
 
     def _take_servers(self, conversation: AcpConversation, params: Params) -> None:
-        """Keep the servers of this request for the next message, which connects them as far as the user approves."""
+        """Store the servers of this request. The next message connects those that the user approves."""
         if "mcpServers" not in params:
             return
         before, found = self._servers_of(conversation.id), read_client_servers(params["mcpServers"])
@@ -356,7 +356,9 @@ async def _commands_of(live: LiveSession) -> Update:
 
 
 async def _with_command(live: LiveSession, prompt: Prompt) -> str:
-    """The text of a prompt, with the instructions of the command or skill that it begins with."""
+    """Return the text of a prompt. If it begins with a command or skill, the instructions of that are
+    included.
+    """
     text = await live.skills.expand(prompt.command, prompt.arguments) if prompt.command else None
     if text is None and any(it.name == prompt.command for it in live.mcp_prompts()):
         text = await live.mcp_prompt(prompt.command, prompt.arguments)

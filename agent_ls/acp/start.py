@@ -1,4 +1,4 @@
-"""The first milliseconds of `agent-ls acp`: `initialize` is answered before anything heavy is imported."""
+"""The first milliseconds of `agent-ls acp`: `initialize` is answered before any large module is imported."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def early_answer(line: bytes) -> bytes | None:
-    """The response to a well-formed `initialize`; None for all else, which is answered later."""
+    """Return the response to a well-formed `initialize`; None for any other line, which is answered later."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The texts that a client serves by `fs/read_text_file` and `fs/write_text_file`, with limits of time."""
+"""Read and write texts of a client by `fs/read_text_file` and `fs/write_text_file`, with time limits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Events of a session as ACP's session updates. Pure: events in, updates out.
+"""Convert events of a session to ACP's session updates. Pure.
 
-One `UpdateMapper` follows one session. It remembers what the client was sent, so that a call is announced once, its
-status never goes back, and a text is sent once whether it came in pieces or whole.
+One `UpdateMapper` follows one session. It stores what the client was sent, so that a call is announced once,
+its status never goes back, and a text is sent once, whether it came in pieces or whole.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _VERBS = {
     "edit_file": "Edit", "write_file": "Write", "apply_patch": "Patch", "edit_notebook": "Edit", "web_fetch": "Fetch",
     "web_search": "Search the web for", "plan": "Plan", "think": "Think", "ask_user": "Ask",
 }  # fmt: skip
-"""Words put before the summary of a call."""
+"""Words that precede the summary of a call, by our name of the tool."""
 _PLAN_STATUS = {"pending": "pending", "active": "in_progress", "done": "completed"}
 _ORDER = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 _NAMESPACE = uuid.UUID("6b0a3c0e-6c55-4f4c-9d2f-5a1f5c1f0b11")
@@ -80,12 +80,12 @@ def chunk(kind: str, text: str, message_id: str) -> Update:
 
 
 def shown_text(text: str) -> dict[str, Any]:
-    """An entry of a tool call's `content`."""
+    """Return an entry of a tool call's `content` with this text."""
     return {"type": "content", "content": text_content(text)}
 
 
 def cut(text: str, limit: int = FIELD_CHARS) -> str:
-    """Head and tail of a long text, with a line between them that says how much was left out."""
+    """Return head and tail of a long text, with a line between them that says how much was left out."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -93,13 +93,13 @@ def cut(text: str, limit: int = FIELD_CHARS) -> str:
 
 
 def message_id(session_id: str, part: str) -> str:
-    """The same UUID for the same message, also when it is replayed."""
+    """Return the UUID of a message, which is the same when the message is replayed."""
     return str(uuid.uuid5(_NAMESPACE, f"{session_id}/{part}"))
 
 
 @dataclass(slots=True)
 class _Call:
-    """The state of a call that the client was sent last."""
+    """The last state of a call that was sent to the client."""
 
     name: str
     status: str = "pending"
@@ -111,8 +111,9 @@ class _Call:
 
 
 class UpdateMapper:
-    """`kind_of` gives our name of a tool that a model may know by another. `shows_terminals`: the client displays
-    output of commands by itself. `is_replay`: what the user said is sent too. `text_of` is the text of a file now.
+    """Maps the events of one session. `kind_of` returns our name of a tool that a model may know by another.
+    `shows_terminals`: the client displays output of commands by itself. `is_replay`: the user's messages are
+    sent too. `text_of` returns the current text of a file.
     """
 
     def __init__(
@@ -228,7 +229,7 @@ class UpdateMapper:
     def _piece(self, kind: str, delta: Delta) -> list[Update]:
         sent = self._sent.get(delta.part_id, 0)
         text = delta.text[max(sent - delta.offset, 0) :]
-        if not text or delta.offset > sent:  # what is missing comes with the end of the part
+        if not text or delta.offset > sent:  # missing text is sent at the end of the part
             return []
         self._sent[delta.part_id] = sent + len(text)
         return [chunk(kind, text, message_id(self._session_id, delta.part_id))]
@@ -279,7 +280,7 @@ class UpdateMapper:
         return title[:TITLE_CHARS]
 
     def kind_and_input(self, event: ToolCallStart) -> tuple[str, Any]:
-        """The kind of a call as clients know it, and its arguments."""
+        """Return the kind of a call in ACP's terms, and its arguments."""
         return _KINDS.get(self._kind_of(event.name), "other"), _arguments(event.arguments)
 
     def _places(self, arguments: Any) -> list[dict[str, Any]]:
@@ -354,7 +355,8 @@ class UpdateMapper:
         call.output = cut(event.output) if event.output else call.output
         is_refusal = event.error_kind == "permission_denied" or event.is_error
         if had_terminal and event.exit_code is None:
-            call.has_terminal = False  # it never ran, or was ended: the words are what there is to show
+            # the call never ran a command, or was ended: only its text can be displayed
+            call.has_terminal = False
         shown = self._content(event.call_id, call)
         if is_refusal and event.output and not call.has_terminal:
             shown = [*call.diffs, shown_text(cut(event.output))]
@@ -383,7 +385,7 @@ class UpdateMapper:
         known = self._calls.get(call_id)
         if known is None or (
             _ORDER[known.status] == 2 and status == "in_progress"
-        ):  # one that began again is a new call
+        ):  # a subagent that was started again is a new call
             number = sum(key.startswith(f"{event.agent_id}#") for key in self._calls) + 1
             call_id = self._agents[event.agent_id] = f"{event.agent_id}#{number}"
             self._calls[call_id] = _Call("agent", status)
@@ -419,14 +421,14 @@ class UpdateMapper:
 
 
 def question_text(event: QuestionAsked) -> str:
-    """A question in words, for clients without forms."""
+    """Return a question as text, for clients without forms."""
     choices = "".join(f"\n- {choice}" for choice in event.choices)
     how = "Answer with your next message" + (", several are possible." if event.multiple else ".")
     return f"\n\n**{event.question}**{choices}\n\n{how}\n"
 
 
 def _words(event: object) -> str:
-    """Return a sentence for an event that ACP has no update for, to be sent as a thought; "" for nothing."""
+    """Return a sentence, to be sent as a thought, for an event that has no ACP update; "" for none."""
     match event:
         case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
             return message

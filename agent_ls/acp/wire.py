@@ -1,7 +1,7 @@
 """JSON-RPC over lines: one object a line in both directions, requests matched to answers, cancellation.
 
-Knows no method of ACP. A thread reads and another writes, so that a client that stops reading, or never sends, blocks
-nobody here. All callbacks run on the event loop.
+This module knows no method of ACP. One thread reads and another writes, so that a client that stops reading,
+or never sends, does not block the event loop. All callbacks run on the event loop.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from agent_ls.acp.errors import (
 READ_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 * 1024 * 1024
 HIGH_WATER_BYTES = 128 * 1024
-"""Above this many waiting bytes, producers of updates wait."""
+"""If more bytes than this wait to be written, producers of updates wait."""
 MAX_SENT_BYTES = 8 * 1024 * 1024
-"""Some clients cut a line at 10 MiB."""
+"""Maximum length of a sent line: some clients cut a line at 10 MiB."""
 FLUSH_S = 1.0
 
 Handler: TypeAlias = Callable[[str, Any], Awaitable[Any]]
@@ -58,16 +58,16 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class WireReply:
-    """A result, and a function to call once it is written."""
+    """A result, and a function to call after it was written."""
 
     result: Any
     then: Callable[[], object]
 
 
 class AcpWire:
-    """`clean` takes keys out of a line before it is sent.
+    """The connection to a client. `clean` removes keys from a line before it is sent.
 
-    A notice is handled at once and in order. A request runs in a task of its own, and is answered in any case.
+    A notification is handled at once and in order. A request runs in its own task, and always gets an answer.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class AcpWire:
         self._asked: dict[int, _Asked] = {}
         self._running: dict[Id, anyio.CancelScope] = {}
         self.is_over = False
-        """The client is gone, or the process is about to end."""
+        """True if the client has disconnected, or the process is about to end."""
 
     def handle(self, request: Handler, notice: Callable[[str, Any], None]) -> None:
         """Set the handlers for messages of the client. Call this before the first `take`."""
@@ -95,7 +95,8 @@ class AcpWire:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Send a request and return its result. Cancelled, the client is asked to forget it.
+        """Send a request and return its result. If this method is cancelled, the client is asked to cancel
+        the request.
 
         Raises:
             RpcError: the client answered with an error. Dropped.
@@ -172,7 +173,7 @@ class AcpWire:
                     if isinstance(result, WireReply):
                         result, then = result.result, result.then
                     response["result"] = result
-                except Exception as error:  # the edge: every request gets one answer
+                except Exception as error:  # last resort: every request gets an answer
                     response["error"] = error_object(error)
         finally:
             self._running.pop(id_, None)
@@ -190,7 +191,7 @@ class AcpWire:
         self._notice(method, params)
 
     def _take_answer(self, message: dict[str, Any]) -> None:
-        """Take an answer of the client. A second answer, or one to an unknown request, is ignored."""
+        """Handle an answer of the client. A second answer, or an answer to an unknown request, is ignored."""
         number = message.get("id")
         asked = self._asked.get(number) if type(number) is int else None
         if asked is None or asked.answered.is_set():
@@ -241,7 +242,9 @@ def _too_long(message: dict[str, Any]) -> bytes:
 
 
 class LineWriter:
-    """Write lines in a thread, in order. `write` never blocks; after the client disconnected, lines are discarded."""
+    """Writes lines in a thread, in order. `write` never blocks; after the client disconnected, lines are
+    discarded.
+    """
 
     def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
         self._fd = fd
@@ -266,7 +269,7 @@ class LineWriter:
                 await self._room.wait()
 
     def close(self) -> None:
-        """Write what waits, for at most FLUSH_S: a client that does not read cannot hold us."""
+        """Write the waiting lines, for at most FLUSH_S, because the client may not be reading."""
         self._queue.put(None)
         self._thread.join(FLUSH_S)
 
@@ -288,7 +291,7 @@ class LineWriter:
 
 
 def read_lines(fd: int, rest: bytes, take: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-    """Read lines in a thread that dies with the process; `rest` was read before. `ended` is called in any case."""
+    """Read lines in a daemon thread; `rest` was read before. `ended` is called in any case."""
     token = current_token()
 
     def run() -> None:
@@ -313,7 +316,7 @@ def read_lines(fd: int, rest: bytes, take: Callable[[bytes], None], ended: Calla
 
 
 def _on_loop(token: Any, call: Callable[[], Any]) -> bool:
-    """Run `call` on the event loop and wait for it; False when the loop has ended."""
+    """Run `call` on the event loop and wait for it. Returns False if the loop has ended."""
     try:
         anyio.from_thread.run_sync(call, token=token)
     except (RuntimeError, anyio.RunFinishedError):
