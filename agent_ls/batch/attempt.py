@@ -45,7 +45,7 @@ from agent_ls.environments.local.processes.ending import killed, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
 
 GRACE_SECONDS = 10.0
-"""A child process gets so long to end by itself before it is killed."""
+"""A child process gets this time to end by itself before it is killed."""
 
 _STATUSES: Mapping[int, Status] = {0: "done", 3: "refused", 4: "limit"}
 _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeout", "stream"))
@@ -53,10 +53,12 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 
 @dataclass(frozen=True, slots=True)
 class AttemptSetup:
-    """How attempts are started. `child` is the program that runs one `agent-ls exec` and ends with its standard input.
+    """How attempts are started. `child` is the program that runs one `agent-ls exec` and ends when its
+    standard input ends.
 
-    `environ` are the variables of that program. Work folders are on `machine`, where git and checks run, without keys.
-    `pace` is the file and the number of model requests per minute of all attempts; None: no limit.
+    `environ` are the variables of that program. Work folders are on `machine`, where git and checks run,
+    without keys. `pace` is the shared file and the maximum number of model requests per minute of all
+    attempts; None: no limit.
     """
 
     child: Sequence[str]
@@ -82,7 +84,9 @@ def make_launch(
     *,
     keeps_work: bool,
 ) -> AttemptSetup:
-    """Return how this process starts attempts, with its own variables and keys. `machine` None: this one."""
+    """Return how this process starts attempts, with its own variables and keys. `machine` None: work on this
+    machine.
+    """
     return AttemptSetup(
         child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
         environ=dict(os.environ),
@@ -110,7 +114,7 @@ class AttemptUsage:
 async def run_attempt(
     task: Task, number: int, folder: Path, lock: TaskLock, launch: AttemptSetup, works: WorkFolders
 ) -> Result:
-    """Run one attempt, with its files in `folder`, which is empty but for its task.
+    """Run one attempt, with its files in `folder`, which contains only the task.
 
     The result is stored before this returns. A cancelled attempt stores none, and the next run repeats it.
 
@@ -154,7 +158,7 @@ async def run_attempt(
         result = replace(failed, status="crashed", error=error.sentence, is_transient=True, seconds=seconds)
     await to_thread.run_sync(write_result, folder, result)
     if not launch.keeps_work:
-        with suppress(AppError, EnvironmentLostError):  # what is left is removed by the next run
+        with suppress(AppError, EnvironmentLostError):  # the next run removes files that remain
             await works.remove(task)
     return result
 
@@ -182,8 +186,9 @@ async def _run_agent(
                 stdout=events,
                 stderr=errors,
                 env=launch.environ,
-                # In our session: LocalEnvironment takes a child in another one for something that a check left behind.
-                # The child keeps the task locked until it has ended, even if this process is killed.
+                # The child stays in this process's session, because LocalEnvironment ends children in other
+                # sessions as leftovers of a check. The child keeps the task locked until it has ended, even
+                # if this process is killed.
                 pass_fds=() if sys.platform == "win32" else (lock.descriptor,),
             )
         except OSError as error:
@@ -193,7 +198,7 @@ async def _run_agent(
         assert process.stdin
         with suppress(
             anyio.BrokenResourceError, anyio.ClosedResourceError
-        ):  # it ended at once: its code says more
+        ):  # the child ended at once: its exit code has more information
             await process.stdin.send(json.dumps(request).encode() + b"\n")
         with anyio.move_on_after(task.max_seconds) as limit:
             await process.wait()
@@ -216,7 +221,7 @@ async def _end(process: Process) -> None:
 async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) -> CheckResult:
     environment = launch.machine.environment(work)
     await environment.initialize()
-    if isinstance(environment, LocalEnvironment):  # a place ends the commands of a lost connection itself
+    if isinstance(environment, LocalEnvironment):  # a far end ends the commands of a lost connection itself
         await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
     try:
         ended = await environment.exec_command(
@@ -236,7 +241,7 @@ async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) 
 
 
 def read_usage(folder: Path) -> AttemptUsage:
-    """Read the figures from the events of an attempt. A torn or foreign line is passed over. Blocks."""
+    """Read the figures from the events of an attempt. Incomplete or unknown lines are skipped. Blocks."""
     usage = AttemptUsage()
     with (folder / EVENTS).open("rb") as events:
         for line in events:
@@ -273,7 +278,7 @@ def _with_event(usage: AttemptUsage, kind: str, data: Mapping[str, Any], session
 def _status(exit_code: int, timed_out: bool) -> Status:
     if timed_out:
         return "timeout"
-    if exit_code < 0 or exit_code > 4:  # a signal, or a process that ended without a word
+    if exit_code < 0 or exit_code > 4:  # the child was ended by a signal, or ended without a message
         return "crashed"
     return _STATUSES.get(exit_code, "failed")
 

@@ -32,7 +32,9 @@ HINT = (
     "workers need the same version of agent-ls, and the same folders at the same paths: `agent-ls docs batch`"
 )
 SUBMISSIONS = 4
-"""How often a task is given to the cluster. Dask itself repeats a task whose worker was lost, a few times."""
+"""How often a task is submitted to the cluster. Dask itself also repeats a task whose worker was lost a few
+times.
+"""
 
 
 class DaskRunner:
@@ -77,7 +79,7 @@ class DaskRunner:
             raise AppError("--dask needs Dask", 'install it: pip install "agent-ls[dask]"') from None
         if not re.fullmatch(r"([a-z]+://)?[^/\s]+:[0-9]{1,5}", self._address):
             raise AppError(f"--dask {self._address}: not an address of a Dask scheduler", ADDRESS_HINT)
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its tracebacks are not for users
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # hide its tracebacks from users
         client_type: Any = distributed.Client  # its methods have no types
         try:
             client: Any = await client_type(self._address, asynchronous=True, timeout=CONNECT_SECONDS)
@@ -97,7 +99,7 @@ class DaskRunner:
 
         as_completed: Any = distributed.as_completed
         given = {task.id: 0 for task in tasks}
-        owners: dict[Any, Task] = {}  # by future, which lives as long as somebody has it
+        owners: dict[Any, Task] = {}  # tasks by future; Dask drops a future that nothing refers to
         waiting = as_completed()
 
         def submit(task: Task) -> None:
@@ -135,10 +137,10 @@ class DaskRunner:
             raise failure
 
     async def _check_lost(self, task: Task, future: Any, count: int) -> None:
-        """Check that a task without a result has none because Dask gave it up, whose workers were lost.
+        """Raise an error for a task without a result, unless Dask gave it up because its workers were lost.
 
         Raises:
-            AppError: it could not be run.
+            AppError: the task could not be run.
         """
         from distributed import KilledWorker
 
@@ -162,7 +164,7 @@ class DaskRunner:
             requests_per_minute=self._launch.pace[1] if self._launch.pace else None,
             keeps_work=self._launch.keeps_work,
         )
-        # A key of its own for each submission: an equal one would be answered from what Dask remembers.
+        # Use a new key for each submission, because Dask answers a repeated key from its memory.
         return client.submit(
             run_task, request_text(request), key=f"agent-ls-{task.id}-{uuid.uuid4().hex}", pure=False
         )

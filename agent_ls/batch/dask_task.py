@@ -1,8 +1,9 @@
 """Run one task of a batch on a worker of a Dask cluster.
 
-The worker starts this module as a program, with the request as a line of standard input. The program runs the task as
-the local runner does: under the task's lock, and only if it has no final result. It ends with its standard input, so
-a worker that is killed takes the task with it, and the next worker waits for the lock before it begins.
+The worker starts this module as a program, with the request as a line of standard input. The program runs the
+task as the local runner does: under the task's lock, and only if it has no final result. It ends when its
+standard input ends. So the task ends with a killed worker, and the next worker waits for the lock before it
+begins.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ EXIT_REFUSED = 2
 class DaskRequest:
     """A task with the options of its batch. The folders have the same paths on all machines.
 
-    `stop` is a file whose existence asks to stop. `version` is that of agent-ls: workers must have the same.
+    `stop` is a file whose existence asks to stop. `version` is the version of agent-ls: workers must have the
+    same.
     """
 
     task: Mapping[str, Any]
@@ -83,17 +85,17 @@ def run_task(text: str) -> str:
 
 
 def main() -> int:
-    """Read a request and run its task. Returns 0 also for a task that failed: its result says so."""
+    """Read a request and run its task. Returns 0 even for a failed task, because its result has the failure."""
     line = b""
     while not line.endswith(b"\n"):
         data = os.read(0, 1024 * 1024)
         if not data:
-            return EXIT_REFUSED  # the worker was killed before it had sent all
+            return EXIT_REFUSED  # the worker was killed before it had sent the whole request
         line += data
     request = DaskRequest(**json.loads(line))
     descriptor = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)  # so that no command reads from the worker
+    os.dup2(null, 0)  # prevents commands from reading the worker's messages
     os.close(null)
     threading.Thread(target=_end_with, args=(descriptor,), name="worker", daemon=True).start()
     from agent_ls.app.errors import AppError
@@ -138,7 +140,7 @@ def _end_with(worker: int) -> None:
 
 
 def request_text(request: DaskRequest) -> str:
-    """Return a request as `run_task` takes it."""
+    """Return a request as the text that `run_task` accepts."""
     return json.dumps(asdict(request))
 
 

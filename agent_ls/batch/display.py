@@ -1,4 +1,6 @@
-"""Show the progress of a batch: a line for each change, and on a terminal a last line that is kept up to date."""
+"""Display the progress of a batch: a line for each change, and on a terminal a last line that is kept up to
+date.
+"""
 
 from __future__ import annotations
 

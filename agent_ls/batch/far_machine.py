@@ -1,4 +1,4 @@
-"""The place of `agent-ls batch --on` as a machine that work folders are made on."""
+"""The machine of `agent-ls batch --on`, on which work folders are made."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _REMOVE = f'test -e "$1" || exit {_ABSENT}; rm -rf -- "$1" 2>/dev/null || {{ chm
 
 
 class FarMachine:
-    """The place of `--on`. Work folders are in the cache folder of the user there, below the id of the result folder.
+    """The machine of `--on`. Work folders are in the user's cache folder on it, below the id of the result
+    folder.
 
-    Each attempt has a folder of its own, because a far end whose connection was lost may still be ending a command in
-    an earlier one. `environ` are the variables of the client program, without keys.
+    Each attempt has a new folder, because a far end whose connection was lost may still be ending a command
+    in an earlier one. `environ` are the variables of the client program, without keys.
     """
 
     def __init__(self, place: Place, environ: Mapping[str, str], out: ResultFolder) -> None:
@@ -89,7 +90,7 @@ class FarMachine:
             raise read_error(path, str(error)) from error
 
     async def locate(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        """Return the tasks with the whole names of their folders, such as `ssh:HOST:/path`.
+        """Return the tasks with the full names of their folders, such as `ssh:HOST:/path`.
 
         Raises:
             AppError: the folder does not exist, or the place cannot be used.
@@ -144,7 +145,7 @@ class FarMachine:
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")
-        # A name of a place (MACHINE:FOLDER) cannot have a second colon.
+        # Folder names may not have a colon, because a place is named MACHINE:FOLDER.
         name = PurePosixPath(source).name.replace(":", "_") or "root"
         return folder, posixpath.join(folder, name)
 

@@ -1,7 +1,7 @@
-"""The result folder of a batch: one folder per task, one per attempt; a result appears last, by a rename.
+"""The result folder of a batch: one folder per task, one per attempt. A result is written last, by a rename.
 
-The folder is the only state. A task with a final result is never run again; an attempt without a result was
-interrupted and is set aside under another name. A lock file per task keeps two processes from working on one task.
+The folder is the only state. A task with a final result is never run again. An attempt without a result was
+interrupted, and is renamed. A lock file per task keeps two processes from working on one task.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ATTEMPT = re.compile(r"attempt-([0-9]+)\Z")
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """How the check command of a task ended; `exit_code` 0 is a pass."""
+    """The result of a task's check command; `exit_code` 0 means that it passed."""
 
     exit_code: int
     timed_out: bool = False
@@ -87,7 +87,7 @@ class TaskFolder:
         self.path = path
 
     def take(self) -> TaskLock | None:
-        """Take the lock of this task; None while another process has it. Blocks.
+        """Acquire the lock of this task; None if another process has it. Blocks.
 
         Raises:
             AppError: the folder cannot be written, or its file system has no locks.
@@ -110,7 +110,7 @@ class TaskFolder:
         return TaskLock(descriptor)
 
     def attempts(self) -> Sequence[tuple[int, Path]]:
-        """Return the attempts by number, without those that were set aside."""
+        """Return the attempts by number, without those that were renamed because they were interrupted."""
         found = [(int(it[1]), path) for path in _entries(self.path) if (it := _ATTEMPT.match(path.name))]
         return sorted(found)
 
@@ -167,10 +167,11 @@ class ResultFolder:
             raise folder_error(self.path, error) from None
 
     def identity(self) -> str:
-        """Return the random name of this batch, which its folders at a place have. The first caller chooses it. Blocks.
+        """Return the random id of this batch, which names its folders on another machine. The first caller
+        creates it. Blocks.
 
         Raises:
-            AppError: the folder cannot be written, or the file with the name is damaged.
+            AppError: the folder cannot be written, or the file with the id is damaged.
         """
         path, chosen = self.path / ".batch-id", self.path / f".batch-id-{uuid.uuid4().hex}"
         try:
@@ -197,7 +198,7 @@ class ResultFolder:
                 yield TaskFolder(path)
 
     def work(self, task_id: str) -> Path:
-        """Return the place of the task's work folder. Only the holder of the task's lock may use it."""
+        """Return the path of the task's work folder. Only the holder of the task's lock may use it."""
         return self.path / ".work" / task_id
 
 
@@ -263,7 +264,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def folder_error(path: Path, error: OSError) -> AppError:
-    """Describe a failure to use the result folder."""
+    """Return the error for a result folder that cannot be used."""
     if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
         return AppError(
             f"the file system of {path} has no locks, so two runs could do one task twice",

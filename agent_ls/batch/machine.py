@@ -1,4 +1,6 @@
-"""The machine that the work folders of a batch are on. `FarMachine` (far_machine.py) is the place of `--on`."""
+"""Interface to the machine with the work folders of a batch. `FarMachine` (far_machine.py) is the machine of
+`--on`.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,11 @@ class BatchMachine(Protocol):
     async def close(self) -> None: ...
 
     async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
-        """Run git to its end in a folder, without other variables that name a repository to it.
+        """Run git to its end in a folder. Variables that name a repository to git are removed, except those
+        in `variables`.
 
         Raises:
-            AppError: it cannot be started. EnvironmentLostError.
+            AppError: git cannot be started. EnvironmentLostError.
         """
         ...
 
@@ -60,12 +63,12 @@ class BatchMachine(Protocol):
         ...
 
     async def leftovers(self) -> Collection[str]:
-        """Return the ids of the tasks that have a folder here."""
+        """Return the ids of the tasks that have a work folder on this machine."""
         ...
 
     async def make_folder(self, task_id: str, source: str) -> tuple[str, str]:
-        """Make a folder for an attempt. Returns it, and the work folder to make in it, which has the name of `source`:
-        a model sees the path of its folder.
+        """Make a folder for an attempt. Returns its path, and the path of the work folder to make in it. The
+        work folder is named like `source`, because the model sees its path.
 
         Raises:
             AppError: it cannot be made. EnvironmentLostError.
@@ -148,12 +151,12 @@ class LocalMachine:
 
 
 def read_error(path: str, reason: str) -> AppError:
-    """Describe a patch that cannot be read."""
+    """Return the error for a patch that cannot be read."""
     return AppError(f"the patch {path} cannot be read: {reason}", "let the task change less, or free memory")
 
 
 def copy_error(source: str, reason: str) -> AppError:
-    """Describe a folder that cannot be copied."""
+    """Return the error for a folder that cannot be copied."""
     return AppError(f"{source} cannot be copied: {reason}", "check its files, or use 'repo'")
 
 
@@ -173,6 +176,6 @@ def _remove(folder: Path) -> None:
             os.chmod(path, 0o700, follow_symlinks=False) if os.chmod in os.supports_follow_symlinks else None
             function(path)
         except OSError:
-            pass  # the next attempt uses another place
+            pass  # ignored, because the next attempt uses another folder
 
     shutil.rmtree(folder, onerror=retry)

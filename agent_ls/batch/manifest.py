@@ -23,7 +23,8 @@ _HINT = "`agent-ls docs batch` lists the fields of a task"
 class Task:
     """One line of a manifest. Exactly one of `folder` (copied) and `repo` (checked out at `commit`) is set.
 
-    It is an absolute path of this machine, or the whole name of a folder at a place, such as `ssh:HOST:/path`.
+    Either is an absolute path of this machine, or the full name of a folder on another machine, such as
+    `ssh:HOST:/path`.
     """
 
     id: str
@@ -44,7 +45,7 @@ class Task:
 
     @property
     def source(self) -> str:
-        """The folder that the work folder is made from."""
+        """The folder or repository that the work folder is made from."""
         return self.repo or self.folder
 
     @property
@@ -81,7 +82,7 @@ def parse_shard(text: str) -> Shard:
 def read_manifest(path: Path, *, is_far: bool = False) -> list[Task]:
     """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
 
-    With `is_far`, folders are at a place: they are not looked for here, and stay as they are written.
+    `is_far`: folders are on another machine, so they are not checked here and are returned as written.
 
     Raises:
         BadChoiceError: the file cannot be read, or a line is wrong; the message has its number.
@@ -209,7 +210,7 @@ def _is_of(value: object, expected: str) -> bool:
 
 
 def _is_encodable(text: str) -> bool:
-    """Return whether the text is without lone surrogates, which no file and no request can hold."""
+    """Return whether the text has no lone surrogates, which cannot be encoded in a file or a request."""
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 

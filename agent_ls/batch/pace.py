@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.02
 
 
 class SharedPace(Middleware):
-    """Delays each request so that those of all processes with this file are at least a fixed time apart.
+    """Delays requests so that those of all processes with this file are at least a fixed time apart.
 
     The file has the time of the next free slot. A process that is killed loses at most its own slot.
     """
@@ -45,7 +45,9 @@ class SharedPace(Middleware):
         await anyio.sleep(pause)
 
     def _take_slot(self) -> float | None:
-        """Return the seconds until our slot; None while another process takes one. Without the file, 0."""
+        """Return the seconds until the slot of this request; None while another process has the file locked.
+        0 without the file.
+        """
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except OSError:

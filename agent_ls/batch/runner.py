@@ -19,12 +19,14 @@ from agent_ls.system import handle_termination_signals
 
 RETRY_SECONDS = (5.0, 30.0)
 RECHECK_SECONDS = 1.0
-"""How often a task that another process works on is looked at again."""
+"""Interval at which a task that another process works on is checked again."""
 
 
 @dataclass
 class BatchProgress:
-    """The state of a run, for its display. `earlier` are results of attempts that were followed by another."""
+    """The state of a run, for display. `earlier` are results of attempts that were followed by another
+    attempt.
+    """
 
     total: int
     running: set[str] = field(default_factory=set)
@@ -99,7 +101,7 @@ class BatchRunner:
         """Remove the work folder of a finished task whose runner was killed before it could."""
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
-            return  # its runner is just removing it
+            return  # the process that runs the task is removing the folder
         try:
             with suppress(AppError, EnvironmentLostError):
                 await self._works.remove(task)
@@ -107,7 +109,9 @@ class BatchRunner:
             lock.release()
 
     async def _work(self, task: Task) -> None:
-        """Bring one task to its final result. It begins with a slot of the limiter, and gives it back."""
+        """Run attempts of one task until it has its final result. The caller acquired a slot of the limiter,
+        which this releases.
+        """
         has_slot = True
         try:
             while (pause := await self._try_once(task)) is not None:
@@ -127,10 +131,13 @@ class BatchRunner:
                 self._jobs.release_on_behalf_of(task.id)
 
     async def _try_once(self, task: Task) -> float | None:
-        """Make one attempt. Returns None if the task has its final result, else the seconds until the next look."""
+        """Make one attempt. Returns None if the task has its final result, otherwise the seconds until the
+        next try.
+        """
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
-            return RECHECK_SECONDS  # another runner works on it, or an attempt of a killed one is just ending
+            # another runner works on the task, or an attempt of a killed runner is just ending
+            return RECHECK_SECONDS
         try:
             if result := await to_thread.run_sync(final_result, self._out, task, self._attempts):
                 self._done(result)
@@ -146,7 +153,7 @@ class BatchRunner:
             self._report(self._progress, f"{task.id}: an interrupted attempt is repeated")
         await (
             self._launch.machine.start()
-        )  # a place that cannot be reached again stops the run, and costs no attempt
+        )  # if the machine cannot be reached again, the run stops, and the attempt does not count
         number, path = await to_thread.run_sync(folder.begin, task)
         self._progress.running.add(task.id)
         self._report(

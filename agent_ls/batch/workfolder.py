@@ -1,7 +1,8 @@
 """Make the folder that an attempt works in, and the patch of the changes in it.
 
-The user's own folder is never worked in. A repository gets a git work tree at the task's revision; a plain folder is
-copied. Git runs without hooks, and with an index outside the work folder, which the agent cannot change.
+Attempts never work in the user's own folder. A repository gets a git work tree at the task's revision; a
+plain folder is copied. Git runs without hooks, and with an index outside the work folder, which the agent
+cannot change.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class WorkFolders:
         self._locks: dict[str, anyio.Lock] = {}
 
     async def check_revisions(self, tasks: Sequence[Task]) -> None:
-        """Check that each task of a repository has one, with its revision.
+        """Check that each task with a repository names a folder that is one, and a revision that it has.
 
         Raises:
-            AppError: a task has none; the message names the task.
+            AppError: a repository or revision does not exist; the message names the task.
         """
         checked = set()
         for task in tasks:
@@ -95,7 +96,7 @@ class WorkFolders:
         return await self._machine.read(work.patch)
 
     async def remove(self, task: Task) -> None:
-        """Remove the work folder of a task, if there is one, also one that was only begun.
+        """Remove the work folder of a task, if there is one, even if making it was interrupted.
 
         Raises:
             AppError: git failed. EnvironmentLostError.
