@@ -26,6 +26,7 @@ from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
 from agent_ls.review.merging import apply_same_change
 from agent_ls.review.segment_changes import apply_changes, segments_around
 from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
+from agent_ls.review.stale_hunks import close_overlapped_hunks
 from agent_ls.review.user_edits import extend_hunk, trim_pending
 from agent_ls.review.whole_file import apply_agent_file_change, is_whole_file_change, recreate_file
 
@@ -127,9 +128,9 @@ class _Agent:
         if own is None and len(group) == 1:
             return hunk_segment(replace(hunks[0], state="edited"), new)
         keeper = own or new_hunk(self.author, "content", (), ())
-        for hunk in hunks:
-            if hunk is not keeper and hunk.id:  # a hunk without an id was made by this same edit
-                self.closed.append(replace(hunk, state="gone" if self._is_own(hunk) else "stale"))
+        # A hunk without an id was made by this same edit.
+        absorbed = [hunk for hunk in hunks if hunk is not keeper and hunk.id]
+        self.closed += close_overlapped_hunks(absorbed, merging_session_id=self.author.session_id)
         if any(self._is_own(hunk) for hunk in hunks):
             parts = (turn for hunk in hunks if self._is_own(hunk) for turn in hunk.turns)
             keeper = add_turns(keeper, (*parts, self.author.turn_id))

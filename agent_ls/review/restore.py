@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from agent_ls.review.hunks import HunkState, LedgerHunk, Lines, find_lines
 from agent_ls.review.ledger import FileLedger
 from agent_ls.review.segments import Segment, hunk_segment, join_segments, shared_segment
+from agent_ls.review.stale_hunks import mark_stale_if_open
 from agent_ls.text import split_lines
 
 
@@ -61,7 +62,7 @@ def _can_be_placed(hunk: LedgerHunk) -> bool:
 
 def _restore_whole_file(empty: FileLedger, item: StoredHunk, others: Sequence[StoredHunk]) -> FileLedger:
     hunk, lines = item.hunk, empty.current
-    closed = (*empty.closed, *(_with_state(other.hunk, "stale") for other in others))
+    closed = (*empty.closed, *(replace(other.hunk, state="stale") for other in others))
     if hunk.what == "create" and lines is not None:
         state: HunkState = "pending" if lines == hunk.agent_lines else "edited"
         created = replace(hunk, state=state, base_start=0, base_end=0, start=0, end=len(lines))
@@ -91,7 +92,7 @@ def _place_hunks(
     for some in (sure, found):
         apart = _without_overlaps([place for place in some if place.piece.is_open], apart)
         apart = _without_overlaps([place for place in some if not place.piece.is_open], apart)
-    lost += [_mark_lost(place.hunk) for place in (*sure, *found) if place not in apart]
+    lost += [mark_stale_if_open(place.hunk) for place in (*sure, *found) if place not in apart]
     pieces: list[Segment] = []
     at = 0
     for place in apart:
@@ -134,7 +135,7 @@ class _Found:
 def _check_stored_position(item: StoredHunk, lines: Lines) -> _Found | HunkState:
     hunk = item.hunk
     if lines[hunk.start : hunk.end] != item.lines:
-        return _mark_lost(hunk).state
+        return mark_stale_if_open(hunk).state
     piece = hunk_segment(hunk, item.lines) if hunk.is_open else Segment(hunk, item.lines, item.lines)
     return _Found(hunk, piece, hunk.start)
 
@@ -153,10 +154,6 @@ def _find(item: StoredHunk, lines: Lines) -> _Found | HunkState:
     if len(places) == 1:
         return _Found(hunk, Segment(_with_state(hunk, "gone"), hunk.base_lines, hunk.base_lines), places[0])
     return "gone" if not hunk.is_open or not hunk.base_lines else "stale"
-
-
-def _mark_lost(hunk: LedgerHunk) -> LedgerHunk:
-    return _with_state(hunk, "stale") if hunk.is_open else hunk
 
 
 def _with_state(hunk: LedgerHunk, state: HunkState) -> LedgerHunk:

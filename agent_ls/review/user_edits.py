@@ -23,6 +23,7 @@ from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
 from agent_ls.review.segment_changes import apply_changes, segments_around
 from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
+from agent_ls.review.stale_hunks import close_overlapped_hunks
 from agent_ls.review.whole_file import apply_user_file_change, is_whole_file_change
 
 
@@ -193,7 +194,7 @@ class _Typing:
 
     def _grown(self, group: list[Segment], start: int, end: int, lines: Lines) -> Segment:
         first, *others = [piece.hunk for piece in group if piece.hunk]
-        self.closed += [replace(hunk, state="stale") for hunk in others]
+        self.closed += close_overlapped_hunks(others)
         return extend_hunk(first, group, _replace_lines(current_lines(group), start, end, lines))
 
 

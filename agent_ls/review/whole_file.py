@@ -11,6 +11,7 @@ from agent_ls.review.hunks import Author, HunkState, LedgerHunk, Lines, add_turn
 from agent_ls.review.ledger import FileLedger
 from agent_ls.review.merging import apply_same_change
 from agent_ls.review.segments import Segment, join_segments, shared_segment, split_ledger
+from agent_ls.review.stale_hunks import close_hunks_of_deleted_file
 from agent_ls.text import split_lines
 
 
@@ -90,7 +91,7 @@ def _settle(ledger: FileLedger, lines: Lines | None) -> FileLedger:
 def _delete(ledger: FileLedger, author: Author) -> FileLedger:
     # Text that the user typed inside hunks is in no base. It must reappear if the deletion is reverted, so it
     # is accepted; unedited hunks are reverted.
-    closed = [replace(hunk, state="stale" if hunk.state == "edited" else "gone") for hunk in ledger.hunks]
+    closed = close_hunks_of_deleted_file(ledger.hunks)
     pieces = [
         shared_segment(piece.current if _is_edited(piece) else piece.base) for piece in split_ledger(ledger)
     ]

@@ -18,6 +18,7 @@ from agent_ls.patch.splice import line_splice
 from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers
 from agent_ls.review.segments import Segment, join_segments, shared_segment
+from agent_ls.review.stale_hunks import mark_stale_if_open
 from agent_ls.review.user_edits import apply_user_edit, with_derived_state
 from agent_ls.text import split_lines
 
@@ -123,7 +124,7 @@ def _placed(
             piece = Segment(replace(first, base_lines=old, agent_lines=agent), old, current)
             pieces += [shared_segment(before[at:start]), *with_derived_state(piece)]
             at = len(now) - behind
-        closed += [replace(hunk, state="stale") if hunk.is_open else hunk for hunk in others]
+        closed += [mark_stale_if_open(hunk) for hunk in others]
         before = now
     return [*pieces, shared_segment(before[at:])], closed
 
