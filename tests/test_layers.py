@@ -233,7 +233,8 @@ NO_IO = ("text", "memo", "patch", "notebook", "review", "llm.providers", "llm.ss
          "loop.events.log_lines", "loop.events.types", "loop.events.codec", "loop.events.items",
          "policy", "tools",
          "environments.memory", "environments.search", "llm.accumulate", "headless.transcript",
-         "app.sessions.export", "app.sessions.html_export", "app.sessions.clean_items", "store.forks")  # fmt: skip
+         "app.sessions.export.markdown", "app.sessions.export.html_page", "app.sessions.export.clean_items",
+         "store.forks")  # fmt: skip
 BANNED_IN_NO_IO = {"asyncio", "httpx", "pygls", "lsprotocol", "subprocess", "socket", "time", "random", "os",
                    "pathlib", "io", "shutil", "tempfile", "threading"}  # fmt: skip
 # Third-party libraries that only some modules may import.

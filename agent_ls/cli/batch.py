@@ -129,7 +129,7 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
         BadChoiceError: it is not the name of a place, or a container that is started for each process.
     """
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.sessions.far_sites import chosen_place
+    from agent_ls.app.sessions.workspaces.far_sites import chosen_place
     from agent_ls.app.settings.layers import chosen_settings, read_user_settings
     from agent_ls.batch.attempt import tool_environ
     from agent_ls.batch.far_machine import FarMachine

@@ -73,7 +73,7 @@ def _place(on: str, settings: Settings) -> Place:
     Raises:
         BadChoiceError: it is not the name of a place.
     """
-    from agent_ls.app.sessions.far_sites import chosen_place
+    from agent_ls.app.sessions.workspaces.far_sites import chosen_place
 
     return chosen_place(on, settings)
 

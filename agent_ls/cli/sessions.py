@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.stored_queries import KeptSessions
+    from agent_ls.app.sessions.stored.queries import KeptSessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
-    from agent_ls.app.sessions.stored_queries import KeptSessions
+    from agent_ls.app.sessions.stored.queries import KeptSessions
 
     try:
         return _ACTIONS[options.action or "list"](KeptSessions(), options)
@@ -139,7 +139,7 @@ def _show(kept: KeptSessions, options: argparse.Namespace) -> int:
 
 
 def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
-    from agent_ls.app.sessions.stats import as_json, as_text
+    from agent_ls.app.sessions.export.stats import as_json, as_text
 
     figures = kept.figures(options.id)
     print(json.dumps(as_json(figures)) if options.as_json else as_text(figures))

@@ -22,7 +22,7 @@ from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import NewSession
-from agent_ls.app.sessions.tool_limits import check_limits
+from agent_ls.app.sessions.setup.tool_limits import check_limits
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.worktrees.worktree import Start
 from agent_ls.environments.errors import EnvironmentLostError

@@ -21,8 +21,8 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import NewSession
 from agent_ls.app.sessions.rollback import RolledBack, Wanted
-from agent_ls.app.sessions.tool_limits import check_limits
-from agent_ls.app.sessions.worktree import BroughtFile
+from agent_ls.app.sessions.setup.tool_limits import check_limits
+from agent_ls.app.sessions.workspaces.worktree import BroughtFile
 from agent_ls.app.settings.layers import layered, limits_of
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import ExecutionEnvironment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.app.sessions.export import code, fenced, markdown, quoted
+from agent_ls.app.sessions.export.markdown import code, fenced, markdown, quoted
 from agent_ls.loop.events.items import (
     AskedApproval,
     Body,

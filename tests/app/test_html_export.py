@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.app.recording.sharing import Redaction
-from agent_ls.app.sessions.clean_items import cleaned
-from agent_ls.app.sessions.html_export import page
+from agent_ls.app.sessions.export.clean_items import cleaned
+from agent_ls.app.sessions.export.html_page import page
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import (

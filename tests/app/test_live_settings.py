@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.app.models.service import Models
 from agent_ls.app.sessions.new_session import NewSession
-from agent_ls.app.sessions.session_config import session_config
+from agent_ls.app.sessions.setup.config import session_config
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import user

@@ -13,7 +13,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agent_ls.app.sessions.follower import ReadAlong
+from agent_ls.app.sessions.ownership.follower import ReadAlong
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment

@@ -10,7 +10,13 @@ import pytest
 
 from agent_ls.app.errors import OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.ownership import ANSWER_MS, BRIEF_MS, ENDING_MS, Opener, SessionOwnership
+from agent_ls.app.sessions.ownership.session_ownership import (
+    ANSWER_MS,
+    BRIEF_MS,
+    ENDING_MS,
+    Opener,
+    SessionOwnership,
+)
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession, SessionStore
 from tests.support.fake_clock import FakeClock

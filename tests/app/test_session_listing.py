@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.sessions.listing import SessionListing
+from agent_ls.app.sessions.stored.listing import SessionListing
 from agent_ls.app.settings.model import Settings
 from agent_ls.store.layout import Layout, StoredSummary
 from agent_ls.store.log import Header

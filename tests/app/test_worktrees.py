@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.app.errors import BadChoiceError, UnbroughtChangesError
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.worktree import CODE
+from agent_ls.app.sessions.workspaces.worktree import CODE
 from agent_ls.loop.events.types import ApprovalRequested, FileChange, Warning
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Piece, text, tool_call

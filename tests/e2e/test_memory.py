@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.sessions.memory import PromptsWithMemory
+from agent_ls.app.sessions.setup.memory import PromptsWithMemory
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.seams import BasePrompt
 from agent_ls.profiles.create import create_profile

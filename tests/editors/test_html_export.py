@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.sessions.html_export import page
+from agent_ls.app.sessions.export.html_page import page
 from agent_ls.loop.events.items import Item, SaidItem, UserMessage
 
 CHROMIUM = shutil.which("chromium") or ""

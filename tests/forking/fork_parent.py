@@ -36,7 +36,7 @@ _IMPORTED = (
     "agent_ls.app.sessions.manager",
     "agent_ls.app.models.warm_up",
     "agent_ls.app.permissions.sandbox",
-    "agent_ls.app.sessions.session_hooks",
+    "agent_ls.app.sessions.setup.hooks",
     "agent_ls.llm.transport",
     "agent_ls.llm.providers.anthropic",
     "agent_ls.profiles.anthropic",

@@ -35,19 +35,17 @@ from agent_ls.app.review.pinned import pinned_hunks
 from agent_ls.app.review.resumed_reviews import ResumedReviews
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.servers.prompts import PromptsWithServers
-from agent_ls.app.sessions.far_sites import FarSites
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionFeatures, SessionWorkspace
-from agent_ls.app.sessions.memory import PromptsWithMemory
-from agent_ls.app.sessions.not_started import PromptsWithNotice, find_not_started
 from agent_ls.app.sessions.notices import Notices, ended_notice
-from agent_ls.app.sessions.review_tool import REVIEW_MARK, PromptsWithReview
-from agent_ls.app.sessions.session_config import session_config
-from agent_ls.app.sessions.session_link import SessionLink
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
-from agent_ls.app.sessions.session_mentions import session_mentions
-from agent_ls.app.sessions.session_packs import session_packs
-from agent_ls.app.sessions.session_parts import (
+from agent_ls.app.sessions.setup.config import session_config
+from agent_ls.app.sessions.setup.link import SessionLink
+from agent_ls.app.sessions.setup.memory import PromptsWithMemory
+from agent_ls.app.sessions.setup.mentions import session_mentions
+from agent_ls.app.sessions.setup.not_started import PromptsWithNotice, find_not_started
+from agent_ls.app.sessions.setup.packs import session_packs
+from agent_ls.app.sessions.setup.parts import (
     RecordedParts,
     SessionPermissions,
     SessionPlace,
@@ -55,9 +53,11 @@ from agent_ls.app.sessions.session_parts import (
     nested_documents,
     record_parts,
 )
-from agent_ls.app.sessions.session_place import create_place
-from agent_ls.app.sessions.session_servers import create_servers
-from agent_ls.app.sessions.session_tools import web_profiles, with_session_tools
+from agent_ls.app.sessions.setup.place import create_place
+from agent_ls.app.sessions.setup.review_tool import REVIEW_MARK, PromptsWithReview
+from agent_ls.app.sessions.setup.servers import create_servers
+from agent_ls.app.sessions.setup.tools import web_profiles, with_session_tools
+from agent_ls.app.sessions.workspaces.far_sites import FarSites
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from agent_ls.app.hooks.service import SessionHooks
     from agent_ls.app.permissions.looking import LookingSandbox
     from agent_ls.app.permissions.sandbox import SessionSandbox
-    from agent_ls.app.sessions.worktree import SessionWorktree
+    from agent_ls.app.sessions.workspaces.worktree import SessionWorktree
     from agent_ls.app.worktrees.worktree import Worktree
 
 MEBIBYTE = 1024 * 1024
@@ -281,7 +281,7 @@ class SessionBuilder:
         hooks: Hooks = self._hooks(place, permissions, settings, stored, notices, link) or NO_HOOKS
         session_worktree: SessionWorktree | None = None
         if worktree:
-            from agent_ls.app.sessions.worktree import SessionWorktree  # few sessions have one
+            from agent_ls.app.sessions.workspaces.worktree import SessionWorktree  # few sessions have one
 
             session_worktree = SessionWorktree(worktree, place.key, permissions, self, stored, link)
             hooks = session_worktree.hooks(hooks)
@@ -495,7 +495,7 @@ class SessionBuilder:
         """Create the user's hooks, which run only on this machine."""
         if not place.is_here:
             return None
-        from agent_ls.app.sessions.session_hooks import create_hooks  # not needed to accept a message
+        from agent_ls.app.sessions.setup.hooks import create_hooks  # not needed to accept a message
 
         hooks = create_hooks(
             self,

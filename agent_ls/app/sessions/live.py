@@ -36,7 +36,7 @@ from agent_ls.store.locks import Owner
 from agent_ls.store.pages import ItemPage
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.worktree import BroughtFile, SessionWorktree
+    from agent_ls.app.sessions.workspaces.worktree import BroughtFile, SessionWorktree
     from agent_ls.app.settings.model import Settings
     from agent_ls.store.layout import StoredSummary
     from agent_ls.store.progress import Activity, StoredProgress

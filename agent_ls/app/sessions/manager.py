@@ -38,24 +38,24 @@ from agent_ls.app.recording.tapes import Tapes
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import find, gather, stand_found
 from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.archive import Archive
 from agent_ls.app.sessions.builder import SessionBuilder, SessionChoice
-from agent_ls.app.sessions.far_sites import FarSites
 from agent_ls.app.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
-from agent_ls.app.sessions.listing import SessionListing
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
 from agent_ls.app.sessions.new_session import NewSession
-from agent_ls.app.sessions.opening_warnings import not_stored, opening_warnings
 from agent_ls.app.sessions.own_task import in_own_task
-from agent_ls.app.sessions.ownership import Opener, SessionOwnership
-from agent_ls.app.sessions.resume import last_model, resumed_choice
-from agent_ls.app.sessions.retention import Retention
+from agent_ls.app.sessions.ownership.session_ownership import Opener, SessionOwnership
+from agent_ls.app.sessions.ownership.takeover_notices import follow_missing
 from agent_ls.app.sessions.rollback import RolledBack, Wanted, roll_back
 from agent_ls.app.sessions.rules import RuleManager
-from agent_ls.app.sessions.session_config import session_config
 from agent_ls.app.sessions.session_log import end_left_commands
-from agent_ls.app.sessions.takeover_notices import follow_missing
-from agent_ls.app.sessions.worktrees import Worktrees, discard
+from agent_ls.app.sessions.setup.config import session_config
+from agent_ls.app.sessions.setup.opening_warnings import not_stored, opening_warnings
+from agent_ls.app.sessions.stored.archive import Archive
+from agent_ls.app.sessions.stored.listing import SessionListing
+from agent_ls.app.sessions.stored.resume import last_model, resumed_choice
+from agent_ls.app.sessions.stored.retention import Retention
+from agent_ls.app.sessions.workspaces.far_sites import FarSites
+from agent_ls.app.sessions.workspaces.worktrees import Worktrees, discard
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.untrusted import client_settings, held_back
 from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_errors

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from agent_ls.app.errors import AppError, OwnerSilentError, SessionOwnedError
 from agent_ls.app.sessions.new_session import NewSession
-from agent_ls.app.sessions.ownership import AccessChange, Acquired, OwnerChanged, Released
+from agent_ls.app.sessions.ownership.session_ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.subscription import Subscription
@@ -48,8 +48,8 @@ from agent_ls.system import relative_to_folder
 from agent_ls.text import split_lines
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.follower import ReadAlong
     from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.app.sessions.ownership.follower import ReadAlong
     from agent_ls.app.worktrees.worktree import Start
 
 LEAVE, FORCE = "Leave It There", "Take It by Force"

@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from pydantic import BaseModel, ValidationError
 
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.ownership import AccessChange
+from agent_ls.app.sessions.ownership.session_ownership import AccessChange
 from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages

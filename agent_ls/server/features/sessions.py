@@ -28,8 +28,8 @@ from agent_ls.server.transport.errors import NotNegotiatedError
 from agent_ls.server.transport.jsonrpc import RawJson
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.follower import ReadAlong
     from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.app.sessions.ownership.follower import ReadAlong
 
 SNAPSHOT_ITEMS = 200
 

@@ -16,9 +16,9 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.rpc import to_wire
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.follower import ReadAlong
     from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership import AccessChange
+    from agent_ls.app.sessions.ownership.follower import ReadAlong
+    from agent_ls.app.sessions.ownership.session_ownership import AccessChange
     from agent_ls.server.rpc.context import Context
     from agent_ls.server.rpc.event_sender import EventSenders
     from agent_ls.store.locks import Owner
@@ -121,7 +121,7 @@ def follow_access(senders: EventSenders) -> Callable[[AccessChange], None]:
 
     The client gets an `access` event between the events of the old and of the new owner.
     """
-    from agent_ls.app.sessions.ownership import Acquired, OwnerChanged, Released, Reopened
+    from agent_ls.app.sessions.ownership.session_ownership import Acquired, OwnerChanged, Released, Reopened
 
     def changed(change: AccessChange) -> None:
         match change:

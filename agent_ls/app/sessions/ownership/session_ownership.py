@@ -17,8 +17,8 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.errors import OwnerSilentError, SessionOwnedError
-from agent_ls.app.sessions.follower import ReadAlong
 from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.ownership.follower import ReadAlong
 from agent_ls.app.store_errors import store_errors
 from agent_ls.background import TaskStarter
 from agent_ls.loop.seams import Clock

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.workspace_roots import SessionRoots
-from agent_ls.app.sessions.session_parts import SessionPlace
+from agent_ls.app.sessions.setup.parts import SessionPlace
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
-    from agent_ls.app.sessions.session_link import SessionLink
     from agent_ls.app.sessions.session_log import SessionFiles
+    from agent_ls.app.sessions.setup.link import SessionLink
     from agent_ls.app.settings.model import Settings
     from agent_ls.app.worktrees.worktree import Worktree
     from agent_ls.store.log import Header

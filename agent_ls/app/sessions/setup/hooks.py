@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from agent_ls.app.permissions.sandbox import SessionSandbox
     from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.notices import Notices
-    from agent_ls.app.sessions.session_link import SessionLink
-    from agent_ls.app.sessions.session_parts import SessionPlace
+    from agent_ls.app.sessions.setup.link import SessionLink
+    from agent_ls.app.sessions.setup.parts import SessionPlace
 
 
 async def _never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_ls.app.mentions.reader import SessionMentions
-from agent_ls.app.sessions.session_tools import http_pages
+from agent_ls.app.sessions.setup.tools import http_pages
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
-    from agent_ls.app.sessions.session_parts import SessionPermissions, SessionPlace
+    from agent_ls.app.sessions.setup.parts import SessionPermissions, SessionPlace
     from agent_ls.tools.web_fetch import WebFetcher
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent_ls.app.sessions.tool_limits import find_unknown_limits
+from agent_ls.app.sessions.setup.tool_limits import find_unknown_limits
 from agent_ls.app.settings.model import Settings
 from agent_ls.tools.registry import ToolRegistry
 

@@ -35,9 +35,9 @@ from agent_ls.tools.file_commits import effect_of_writes
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
-    from agent_ls.app.sessions.session_link import SessionLink
     from agent_ls.app.sessions.session_log import SessionFiles
-    from agent_ls.app.sessions.session_parts import SessionPermissions
+    from agent_ls.app.sessions.setup.link import SessionLink
+    from agent_ls.app.sessions.setup.parts import SessionPermissions
     from agent_ls.app.worktrees.worktree import Worktree, WorktreeChange
     from agent_ls.environments.effects import Effect
     from agent_ls.policy.places import Places

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from agent_ls.app.permissions.trust import TrustGate
     from agent_ls.app.permissions.workspace_roots import SessionRoots
     from agent_ls.app.recording.tape import Tape
-    from agent_ls.app.sessions.far_sites import FarSite
     from agent_ls.app.sessions.session_log import SessionFiles
+    from agent_ls.app.sessions.workspaces.far_sites import FarSite
     from agent_ls.app.worktrees.worktree import Worktree
     from agent_ls.environments.base import ExecutionEnvironment
     from agent_ls.environments.language_host import LanguageHost

@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent_ls.app.errors import BadChoiceError, SessionHasHunksError, UnbroughtChangesError
 from agent_ls.app.models.key_store import load_credentials
-from agent_ls.app.sessions.archive import ExportFormat, open_hunks, session_text
+from agent_ls.app.sessions.stored.archive import ExportFormat, open_hunks, session_text
 from agent_ls.app.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.loop.calls.redaction import without_known
 from agent_ls.loop.events.figures import Figures, figures_of

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from agent_ls.app.sessions.html_style import STYLE
+from agent_ls.app.sessions.export.html_style import STYLE
 from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import (
     AskedApproval,

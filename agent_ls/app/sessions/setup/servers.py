@@ -9,8 +9,8 @@ from agent_ls.app.servers.of_session import ServersOfSession
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
-    from agent_ls.app.sessions.session_link import SessionLink
-    from agent_ls.app.sessions.session_parts import SessionPermissions, SessionPlace
+    from agent_ls.app.sessions.setup.link import SessionLink
+    from agent_ls.app.sessions.setup.parts import SessionPermissions, SessionPlace
 
 
 def create_servers(

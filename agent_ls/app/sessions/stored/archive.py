@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.recording.sharing import redaction_of_this_machine
 from agent_ls.app.review.restore import stored_hunks
-from agent_ls.app.sessions.clean_items import cleaned
+from agent_ls.app.sessions.export.clean_items import cleaned
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.store_errors import store_errors
 from agent_ls.loop.calls.redaction import without_known
@@ -129,8 +129,8 @@ def _transcript(
     path: Path, format_: Literal["markdown", "html"], known: Collection[str], redact: bool
 ) -> str:
     # imported here because they are rarely used
-    from agent_ls.app.sessions.export import markdown
-    from agent_ls.app.sessions.html_export import page
+    from agent_ls.app.sessions.export.html_page import page
+    from agent_ls.app.sessions.export.markdown import markdown
     from agent_ls.loop.events.figures import figures_of
 
     # Texts are cleaned before they are formatted: escaping and mark-up would hide a key from the search.

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import anyio.to_thread
 
 from agent_ls.app.sessions.live import LiveSession, SessionSummary, stored_summary
-from agent_ls.app.sessions.pagination import cursor_after, sessions_after
+from agent_ls.app.sessions.stored.pagination import cursor_after, sessions_after
 from agent_ls.app.settings.model import Settings
 from agent_ls.store.layout import StoredSummary, lock_path, log_path
 from agent_ls.store.locks import Owner, owner_of, this_process

@@ -10,7 +10,7 @@ from agent_ls.app.tools.yaml_tools import CliTools, with_cli_tools
 
 if TYPE_CHECKING:
     from agent_ls.app.models.service import Models
-    from agent_ls.app.sessions.session_parts import RecordedParts
+    from agent_ls.app.sessions.setup.parts import RecordedParts
     from agent_ls.app.settings.model import Settings
     from agent_ls.app.skills.service import SessionSkills
     from agent_ls.environments.language_host import LanguageHost

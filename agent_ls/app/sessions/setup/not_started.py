@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from agent_ls.app.hooks.config import load_hooks
 from agent_ls.app.servers.of_session import FILES, PROJECT_FILES
-from agent_ls.app.sessions.far_sites import FarSite
+from agent_ls.app.sessions.workspaces.far_sites import FarSite
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvironmentLostError

@@ -1,0 +1,1 @@
+"""Write a session's transcript and statistics as Markdown, HTML, JSON or text."""

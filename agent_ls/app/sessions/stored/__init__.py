@@ -1,0 +1,1 @@
+"""Sessions on disk: list, page, read, resume and delete them."""

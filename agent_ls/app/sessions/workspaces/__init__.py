@@ -1,0 +1,1 @@
+"""Folders in which sessions work: git worktrees, other machines and containers."""
