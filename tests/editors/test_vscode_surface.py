@@ -1,4 +1,4 @@
-"""What VS Code displays of a session: conversation, costs, and comparisons of changes."""
+"""Tests of how VS Code displays a session: conversation, costs, and comparisons of changes."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _ANY_WORDS = frozenset(("echo", "basename", "dirname"))
 """Commands that only print their words, whatever these are."""
 _COUNTING = frozenset(("wc", "ls", "du", "stat"))
 _FOUND = Word("glob", "{}", "{}")
-"""The word that stands for the file names that find inserts for `{}`: one or more, and none of them is an
+"""The word for the file names that find inserts for `{}`: one or more, and none of them is an
 option.
 """
 
