@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _login() -> int:
-    """As `agent-ls keys set`, for a client that opens a terminal for it."""
+    """Enter a key, like `agent-ls keys set`, in a terminal that a client opened for this."""
     from agent_ls.cli.keys import run as keys
     from agent_ls.llm.credentials import KEYLESS, VARIABLES
 

@@ -107,7 +107,8 @@ def _run(options: argparse.Namespace) -> int:
 
     async def run_all() -> BatchProgress:
         if options.dask:
-            from agent_ls.batch.dask_runner import DaskRunner  # an optional extra
+            # imported here because Dask is an optional extra
+            from agent_ls.batch.dask_runner import DaskRunner
 
             far = DaskRunner(out, launch, display.report, options.dask, attempts=options.attempts)
             return await far.run(tasks)
@@ -126,7 +127,7 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
     """Return the machine that --on names.
 
     Raises:
-        BadChoiceError: it is not the name of a place, or a container that is started for each process.
+        BadChoiceError: the text is not the name of a place, or names a container that is started for each process.
     """
     from agent_ls.app.errors import BadChoiceError
     from agent_ls.app.sessions.workspaces.far_sites import chosen_place
@@ -144,7 +145,7 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
 
 
 async def _locate(machine: FarMachine, tasks: Sequence[Task]) -> Sequence[Task]:
-    """Return the tasks with the whole names of their folders, after a check of these and of the revisions."""
+    """Return the tasks with the full names of their folders. Checks first that folders and revisions exist."""
     from agent_ls.batch.workfolder import WorkFolders
 
     try:

@@ -21,25 +21,26 @@ GRACE_SECONDS = 10.0
 
 
 def main() -> int:
-    """Read the request and run it. Returns the exit code of exec."""
+    """Read the request and run it. Returns the exit code of `agent-ls exec`."""
     if sys.platform != "win32":
-        os.setpgid(0, 0)  # Ctrl-C on the terminal is for the runner, which decides when this process ends
+        # Ctrl-C on the terminal must reach only the runner, which decides when this process ends
+        os.setpgid(0, 0)
     descriptor = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)  # so that no command reads from the runner
+    os.dup2(null, 0)  # prevents commands from reading the runner's messages
     os.close(null)
     line = b""
     while not line.endswith(b"\n"):
         data = os.read(descriptor, 1024 * 1024)
         if not data:
-            return 130  # the runner was killed before it had sent all
+            return 130  # the runner was killed before it had sent the whole request
         line += data
     make_lean(speaks_lsp=False)
     threading.Thread(target=_end_with, args=(descriptor,), name="runner", daemon=True).start()
     try:
         return _run(json.loads(line))
     finally:
-        gc.freeze()  # the interpreter would look for garbage in all modules before it ends
+        gc.freeze()  # otherwise the interpreter searches all modules for garbage before it ends
 
 
 def _run(request: dict[str, Any]) -> int:

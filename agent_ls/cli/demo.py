@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"agent-ls demo: {target} cannot be made: {error.strerror or error}", file=sys.stderr)
         return 2
-    # Sessions are deleted with the demo; a server that is still shutting down must not prevent that.
+    # Sessions are deleted together with the demo, even if a server that is still shutting down writes to the
+    # folder.
     with tempfile.TemporaryDirectory(prefix="agent-ls-demo-state-", ignore_cleanup_errors=True) as state:
         nvim, why = _maybe_neovim(options)
         code = _open_neovim(*nvim, folder, Path(state)) if nvim else _transcript(why, folder, Path(state))
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _maybe_neovim(options: argparse.Namespace) -> tuple[tuple[str, Path] | None, str]:
-    """Return Neovim and our plugin, or the reason why it is not opened."""
+    """Return the path of Neovim and of our plugin, or None and the reason why Neovim is not opened."""
     if options.headless:
         return None, "as a transcript; without --headless it opens in Neovim"
     if not sys.stdin.isatty() or not sys.stdout.isatty() or "CI" in os.environ:
@@ -92,9 +93,10 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
     environ = {
         **os.environ,
         "AGENT_LS_STATE_DIR": str(state),
-        "AGENT_LS_TRUSTED_FOLDERS": str(folder),  # this project is our own
+        # the sample project is trusted, because it is part of agent-ls
+        "AGENT_LS_TRUSTED_FOLDERS": str(folder),
         "AGENT_LS_COMMAND": sys.executable,
-        # The demo must not touch, or be affected by, the user's own configuration and history.
+        # The demo neither uses nor changes the user's own configuration and history.
         **{f"XDG_{kind}_HOME": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")},
     }
     start = "lua require('agent_ls.demo').start()"

@@ -68,10 +68,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(on: str, settings: Settings) -> Place:
-    """Return the place to check, with what the settings know of the same machine.
+    """Return the place to check, completed with the settings for the same machine.
 
     Raises:
-        BadChoiceError: it is not the name of a place.
+        BadChoiceError: the text is not the name of a place.
     """
     from agent_ls.app.sessions.workspaces.far_sites import chosen_place
 

@@ -129,8 +129,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="record the session's whole input in a new file, for `agent-ls replay`",
     )
-    # `agent-ls batch` sets these: a request limit for all its processes, and repeating a task that lost its
-    # place.
+    # `agent-ls batch` sets these: the request limit that all its processes share, and the end of a run whose
+    # place was lost, so that the task is repeated.
     parser.set_defaults(middleware=None, ends_at_loss=False)
 
 
@@ -197,10 +197,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(on: str, folder: Path, settings: Settings) -> str:
-    """Return the name of the place to work in, "" for this machine. `--on` and `--cd` win over the settings.
+    """Return the name of the place to work in, "" for this machine. `--on` and `--cd` take precedence over
+    the settings.
 
     Raises:
-        BadChoiceError: it is not the name of a place.
+        BadChoiceError: the text is not the name of a place.
     """
     from agent_ls.app.errors import BadChoiceError
     from agent_ls.environments.far.place import PlaceNameError, parse_place

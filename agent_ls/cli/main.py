@@ -50,16 +50,16 @@ COMMANDS = (
 
 
 _SERVERS = ("serve", "acp")
-"""They start before anything else of the command line is imported."""
+"""Commands that start before any other module of the command line is imported."""
 
 _OWN_OUTPUT = ("serve", "acp", "exec")
-"""Their output is read by programs, or an option selects its format."""
+"""Commands whose output is read by programs, or whose options select its format."""
 
 _OWN_STYLE = ("exec", "batch", "demo")
-"""They colour their output, and clean it themselves."""
+"""Commands that colour and clean their output themselves."""
 
 _JSON = ("protocol", "config", "export")
-"""They always print JSON."""
+"""Commands that always print JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         if argv is None:
-            gc.freeze()  # the interpreter would look for garbage in all modules before it ends
+            gc.freeze()  # otherwise the interpreter searches all modules for garbage before it ends
 
 
 def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:

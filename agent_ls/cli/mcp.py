@@ -55,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _found() -> tuple[FoundServers, bool]:
-    """The servers of this folder, and whether it is trusted: else those of the project are left out."""
+    """Return the servers of this folder, and whether the folder is trusted. Without trust, the project's
+    servers are left out.
+    """
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.permissions.trust import WorkspaceTrust
     from agent_ls.app.settings.layers import user_layer

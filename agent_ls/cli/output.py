@@ -1,4 +1,6 @@
-"""Checked standard output: no control characters of untrusted text, and one sentence if writing fails."""
+"""Standard output with checks: control characters of untrusted text are removed, and a failed write becomes
+one sentence.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ class OutputError(Exception):
 
 
 def to_single_row(text: str) -> str:
-    """Return `text` in one line: a title or path with a newline must not look like two rows."""
+    """Return `text` in one line, because a title or path with a newline would look like two rows."""
     return text.replace("\r", "").replace("\n", "\\n")
 
 

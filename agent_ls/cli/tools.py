@@ -185,7 +185,7 @@ def _install(packs: SessionPacks) -> int:
 
 
 def _has_run(command: tuple[str, ...]) -> bool:
-    """Run an installation. Returns whether it succeeded; reports a program that cannot be started."""
+    """Run an installation command. Returns whether it succeeded; reports a program that cannot be started."""
     try:
         done = subprocess.run(command, check=False)
     except OSError as error:
