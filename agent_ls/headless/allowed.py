@@ -1,4 +1,6 @@
-"""Grant what `exec --allow` lists, for one run: a tool, commands by their first words, paths, pages of a site."""
+"""Grant the entries of `exec --allow` for one run: a tool, commands by their first words, paths, pages of a
+site.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,13 @@ SWITCHES = {
 """Settings that enable a tool."""
 
 _OUR_TOOLS = "agent_ls.tools."
-"""Where the tools of packs are that are written in Python. A defined tool's function is a `partial`."""
+"""Prefix of the modules of our tools, including the tools of packs that are written in Python.
+
+The function of a tool that is defined in a file is a `partial`, which has another module.
+"""
 
 _SERVER_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*__[A-Za-z0-9_]+")
-"""The model's name of a tool of an MCP server."""
+"""Matches the name by which the model calls a tool of an MCP server."""
 
 _FORMS = "name a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
 
@@ -62,7 +67,8 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
         is_ours = text in own_names() or tool.prepare.__module__.startswith(_OUR_TOOLS)
         return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(text)
     if _SERVER_TOOL.fullmatch(text):
-        return tool_id(text)  # its server is not started before the first message
+        # the server is started only with the first message, so its tools are not known yet
+        return tool_id(text)
     if text in EDITING:
         return EDITS_RULE
     if text in own_names():

@@ -1,7 +1,7 @@
 """Answer approvals when there is no editor, more strictly than the permission modes do.
 
-Read-only calls are allowed. Of all others, those are allowed that the mode allows or that the user listed for this
-run (allowed.py).
+Read-only calls are allowed. Other calls are allowed only by the mode, or by the list that the user gave for
+this run (allowed.py).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Approve: TypeAlias = Literal["never", "ask", "edits", "all"]
 Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer]]
 
 MODES: dict[Approve, Mode] = {"never": "ask", "ask": "ask", "edits": "edits", "all": "full"}
-"""`--approve` as a permission mode.
+"""The permission mode for each value of `--approve`.
 
-Effects that the mode would ask about are refused, or asked about on the terminal.
+Effects for which the mode would ask are refused, or the user is asked on the terminal.
 """
 
 _WIDER = {
@@ -32,7 +32,7 @@ _WIDER = {
 
 
 def answerer(approve: Approve, lines: Lines) -> Answerer:
-    """Return the function that answers requests. `lines` are used for `ask` only."""
+    """Return the function that answers requests. `lines` are used only for the value `ask`."""
     if approve == "ask":
         return partial(ask, lines=lines)
 

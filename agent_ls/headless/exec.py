@@ -57,17 +57,17 @@ from agent_ls.system import (
 
 DONE, FAILED, USAGE, REFUSED, LIMIT = 0, 1, 2, 3, 4
 LOST = 5
-"""With `ends_at_loss`: the place could not be reached, or was lost."""
+"""Exit code with `ends_at_loss`: the place could not be reached, or was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
-    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on` names a place to work in
-    instead of `folder`.
+    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on` names a place to work
+    in instead of `folder`.
 
     `own_settings` are those of `settings` that were given for this run, and not in the user's settings file.
-    `ends_at_loss`: a call that failed because the connection to the place was lost ends the run.
-    `worktree`: a new session works in a git worktree of its own, which begins with that.
+    `ends_at_loss`: a call that failed because the connection to the place was lost ends the run. `worktree`:
+    a new session works in a git worktree of its own; the value says with which content the worktree begins.
     With `findings`, the findings of a review are the output, and the transcript goes to standard error.
     """
 
@@ -94,7 +94,7 @@ class ExecOptions:
 
 
 class RunOutcome:
-    """Collects from events what determines the exit code."""
+    """Collects the facts from events that determine the exit code."""
 
     def __init__(self, *, ends_at_loss: bool = False) -> None:
         self._ends_at_loss = ends_at_loss
@@ -187,7 +187,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
             outcome.failed = True
             _let_go(out)
         group.cancel_scope.cancel()
-    if refused:  # raised here, because a task group would wrap it in an ExceptionGroup
+    if refused:  # raised here, because a task group would wrap the error in an ExceptionGroup
         raise refused
     return outcome.exit_code
 
@@ -197,7 +197,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
     if options.resume:
         live = await manager.open_session(options.resume)
         live.approver.mode = MODES[options.approve]
-        live.approver.review = "after"  # hunks cannot be reviewed in the terminal
+        live.approver.review = "after"  # hunks cannot be reviewed in the terminal before they are applied
         return live
     return await manager.new_session(
         NewSession(
@@ -289,7 +289,9 @@ class _Play:
         if self._live.worktree and self._options.approve == "ask" and not problem:
             await self._offer_changes()
         if problem:
-            session.interrupt()  # close its questions: no other client will open this session to answer them
+            # The interrupt closes the open questions, because no other client will open this session to
+            # answer them.
+            session.interrupt()
             raise problem
         if self._outcome.is_lost:
             session.interrupt()
@@ -301,7 +303,7 @@ class _Play:
             self._output.err.write(f"session {session.id}\n")
 
     async def _submit(self, events: Subscription) -> None:
-        """Submit the prompt with what it mentions. Ends the subscription if a mention cannot be read."""
+        """Submit the prompt with the files that it mentions. Ends the subscription if a file cannot be read."""
         try:
             attached = await self._live.mentions.typed(self._options.prompt)
             prompt = await self._live.skills.expand_message(self._options.prompt)
@@ -313,7 +315,9 @@ class _Play:
         self._live.session.submit(text, images=attached.images, client_key=new_id("exec"))
 
     async def _offer_changes(self) -> None:
-        """Ask whether to bring the changes of the worktree, which mode `ask` does not bring by itself."""
+        """Ask whether to bring the changes of the worktree to the folder, which does not happen by itself in
+        mode `ask`.
+        """
         names = await self._live.waiting_changes()
         if not names:
             return
@@ -353,7 +357,7 @@ class _Play:
         return None
 
     def _show_waiting(self, request: ApprovalRequested) -> None:
-        """Print a request of an earlier process; it has no new event."""
+        """Print a request of an earlier process, because no new event announces it."""
         session = self._live.session
         envelope = Envelope(session.id, session.last_seq, "", request, session.turn_id)
         self._output.err.write(_whole_question(request, self._transcript.feed(envelope)))
@@ -389,7 +393,9 @@ class _Play:
         self._outcome.refused |= not keeps
 
     async def _reply(self, question: QuestionAsked) -> None:
-        """Answer a question: with a line from the terminal, where an empty line declines; otherwise decline."""
+        """Answer a question with a line from the terminal; an empty line declines. Without a terminal,
+        decline.
+        """
         text = ""
         if self._options.approve == "ask":
             with anyio.CancelScope() as self._asking[question.question_id]:
@@ -400,12 +406,16 @@ class _Play:
 
 
 def _whole_question(request: ApprovalRequested, text: str) -> str:
-    """Return the request with the line of its call, which was printed elsewhere or not at all."""
+    """Return the text of a request with the line of its call, because that line was printed to another output
+    or not at all.
+    """
     return f"{plain(request.tool)} {plain(request.summary)}\n{text}"
 
 
 async def _stop_on_signal(live: LiveSession, outcome: RunOutcome, everything: anyio.CancelScope) -> None:
-    """The first Ctrl-C ends the turn and its commands; the second one, or one without a turn, ends this program."""
+    """Handle Ctrl-C. The first one ends the turn and its commands; the second one, or one without a turn,
+    ends this program.
+    """
 
     def stop() -> None:
         if outcome.interrupted or not live.session.is_busy:

@@ -46,7 +46,7 @@ def painted(text: str, colour: str, style: Style) -> str:
 def painted_diff(diff: str, style: Style) -> Iterator[str]:
     """Yield the lines of one file's unified diff without its header, which names the file."""
     lines = plain(diff).rstrip("\n").split("\n")
-    # Only at the start: a removed SQL comment, `-- like this`, has the same form further down.
+    # Skip a header only at the start: a removed SQL comment, `-- like this`, has the same form further down.
     head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
     for line in lines[head:]:
         colour = style.green if line.startswith("+") else style.red if line.startswith("-") else style.dim

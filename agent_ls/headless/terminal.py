@@ -45,9 +45,9 @@ class TerminalLines:
 
 
 async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
-    """Ask for approval.
+    """Ask for approval of an effect that was displayed before.
 
-    Everything but a clear yes is a no, and the line is the reason. The effect was displayed before.
+    Any line that is not a clear yes denies the request, and is sent as the reason.
     """
     line = (await lines.ask(_choices(request.rules))).strip()
     word = line.lower()

@@ -53,11 +53,9 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.text import reveal_controls
 
-OUTPUT_LINES = (
-    24  # lines of a command's output: enough to see what failed; the session has the complete output
-)
-DIFF_LINES = 80  # lines of a change that needs no approval
-SLOW_MS = 1_000  # shorter calls are printed without their duration
+OUTPUT_LINES = 24  # lines of a command's output: enough to see a failure; the session has the complete output
+DIFF_LINES = 80  # maximum number of lines of a change that needs no approval
+SLOW_MS = 1_000  # calls that took less time are printed without their duration
 
 _REMARKS = re.compile(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
 
@@ -103,7 +101,7 @@ class Transcript:
         self._style = style
         self._show_output = show_output
         self._pieces: list[str] = []
-        self._newlines = 2  # at the end of the printed text: two make a blank line
+        self._newlines = 2  # number of newlines at the end of the printed text: two make a blank line
         self._streamed: set[str] = set()
         self._folder = ""
         self._is_walkthrough = False
@@ -335,7 +333,7 @@ class Transcript:
                 pass
 
     def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
-        """Yield what the line of the call does not contain already."""
+        """Yield the lines about a command that the line of the call does not contain already."""
         command: str = effect["command"]
         if process := effect.get("inputOf"):
             yield from (f"> {line}" for line in reveal_controls(command).removesuffix("\n").split("\n"))
