@@ -78,9 +78,9 @@ def _settle(piece: Segment) -> list[Segment]:
 
 
 def _with_ids(ledger: FileLedger, author: Author) -> FileLedger:
-    """Assign ids to new hunks, numbering them on from the earlier hunks of the same call.
+    """Assign ids to new hunks, continuing the numbers of the earlier hunks of the same call.
 
-    A call id is unique only within its session, and a ledger holds hunks of several sessions.
+    A call id is unique only within its session, and a ledger has hunks of several sessions.
     """
     call = (author.session_id, author.call_id)
     placed_and_closed = (*ledger.hunks, *ledger.closed)

@@ -1,4 +1,4 @@
-"""Apply the user's decisions on hunks: keep them, undo them, or replace them by another text.
+"""Apply the user's decisions on hunks: keep a hunk, undo it, or replace it by another text.
 
 A decision on one hunk never changes another, so the order of decisions does not matter. Ids without an open
 hunk are ignored: the caller detects them because they are missing in `changed`.

@@ -31,9 +31,9 @@ from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import common_head, common_tail, text_hunks, text_splice
 from agent_ls.text import normalize_line_endings, split_lines
 
-_CLEAR = 0.8  # the minimum difference between the two explanations, as a share of the size of our edit
-_REST_MIN = 8  # this many characters of a removed text do not reappear by chance
-_REST_NEAR_MIN = 4  # the same, within about one line
+_CLEAR = 0.8  # minimum difference in typing between the two explanations, as a share of the size of our edit
+_REST_MIN = 8  # a removed text of this many characters does not reappear by chance
+_REST_NEAR_MIN = 4  # the same limit, for text within about one line
 _NEAR_CHARS = 80
 _PAIRS_MAX = 2_000  # pairs of positions and typed changes to compare by characters; above that, by lines
 _EXACT_MAX = 250_000  # product of lengths; above that, difflib costs more than the precision is worth
@@ -63,7 +63,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """The edit, or a part of it, may be in the text: nothing can be derived from it."""
+    """The edit, or a part of it, may be in the text: no conclusion is possible."""
 
 
 EditDetection: TypeAlias = Present | Absent | Undetermined
@@ -131,7 +131,7 @@ def apply_ignoring_versions(old: str, expected: str, observed: str) -> str | Non
 
 
 def _locate_run(run: LineHunk, typing: Sequence[LineHunk]) -> tuple[int, int]:
-    """Return the lines of the observed text that replaced the run's lines."""
+    """Return the lines of the observed text that replaced the lines of `run`."""
     start, end = run.base_start, run.base_end
     before = growth = 0
     for typed in typing:
@@ -176,7 +176,7 @@ def _has_added(change: _Change, typing: Sequence[_Change]) -> bool:
     for typed in _touching(change, typing):
         if not change.removed:
             if not set(typed.added).isdisjoint(change.added):
-                return False  # it may be a part of the text that the edit was to remove
+                return False  # the text may be a part of what the edit was to remove
         elif not _is_untouched(change, typed):
             return False
     return True
@@ -204,7 +204,9 @@ def _is_untouched(change: _Change, typed: _Change) -> bool:
 
 
 def _has_removed(edit: Sequence[_Change], typing: Sequence[_Change]) -> bool:
-    """Return whether the text still has much of what the edit removes: then it was applied at a wrong position."""
+    """Return whether the text still has much of the text that the edit removes. If so, the edit was applied
+    at a wrong position.
+    """
     if len(edit) * len(typing) > _PAIRS_MAX:
         typed_lines = {line for typed in typing for line in split_lines(typed.added) if line.strip()}
         return any(line in typed_lines for change in edit for line in split_lines(change.removed))

@@ -26,7 +26,7 @@ OPEN_STATES: frozenset[HunkState] = frozenset({"pending", "edited"})
 
 
 class Author(Protocol):
-    """The session, turn and call that make a change (environments.base.Attribution fits)."""
+    """The session, turn and call that make a change. environments.base.Attribution has the same fields."""
 
     @property
     def session_id(self) -> str: ...
@@ -75,7 +75,7 @@ class LedgerHunk:
 
 
 def add_turns(hunk: LedgerHunk, turns: Iterable[str]) -> LedgerHunk:
-    """Return the hunk with further turns that contributed to it."""
+    """Return the hunk with `turns` added to those that contributed to it."""
     later = dict.fromkeys(turn for turn in (*hunk.later_turns, *turns) if turn != hunk.turn_id)
     return replace(hunk, later_turns=tuple(later))
 
@@ -99,7 +99,7 @@ def new_hunk(author: Author, what: HunkKind, base_lines: Lines, agent_lines: Lin
 
 
 def find_lines(wanted: Lines, lines: Lines) -> list[int]:
-    """Return the positions of these lines; no lines occur nowhere."""
+    """Return the positions of these lines; none if `wanted` is empty."""
     if not wanted:
         return []
     return [k for k, line in enumerate(lines) if line == wanted[0] and lines[k : k + len(wanted)] == wanted]

@@ -56,10 +56,11 @@ from agent_ls.text import split_lines
 
 SETTLE_MS = 300  # twice Neovim's debounce of 150 ms
 TIMEOUT_MS = 10_000
-"""From the answer, or without an answer from sending, until a text must show the result.
+"""Time limit until a text must show the result, counted from the answer, or from sending if there is no
+answer.
 
-Long, because a busy editor applies edits late, and an edit that is reported as refused and then appears would
-belong to nobody.
+The limit is long, because a busy editor applies edits late. An edit that appears after it was reported as
+refused would belong to no call.
 """
 
 
@@ -124,7 +125,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The edit failed, or its fate is unknown. Do not repeat it as it is."""
+    """The edit failed, or its fate is unknown. Do not send the same edit again."""
 
     reason: str
 
@@ -154,20 +155,20 @@ class InFlightEdit:
 
     @property
     def is_missing(self) -> bool:
-        """A newer text than the one the edit was made for is known, and it lacks the edit."""
+        """Whether a text newer than the edit's version is known and does not contain the edit."""
         newer = self.last is not None and self.last.version > self.version
         return newer and isinstance(self.said_by_last, Absent) and not self.may_be_elsewhere
 
     @property
     def may_be_elsewhere(self) -> bool:
-        """The edit may be at a wrong position. An editor that answered "not applied" did not put it there."""
+        """Whether the edit may be at a wrong position. It cannot be if the editor answered "not applied"."""
         said = self.said_by_last
         is_denied = self.answer is not None and not self.answer.applied
         return isinstance(said, Absent) and said.is_elsewhere and not is_denied
 
     @property
     def may_be_sent_again(self) -> bool:
-        """The edit is missing and can no longer be applied."""
+        """Whether the edit is missing and the editor can no longer apply it."""
         if self.answer is None or not self.is_missing:
             return False
         return not self.repeats_versions or not self.answer.applied
@@ -205,12 +206,13 @@ def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit
 def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outcome]:
     said = detect_edit(edit.old, edit.expected, seen.text)
     if isinstance(said, Present) and said.ours != seen.text and edit.answer and not edit.answer.applied:
-        said = Undetermined()  # that answer is reliable, so text that looks like ours may have another origin
+        # "not applied" is reliable, so text that looks like our edit may have another origin
+        said = Undetermined()
     edit = replace(edit, repeats_versions=edit.repeats_versions or _has_old_version(edit, seen))
     if isinstance(said, Absent) and edit.is_in_doubt and seen.text != edit.old:
         said = Absent(
             is_elsewhere=True
-        )  # the user may have typed into the part of the edit that was seen before
+        )  # the user may have typed into the part of the edit that an earlier text had
     is_in_doubt = edit.is_in_doubt or said in (Undetermined(), Absent(is_elsewhere=True))
     edit = replace(edit, last=seen, said_by_last=said, is_in_doubt=is_in_doubt)
     match said:
@@ -250,7 +252,8 @@ def _refusal_reason(edit: InFlightEdit) -> str:
     if edit.answer is None:
         return "the editor did not answer in time; read the file again before changing it"
     if edit.answer.applied:
-        # The user may have typed into it before a text showed it, so nothing is claimed about the text.
+        # The user may have typed into the edit before any text showed it, so it is unknown which text is
+        # ours.
         return (
             "the editor said that it applied the edit, but no text has shown it: it is not known whether it did, so "
             "read the file again"

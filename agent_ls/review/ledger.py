@@ -22,10 +22,11 @@ from agent_ls.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class FileLedger:
-    """`base` and `current` are lines with their endings, None if there is no file.
+    """The ledger of a file. `base` and `current` are lines with their endings, None if there is no file.
 
     `hunks` are those with a position, in file order: pending, edited, and gone ones that a redo could reopen.
-    `closed` are all others, in order of closing: kept, undone, stale, and finally gone.
+    `closed` are all others, in order of closing: kept, undone, stale, and gone ones that a redo cannot
+    reopen.
     """
 
     path: str
@@ -44,7 +45,7 @@ class FileLedger:
 
     @property
     def open_hunks(self) -> tuple[LedgerHunk, ...]:
-        """The hunks that await a decision."""
+        """The hunks that wait for a decision."""
         return tuple(hunk for hunk in self.hunks if hunk.is_open)
 
     def find(self, hunk_id: str) -> LedgerHunk | None:
@@ -57,7 +58,7 @@ class FileLedger:
         return hunk.agent_lines
 
 
-# One change asks several times for the text of the same lines.
+# Memoised because one change asks several times for the text of the same lines.
 _text: Memo[Lines, str] = Memo("".join, least=1_000, most=400_000, alike=is_)
 
 
@@ -65,7 +66,7 @@ def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
     return frozenset(hunk.id for hunk in hunks)
 
 
-# Displaying a thousand hunks asks for the same ids at each of them.
+# Memoised because displaying many hunks asks for the same ids once per hunk.
 _placed = Memo(_ids, least=8, most=100_000, alike=is_)
 
 

@@ -1,4 +1,4 @@
-"""Pure: where a range of lines is after the text around it was edited."""
+"""Pure: find the new position of a range of lines after the text around it was edited."""
 
 from __future__ import annotations
 

@@ -123,9 +123,10 @@ def restore_proposals(
 ) -> tuple[tuple[ProposalSheet, ...], tuple[LedgerHunk, ...]]:
     """Return stored proposals of a call for the file's current text, and those that cannot be restored.
 
-    `placed`: hunks that are known to be at their stored position. Any other is where its lines occur exactly
-    once; if only its new lines do, it counts as kept; otherwise it stays stale, because nothing is guessed. A
-    hunk without lines is `gone`, because content that is not text is not stored.
+    `placed`: hunks that are known to be at their stored position. Any other hunk is located where its lines
+    occur exactly once. If only its new lines occur exactly once, it counts as kept. Otherwise it stays stale,
+    because no position is guessed. A hunk without lines is `gone`, because content that is not text is not
+    stored.
     """
     lines = _lines(text)
     sheets: list[ProposalSheet] = []
@@ -143,7 +144,7 @@ def restore_proposals(
     standing.sort(key=lambda hunk: (hunk.start, hunk.end))
     if standing:
         sheets.append(ProposalSheet(path, lines, lines, tuple(standing)))
-    if stale:  # without the text that they were made for, they fit no text
+    if stale:  # the text that these proposals were made for is unknown, so they have no position
         sheets.append(ProposalSheet(path, None, lines, tuple(stale)))
     return tuple(sheets), tuple(lost)
 

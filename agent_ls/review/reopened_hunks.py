@@ -12,7 +12,7 @@ from agent_ls.review.whole_file import is_whole_file_change
 
 
 def is_missing(ledger: FileLedger, item: StoredHunk) -> bool:
-    """Return whether an open hunk has lost its position in the text without a decision."""
+    """Return whether an open hunk has lost its position in the text without a decision of the user."""
     found = ledger.find(item.hunk.id)
     is_own = found is not None and found.session_id == item.hunk.session_id
     is_lost = found is not None and found.state in ("gone", "stale")
@@ -22,8 +22,8 @@ def is_missing(ledger: FileLedger, item: StoredHunk) -> bool:
 def reopen_missing(ledger: FileLedger, missing: Sequence[StoredHunk]) -> LedgerChange | None:
     """Reopen those of `missing` whose lines occur exactly once in the ledger's text; None if there are none.
 
-    Compares with the ledger's text and not with a change of it, because the ledger would file that text as
-    the user's.
+    The lines are searched in the text. Applying them as a change would make the ledger treat them as the
+    user's text.
     """
     wanted = [item for item in missing if is_missing(ledger, item)]
     if not wanted or ledger.current is None or is_whole_file_change(ledger):
@@ -37,7 +37,9 @@ def reopen_missing(ledger: FileLedger, missing: Sequence[StoredHunk]) -> LedgerC
 
 @dataclass(frozen=True, slots=True)
 class UndoneHunks:
-    """Hunks that a decision removed from a text, as they were in it. `lines` are that whole text."""
+    """Hunks that a decision removed from a text, in their state before it. `lines` are the whole text before
+    the decision.
+    """
 
     lines: Lines
     hunks: tuple[LedgerHunk, ...]

@@ -20,8 +20,8 @@ from agent_ls.text import split_lines
 class StoredHunk:
     """A hunk as last stored, with its lines in the text at that time.
 
-    `is_placed`: its position is valid in the current text, so it need not be searched. `is_beside`: it was
-    only proposed, and is not in the file.
+    `is_placed`: its position is valid in the current text, so no search is needed. `is_beside`: it was only
+    proposed, and is not in the file.
     """
 
     hunk: LedgerHunk
@@ -31,7 +31,7 @@ class StoredHunk:
 
     @property
     def awaits(self) -> bool:
-        """Return whether the hunk still awaits a decision."""
+        """Return whether the hunk still waits for a decision."""
         return self.hunk.state in ("proposed", "stale") if self.is_beside else self.hunk.is_open
 
 
@@ -87,8 +87,9 @@ def _place_hunks(
         else:
             lost.append(_with_state(item.hunk, place))
     apart: list[_Found] = []
-    # Where two hunks overlap, one at its stored position wins over one that was found by a search. Then an open
-    # hunk wins over a gone one, which is kept only in case the user's undo is taken back by a redo.
+    # If two hunks overlap, one at its stored position takes precedence over one that was found by a search.
+    # Then an open hunk takes precedence over a gone one, which is listed only because a redo may bring it
+    # back.
     for some in (sure, found):
         apart = _without_overlaps([place for place in some if place.piece.is_open], apart)
         apart = _without_overlaps([place for place in some if not place.piece.is_open], apart)

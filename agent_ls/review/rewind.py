@@ -1,7 +1,7 @@
-"""Restore a file to its content before certain agent changes, keeping what others changed since.
+"""Restore a file to its content before certain agent changes, keeping later changes by others.
 
-Changes are reverted by merging, never by overwriting. This module does not know which changes are meant, nor
-that files exist.
+Changes are reverted by merging, never by overwriting. The caller chooses the changes, and reads and writes
+the file.
 """
 
 from __future__ import annotations

@@ -106,7 +106,9 @@ def _with_positions(pieces: Sequence[Segment]) -> list[_Placed]:
 
 
 def _is_void_at(placed: _Placed, run: LineHunk) -> bool:
-    """Return whether an insertion is at a deletion (a segment without current lines): it then goes after it."""
+    """Return whether an insertion is at a deletion (a segment without current lines). It then goes after the
+    deletion.
+    """
     return run.base_start == run.base_end == placed.start == placed.end
 
 

@@ -14,12 +14,14 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.text import line_ending, preferred_ending
 
 FEW_PARTS = 5
-"""A file with one hunk has three segments. Adding many tuples would copy the first ones repeatedly."""
+"""Up to this many parts, tuples are joined by adding them. Adding many would copy the first ones repeatedly.
+(A file with one hunk has three segments.)
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Lines of both sides. Without a hunk, or with a gone hunk, both sides are equal."""
+    """A part of a ledger: lines of both sides. Without a hunk, or with a gone hunk, both sides are equal."""
 
     hunk: LedgerHunk | None
     base: Lines
@@ -51,7 +53,7 @@ def _concatenate(parts: Iterable[Lines]) -> Lines:
     filled = [part for part in parts if part]
     if len(filled) > FEW_PARTS:
         return tuple(chain.from_iterable(filled))
-    # three times as fast for few segments: each is copied in one operation
+    # three times as fast for few segments, because each is copied in one operation
     return sum(filled[1:], filled[0]) if filled else ()
 
 
@@ -98,7 +100,7 @@ def _with_line_ends(pieces: list[Segment]) -> list[Segment]:
         for at, following in pairwise(filled):
             if not line_ending(side(pieces[at])[-1]):
                 pieces = _add_line_end(pieces, at, following, side)
-                break  # only one line of a side can be unended: the former last one
+                break  # only one line of a side can be without an ending: the former last one
     return pieces
 
 

@@ -15,7 +15,7 @@ from agent_ls.review.ledger import FileLedger
 from agent_ls.review.segments import Segment, hunk_segment, join_segments, split_ledger
 
 LinePair = tuple[Lines, Lines]
-"""Old lines and new lines."""
+"""Old lines, and the new lines that replace them."""
 
 
 @dataclass(frozen=True, slots=True)

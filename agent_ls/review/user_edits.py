@@ -54,7 +54,7 @@ def _apply_splice(ledger: FileLedger, splice: LineSplice) -> FileLedger:
 
 
 def _slack(current: Lines, splice: LineSplice) -> int:
-    """Return how many lines further up the same change could also start, among equal lines."""
+    """Return how many lines further up the same change could also begin, because the lines there are equal."""
     if splice.start < splice.end and splice.lines:
         return 0
     block = splice.lines or current[splice.start : splice.end]
@@ -130,7 +130,7 @@ def trim_pending(piece: Segment) -> list[Segment]:
 
 
 def _move_to_borders(runs: Sequence[LineHunk], pieces: Sequence[Segment]) -> list[LineHunk]:
-    """Move insertions to hunk borders where the same result allows it, so that they count as outside.
+    """Move insertions to hunk borders where this gives the same text, so that they count as outside.
 
     Otherwise a copy of a hunk's first line, typed above it, would count as typed below that line.
     """
