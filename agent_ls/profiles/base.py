@@ -52,13 +52,13 @@ class ProviderProfile:
     `id` is the provider's name in Request.provider. `base_prompt` is the first layer of the system prompt;
     `prompt_builder` builds the whole prompt from it. `project_documents` names the instruction files that
     this family reads in addition to AGENTS.md. `provider_options` are merged into requests, by provider.
-    `shell_limits` None: the session's own apply. `registry` is this session's own copy, so tools may be added
-    and removed. `cost_usd` returns the price of one call, None if it is unknown.
+    `shell_limits` None: the session's own limits apply. `registry` is this session's own copy, so tools may
+    be added and removed. `cost_usd` returns the price of one call, None if it is unknown.
 
     Capabilities come from the model catalogue. Without `supports_reasoning` no reasoning effort is sent,
     without `supports_streaming` answers arrive complete, without `supports_parallel_tool_calls` calls run one
-    after the other, without `supports_images` results have none, without `supports_custom_tools` all calls
-    use JSON.
+    after the other, without `supports_images` results have no images, without `supports_custom_tools` all
+    calls use JSON.
     """
 
     id: str
@@ -87,5 +87,7 @@ class ProviderProfile:
     def build_system_prompt(
         self, facts: EnvironmentFacts, *, documents: str = "", user_instructions: str = ""
     ) -> str:
-        """Return the system prompt of a session. `facts` are those of its start, even after a change of model."""
+        """Return the system prompt of a session. `facts` are those of the session's start, even after a
+        change of model.
+        """
         return self.prompt_builder(self, facts, documents=documents, user_instructions=user_instructions)

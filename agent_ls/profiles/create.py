@@ -60,25 +60,26 @@ def create_profile(
 
 
 def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> ProviderProfile:
-    """Add the tools that the options choose to the profile's registry."""
+    """Add the optional tools that `options` enable to the profile's registry."""
     if options.plan:
-        from agent_ls.tools.plan import PLAN  # imported late, as the families are
+        from agent_ls.tools.plan import PLAN  # imported only if enabled, to keep the start fast
 
         profile.registry.register(PLAN)
     if options.ask_user:
-        from agent_ls.tools.ask_user import ASK_USER  # imported late, as the families are
+        from agent_ls.tools.ask_user import ASK_USER  # imported only if enabled, to keep the start fast
 
         profile.registry.register(ASK_USER)
     if options.think:
-        from agent_ls.tools.think import THINK  # imported late, as the families are
+        from agent_ls.tools.think import THINK  # imported only if enabled, to keep the start fast
 
         profile.registry.register(THINK)
     if options.submit:
-        from agent_ls.tools.submit import SUBMIT  # imported late, as the families are
+        from agent_ls.tools.submit import SUBMIT  # imported only if enabled, to keep the start fast
 
         profile.registry.register(SUBMIT)
     if options.subagents:
-        from agent_ls.tools.subagents import SUBAGENT_TOOLS  # imported late, as the families are
+        # imported only if enabled, to keep the start fast
+        from agent_ls.tools.subagents import SUBAGENT_TOOLS
 
         for tool in SUBAGENT_TOOLS:
             profile.registry.register(tool)
@@ -88,16 +89,14 @@ def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> Pr
 
 def _present(profile: ProviderProfile, provider: str, options: ProfileOptions) -> ProviderProfile:
     """Return the profile with its tools named and described for the provider's models."""
-    from agent_ls.profiles.tool_presentation import present_tools  # imported late, as the families are
+    from agent_ls.profiles.tool_presentation import present_tools  # imported here, to keep the start fast
 
     is_native = options.native_names and provider in NATIVE
     return present_tools(profile, family_presentation(provider), native=is_native)
 
 
 def family_tools(tool: Tool[Any], provider: str, *, native_names: bool) -> Sequence[Tool[Any]]:
-    """Return one of our tools as presented to the provider's models, for tools added after the profile was
-    created.
-    """
+    """Return a tool that is added after the profile was created, in the form for the provider's models."""
     if provider not in PROFILES:
         return (tool,)
     return tuple(family_presentation(provider).present(tool, native=native_names and provider in NATIVE))

@@ -12,7 +12,7 @@ from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.text import decode
 
 IMPORTING = frozenset(("CLAUDE.md", "GEMINI.md"))
-"""Names of files whose imports are followed. AGENTS.md has none by its format."""
+"""Names of files whose imports are followed. AGENTS.md is not among them, because its format has no imports."""
 
 MAX_DEPTH = 5
 MAX_IMPORTS = 20
@@ -41,7 +41,7 @@ async def read_imports(
     for name in find_import_paths(text):
         if left[0] <= 0:
             return
-        # Of "~" too: the user's own files are not the project's to import.
+        # "~" is not expanded either, because a project must not import the user's own files
         target = rules.normpath(rules.join(rules.dirname(path), name))
         found = "" if name.startswith("~") else await _imported(environment, target)
         if not found:

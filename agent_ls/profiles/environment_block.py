@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 
-SHORT_NAME_CHARS = 10  # of a commit id
+SHORT_NAME_CHARS = 10  # characters of a displayed commit id
 
 
 @dataclass(frozen=True, slots=True)

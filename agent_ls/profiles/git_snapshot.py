@@ -1,4 +1,5 @@
-"""The git state that a model gets at the start of a session. Read-only, and safe in untrusted repositories.
+"""Read the git state that a model gets at the start of a session. Read-only, and safe in untrusted
+repositories.
 
 Two depths:
     without git   root, branch and HEAD, from the files of the repository
@@ -23,7 +24,7 @@ from agent_ls.environments.errors import EnvError
 
 RECENT_COMMITS = 8  # enough to show the style of commit messages
 SUBJECT_MAX_CHARS = 100
-GIT_FILE_MAX_BYTES = 4 * 1024 * 1024  # packed-refs of a large repository
+GIT_FILE_MAX_BYTES = 4 * 1024 * 1024  # large enough for packed-refs of a large repository
 TIMEOUT_MS = 5_000
 
 HARDENED_GIT = (
@@ -87,9 +88,10 @@ async def names_no_programs(environment: ExecutionEnvironment, root: str) -> boo
 
 
 async def run_git(environment: ExecutionEnvironment, folder: str, command: str) -> str | None:
-    """Run a read-only command that begins with HARDENED_GIT; return its output, None if it could not be run or failed.
+    """Run a read-only command that begins with HARDENED_GIT; return its output, None if it could not be run
+    or failed.
 
-    Only in a trusted folder for which `names_no_programs` is true.
+    Call this only for a trusted folder for which `names_no_programs` is true.
     """
     options = CommandOptions(TIMEOUT_MS, folder, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)))
     try:
@@ -126,7 +128,7 @@ class _RepositoryFiles:
         git_dir = rules.join(root, ".git")
         pointer = await _text(
             environment, git_dir
-        )  # a file in worktrees and submodules; for a folder this is ""
+        )  # `.git` is a file in worktrees and submodules; if it is a folder, this is ""
         if pointer.startswith("gitdir:"):
             git_dir = rules.normpath(rules.join(root, pointer.removeprefix("gitdir:").strip()))
         common = (await _text(environment, rules.join(git_dir, "commondir"))).strip()
@@ -146,7 +148,7 @@ class _RepositoryFiles:
         return branch, await self._read_commit(ref)
 
     async def config_names_programs(self) -> bool:
-        """Return whether the config names programs. Also True for a config that exists but cannot be read."""
+        """Return whether the config names programs. Also True if the config exists but cannot be read."""
         rules = _path_rules(self.environment)
         for path in (rules.join(self.common_dir, "config"), rules.join(self.git_dir, "config.worktree")):
             config = await _text(self.environment, path)

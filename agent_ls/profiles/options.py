@@ -11,7 +11,7 @@ from agent_ls.profiles.base import ProviderProfile
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The catalogue's facts about a model. 0 and "" mean unknown: the family's own value is used then."""
+    """The catalogue's facts about a model. 0 and "" mean unknown; the family's own value is used then."""
 
     display_name: str = ""
     context_window_tokens: int = 0

@@ -32,10 +32,11 @@ class ProjectDocument:
 async def find_project_documents(
     environment: ExecutionEnvironment, family: Sequence[str] = ()
 ) -> tuple[ProjectDocument, ...]:
-    """Return AGENTS.md and the family's own files with what they import, deeper ones later, each text once.
+    """Return AGENTS.md and the family's own files with their imports, those in deeper folders later, each
+    text once.
 
-    The root is git's, or the working directory without git. A file that cannot be read is listed with the
-    reason.
+    The root is the git repository's, or the working directory outside of a repository. A file that cannot be
+    read is listed with the reason.
     """
     root = await find_git_root(environment) or environment.working_directory()
     rules = ntpath if environment.platform() == "windows" else posixpath
@@ -50,7 +51,7 @@ async def documents_in(
     """Return the documents of these folders of the project at `root`, each text once."""
     found: dict[str, ProjectDocument] = {}
     async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family)):
-        # Projects often link one name to the other, and the copy adds nothing.
+        # Projects often link one name to the other, so the text of both is the same.
         found.setdefault(document.text, document)
     return tuple(found.values())
 
@@ -122,9 +123,10 @@ def build_documents_layer(documents: Sequence[ProjectDocument], *, trusted: bool
 
 
 def build_nested_documents(documents: Sequence[ProjectDocument], left: int, *, trusted: bool) -> str:
-    """Return the documents of folders below the working directory, as `build_documents_layer` does.
+    """Return the documents of folders below the working directory, in the form of `build_documents_layer`.
 
-    `left` is how many bytes of the budget are left for them; documents that have no place are named only.
+    `left` is the number of bytes that remain of the budget; of a document that does not fit, only the name is
+    listed.
     """
     parts = _wrap_documents(documents, max(left, 0), trusted=trusted)
     return "\n\n".join([HEADING_OF_NESTED if trusted else HEADING_OF_DATA, *parts]) if parts else ""
@@ -134,7 +136,7 @@ def _wrap_documents(documents: Sequence[ProjectDocument], left: int, *, trusted:
     parts = []
     for document in documents:
         data = document.text.encode("utf-8")
-        text = data[:left].decode("utf-8", "ignore")  # drops a character that the limit would split
+        text = data[:left].decode("utf-8", "ignore")  # ignores a character that the limit would split
         left -= len(data)
         text = text if trusted else text.replace("</project_document", "<\\/project_document")
         parts.append(_wrap_document(document.path, text if left >= 0 else f"{text}\n{TRUNCATED_MARKER}"))

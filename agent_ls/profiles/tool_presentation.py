@@ -26,7 +26,9 @@ _SECTION = re.compile(r"^# (\w+)\n(.*?)(?=^# \w+\n|\Z)", re.MULTILINE | re.DOTAL
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `ours` is our name, `name` the family's; `description` "" keeps ours."""
+    """A parameter as presented to a family. `ours` is our name, `name` the family's; `description` "" keeps
+    ours.
+    """
 
     ours: str
     name: str = ""
@@ -41,9 +43,9 @@ class Parameter:
 class ToolPresentation:
     """How one of our tools is presented to a family.
 
-    `native` is its name there, "" for none. `parameters` are those sent to the model, in order; () sends all.
-    Parameters that our tool does not have are ignored. `variant` returns a tool to use instead, if more than
-    names differ.
+    `native` is the name of the family's own tool, "" for none. `parameters` are those sent to the model, in
+    order; () sends all. Parameters that our tool does not have are ignored. `variant` returns a tool to use
+    instead, if more than names differ.
     """
 
     native: str = ""
@@ -73,7 +75,7 @@ class FamilyPresentation:
         return (self.shapes.get(kind, ToolPresentation()),)
 
     def present(self, tool: Tool[Any], *, native: bool) -> Iterator[Tool[Any]]:
-        """Yield the tool as the family knows it; several tools if the family splits it."""
+        """Yield the tool in the form that the family knows; several tools if the family splits it."""
         for shape in self.presentations_of(tool.kind, native=native):
             made = shape.variant(tool) if shape.variant else tool
             name = shape.native if native and shape.native else tool.kind
@@ -133,7 +135,7 @@ def load_descriptions(folder: str) -> Mapping[str, str]:
     return {found[1]: found[2].strip() for found in _SECTION.finditer(text)}
 
 
-@lru_cache(maxsize=256)  # the schema of a class is generated once
+@lru_cache(maxsize=256)  # cached, so that the schema of a class is generated once
 def present_arguments(arguments: type[Arguments], parameters: tuple[Parameter | str, ...]) -> type[Arguments]:
     """Return a subclass whose schema has only these parameters; all others, and our own names, are still accepted."""
     named = [Parameter(one) if isinstance(one, str) else one for one in parameters]

@@ -1,1 +1,1 @@
-"""The Anthropic family: edits by exact replacement, commands of up to two minutes by default."""
+"""The Anthropic family: edits by exact replacement, and commands of up to two minutes by default."""

@@ -47,7 +47,7 @@ class TaskArguments(SpawnArguments):
 
 
 async def prepare_task(arguments: TaskArguments, context: ToolContext) -> Prepared:
-    """Start an agent and wait for it, unless it is to run in the background."""
+    """Start an agent and wait for its end, unless the arguments ask to run it in the background."""
     if arguments.run_in_background:
         return await prepare_spawn(arguments, context)
 
@@ -86,7 +86,7 @@ async def prepare_output(arguments: OutputArguments, context: ToolContext) -> Pr
         output = await prepared.run()
         *lines, state = output.text.split("\n")
         wanted = re.compile(arguments.filter)
-        # In a thread, because a regular expression of the model's can take very long.
+        # run in a thread, because a regular expression from the model can take very long
         kept = await to_thread.run_sync(
             lambda: [line for line in lines if wanted.search(line)], abandon_on_cancel=True
         )

@@ -6,7 +6,7 @@ from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.compatible.toolset import build_toolset
 from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
 
-CONTEXT_WINDOW_TOKENS = 128_000  # a guess: servers are asked for it, and the user can set it
+CONTEXT_WINDOW_TOKENS = 128_000  # a guess for servers that do not report the window; the user can set it
 
 
 def compatible_profile(

@@ -54,7 +54,7 @@ class MemoryArguments(Arguments):
 
 
 async def _remember(arguments: MemoryArguments, context: ToolContext) -> Prepared:
-    """Append a line to the project's GEMINI.md: a change like any other, which the user reviews."""
+    """Prepare appending a line to the project's GEMINI.md, as an edit that the user reviews like any other."""
     line = f"\n- {one_line(arguments.fact, 1_000)}\n"
     written = WriteFileArguments(file_path=MEMORY_FILE, content=line, append=True)
     return await prepare_write(written, context)

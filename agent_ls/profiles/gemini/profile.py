@@ -14,7 +14,7 @@ from agent_ls.profiles.gemini.toolset import build_toolset
 from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
 
 DEFAULT_MODEL = "gemini-4-argon"
-CONTEXT_WINDOW_TOKENS = 1_048_576  # of every current model
+CONTEXT_WINDOW_TOKENS = 1_048_576  # equal for every current model
 
 HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 # Programming terms such as "kill child" or "attack" trigger lower thresholds, so only probable harm is

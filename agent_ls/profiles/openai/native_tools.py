@@ -42,8 +42,8 @@ class ExecArguments(ShellArguments):
 
 
 def build_exec_command(tool: Tool[Any]) -> Tool[Any]:
-    """Build exec_command from `tool`, our shell. Without a tool to follow processes, no command stays in the
-    background.
+    """Build exec_command from `tool`, our shell tool. Without a tool to follow processes, commands always run
+    in the foreground.
     """
     stays = "background" in tool.arguments.model_fields
 
