@@ -1,4 +1,3 @@
-"""The front end for programs:
-
-`import agent_ls`, sessions and events. Independent of editors and of the command line.
+"""The front end for Python programs (`import agent_ls`): sessions and events, without an editor or the
+command line.
 """

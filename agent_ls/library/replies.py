@@ -22,18 +22,20 @@ from agent_ls.loop.questions import BadAnswerError
 T = TypeVar("T")
 
 Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer | bool] | Answer | bool]
-"""Decides about effects that the mode does not allow. An exception denies."""
+"""A callback that decides about effects that the mode does not allow. An exception denies."""
 
 Answerer: TypeAlias = Callable[
     [QuestionAsked], Awaitable[str | Sequence[str] | None] | str | Sequence[str] | None
 ]
-"""Answers a question of the model: a text, several if the question takes them, or None to decline."""
+"""A callback that answers a question of the model: returns a text, several if the question takes them, or
+None to decline.
+"""
 
 LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
-"""Decides whether a turn that reached a limit continues with the same amount once more."""
+"""A callback that decides whether a turn that reached a limit continues, with the same amount once more."""
 
 ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
-"""Decides whether proposed changes (`review="before"`) are applied."""
+"""A callback that decides whether proposed changes (`review="before"`) are applied."""
 
 NOBODY = "nobody is here to approve it: this program gave no `approve`"
 FAILED = "the program's approver failed"
@@ -45,9 +47,9 @@ PROGRAM = "program"
 
 @dataclass(frozen=True, slots=True)
 class ProgramCallbacks:
-    """The program's callbacks; None declines.
+    """The program's callbacks. Requests for a callback that is None are declined.
 
-    `answers_later`: without a callback, a request waits for a method call.
+    `answers_later`: requests for a callback that is None wait for a method call instead.
     """
 
     approve: Approver | None = None
@@ -57,7 +59,7 @@ class ProgramCallbacks:
     answers_later: bool = False
 
     def is_left(self, callback: object) -> bool:
-        """Return whether the requests for this callback wait for a method call."""
+        """Return whether requests for this callback wait for a method call, because there is no callback."""
         return callback is None and self.answers_later
 
 
@@ -102,7 +104,8 @@ class Replies:
         else:
             try:
                 answer = await _called(self._callbacks.approve, request)
-            except Exception as error:  # code of the program: if it fails, the effect is denied
+            # the callback is the program's code: if it fails, the effect is denied
+            except Exception as error:
                 answer = Answer("deny", reason=f"{FAILED}: {error}", decided_by=PROGRAM)
         if isinstance(answer, bool):
             answer = Answer("allow" if answer else "deny", decided_by=PROGRAM)
@@ -112,7 +115,7 @@ class Replies:
         try:
             self._live.approver.answer(request.request_id, answer)
         except UnknownApprovalError:
-            return  # the turn was stopped during the program's decision
+            return  # the turn was stopped while the callback decided
 
     async def _extend(self, question: QuestionAsked) -> None:
         goes_on = await self._asked(self._callbacks.extend_limit, question, default=False)
@@ -165,7 +168,7 @@ class Replies:
             return default
         try:
             return await _called(callback, subject)
-        except Exception as error:  # code of the program: if it fails, the answer is no
+        except Exception as error:  # the callback is the program's code: if it fails, the default applies
             self._warn(f"A callback of the program failed: {error}. It counts as a no.")
             return default
 

@@ -74,7 +74,7 @@ def _arguments(function: Function, name: str) -> type[Arguments]:
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hint, Field(default, description=said[0] if said else None))
     made = create_model(f"{name}_arguments", __base__=Arguments, **fields)
-    made.model_rebuild()  # reports a type without a schema now and not when the tool is called
+    made.model_rebuild()  # reports a type without a schema now, instead of when the tool is called
     return cast("type[Arguments]", made)
 
 
