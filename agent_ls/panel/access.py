@@ -1,8 +1,8 @@
-"""Decide which requests a panel answers: one-time links, cookies, and the checks of Host and Origin. Pure.
+"""Decide which requests a panel answers: by one-time links, cookies, and checks of Host and Origin. Pure.
 
-A link holds a token that works once and is exchanged for a cookie. Names of hosts are checked because a web page could
-reach this server under a name of its own (DNS rebinding); origins, because a page of another server of this machine
-has the same cookies.
+A link has a token that works once and is exchanged for a cookie. `Host` is checked because a web page could
+reach this server under its own host name (DNS rebinding). `Origin` is checked because a page of another
+server on this machine has the same cookies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ TOKEN_BYTES = 32
 
 
 class Access:
-    """Valid tokens and cookies of one panel process. `port` makes the name of the cookie: ports share cookies."""
+    """Valid tokens and cookies of one panel process. `port` is part of the cookie's name, because all ports
+    share cookies.
+    """
 
     def __init__(self, port: int) -> None:
         self.cookie_name = f"agent-ls-panel-{port}"
@@ -53,7 +55,7 @@ class Access:
 
 
 def _among(given: str, known: set[str]) -> str | None:
-    """Return the known value that equals `given`; each comparison takes constant time."""
+    """Return the known value that equals `given`, None if there is none. Each comparison takes constant time."""
     found = [
         one for one in known if hmac.compare_digest(one.encode(), given.encode("utf-8", "surrogateescape"))
     ]

@@ -21,11 +21,13 @@ from agent_ls.server.transport.framing import frame
 from agent_ls.store.locks import process_with_id
 
 START_S = 120.0
-"""A server starts in a second; on a machine that is very busy it takes longer."""
+"""Time limit for the start of a server. It starts in a second; on a machine that is very busy it takes
+longer.
+"""
 
 POLL_S = 0.05
 SETTLE_S = 8.0
-"""A server that loses its client takes at most six seconds."""
+"""Time limit for the end of a server. A server that loses its client takes at most six seconds."""
 
 
 class HomeStartError(Exception):
@@ -33,16 +35,18 @@ class HomeStartError(Exception):
 
 
 class HomeServer:
-    """A child process like one that an editor starts. It is reached by its local channel, as all servers are."""
+    """A server as a child process, like one that an editor starts. The panel connects to its local channel,
+    as to all servers.
+    """
 
     def __init__(self, process: anyio.abc.Process, folder: str) -> None:
-        """`folder`: the URI of the folder in which new sessions work."""
+        """Wrap a started process. `folder` is the URI of the folder in which new sessions work."""
         self.folder = folder
         self._process = process
         self.socket = socket_path(process_with_id(process.pid))
 
     async def wait_until_ready(self) -> None:
-        """Wait until it listens.
+        """Wait until the server accepts connections.
 
         Raises:
             HomeStartError.
@@ -56,14 +60,16 @@ class HomeServer:
             raise HomeStartError("the server of the panel did not start; `agent-ls doctor` may show why")
 
     async def discard_output(self) -> None:
-        """Read what the server sends to its editor, until its end. It asks nothing of a client without abilities."""
+        """Read and discard the server's messages to its editor, until their end. None needs an answer,
+        because this client has announced no capabilities.
+        """
         assert self._process.stdout
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for _ in self._process.stdout:
                 pass
 
     async def end(self) -> None:
-        """Close its input, so that it settles and ends; kill it after SETTLE_S."""
+        """Close the server's input, so that it saves its state and ends; kill it after SETTLE_S."""
         assert self._process.stdin
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._process.stdin.aclose()
@@ -80,7 +86,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
     """
     state = state_folder()
     await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))
-    # Not in the user's folder, where Python would prefer a package of the same name.
+    # Do not start in the user's folder, because Python would prefer a package of the same name there.
     process = await anyio.open_process(
         [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
     )
@@ -91,7 +97,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
         "rootUri": uri,
         "workspaceFolders": [{"uri": uri, "name": folder.name}],
         "capabilities": {"experimental": {"agentLs": ABILITIES}},
-        # The setting is about the sessions of editors.
+        # the user's setting `panel` applies to servers of editors only
         "initializationOptions": {"agentLs": {"panel": True}},
     }
     assert process.stdin

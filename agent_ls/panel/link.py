@@ -45,7 +45,7 @@ class Link:
         self._has_ended = False
 
     async def greet(self) -> None:
-        """Send the token and the capabilities. The answer arrives once `run` runs."""
+        """Send the token and the capabilities. The answer is read after `run` was started."""
         token = await anyio.to_thread.run_sync(read_channel_token)
         params = {
             "processId": os.getpid(),
@@ -56,7 +56,9 @@ class Link:
         await self._send({"id": next(self._ids), "method": "initialize", "params": params})
 
     async def request(self, method: str, params: Any) -> Message:
-        """Return the response, with `result` or `error`. It is an error too if the server is gone."""
+        """Send a request and return the response, with `result` or `error`. If the server is gone, return an
+        error.
+        """
         answer: list[Message] = []
         arrived = anyio.Event()
 
@@ -102,7 +104,7 @@ class Link:
             async with self._sending:
                 await self._stream.send(frame(body))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the reader detects it too, and answers what waits
+            return  # the reader also detects the loss, and answers waiting requests
 
 
 async def open_link(
@@ -111,7 +113,7 @@ async def open_link(
     """Connect to the server that listens on `path`.
 
     Raises:
-        OSError: it is gone, or has no channel.
+        OSError: the server is gone, or has no channel.
     """
     link = Link(await connect(path), on_event, on_end)
     await link.greet()

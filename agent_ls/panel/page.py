@@ -69,9 +69,9 @@ def load_page(folder: Path = FOLDER) -> Mapping[str, File]:
 
 
 def message_page(text: str, *, leads_on: bool = False) -> File:
-    """Return a page with one sentence. `leads_on`: the browser opens the panel next.
+    """Return a page with one sentence. `leads_on`: the browser then opens the panel.
 
-    Opening it from a page of our own makes the request same-site, so that the browser sends the new cookie.
+    Because a page of our own opens the panel, the request is same-site, and the browser sends the new cookie.
     """
     refresh = '<meta http-equiv="refresh" content="0; url=/">' if leads_on else ""
     html = (

@@ -26,7 +26,7 @@ from agent_ls.store.locks import owner_of
 log = logging.getLogger(__name__)
 
 LISTED = 100
-"""Sessions in the list, newest first."""
+"""Maximum number of sessions in the list, newest first."""
 
 NOT_OPEN: Message = {
     "error": {
@@ -83,7 +83,7 @@ class PageRouter:
         return answer
 
     async def _list(self) -> Message:
-        """List all sessions. Those that a server has open are as that server describes them."""
+        """List all sessions. For a session that a server has open, use that server's description."""
         home = await self._maybe_link(self._home)
         answer = await home.request("agent/sessions", {"limit": LISTED}) if home else GONE
         if "error" in answer:
@@ -109,8 +109,9 @@ class PageRouter:
         link = await self._maybe_link(socket)
         if link is None and socket != self._home:
             if await anyio.to_thread.run_sync(socket.exists):
-                return NOT_OPEN  # the owner is ending: its channel has closed before its lock is free
-            # An owner without a channel, such as one of another version.
+                # the owner is ending: it closes its channel before it releases the session's lock
+                return NOT_OPEN
+            # the owner has no channel, for example because it is another version
             socket, link = self._home, await self._maybe_link(self._home)
         if link is None:
             return GONE
@@ -137,7 +138,9 @@ class PageRouter:
         self._send({"method": message["method"], "params": message.get("params")})
 
     def _ended(self, socket: Path) -> None:
-        """Make the sessions of a server that has ended read-only in the page. Nothing is opened unasked."""
+        """Make the sessions of a server that has ended read-only in the page. They are not opened again
+        unless the user asks.
+        """
         self._links.pop(socket, None)
         for session in [session for session, at in self._at.items() if at == socket]:
             del self._at[session]

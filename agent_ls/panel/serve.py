@@ -47,7 +47,7 @@ class Panel:
     files: Mapping[str, File]
 
     def respond(self, protocol: ServerProtocol, request: Request) -> Response:
-        """Return the response to a request: a handshake for the page's WebSocket, else a file or an error."""
+        """Return the response to a request: the handshake for the page's WebSocket, a file, or an error."""
         headers, url = request.headers, urlsplit(request.path)
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not is_loopback_host(hosts[0]):
@@ -148,7 +148,9 @@ async def _serve_connection(panel: Panel, home: HomeServer, stream: SocketStream
 
 
 async def _serve_page(socket: WebSocket, home: HomeServer) -> None:
-    """Connect one page with the servers until it is closed. Work that the page has begun goes on in the servers."""
+    """Connect one page with the servers until it is closed. Turns that the page has started continue in the
+    servers.
+    """
     async with anyio.create_task_group() as tasks:
         put, get = anyio.create_memory_object_stream[Message](float("inf"))
 
