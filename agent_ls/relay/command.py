@@ -14,7 +14,7 @@ from contextlib import suppress
 
 CHUNK_BYTES = 64 * 1024
 LINE_BYTES = 4_000
-"""Limit for a typed line: the kernel drops what exceeds 4,095 bytes."""
+"""Limit for a typed line: the kernel drops all bytes after the first 4,095."""
 
 RESET = (
     signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGWINCH, signal.SIGTSTP,
@@ -56,7 +56,9 @@ class RelayedCommand:
         set_size(self.terminal, rows, columns)
 
     def prepare_input(self, data: bytes) -> bytes:
-        """Return input as it has to be written: a line that is too long is split by end-of-file characters."""
+        """Return input in the form to write to the terminal: a line that is too long is split by end-of-file
+        characters.
+        """
         try:
             modes = termios.tcgetattr(self.terminal)
         except termios.error:
@@ -127,7 +129,8 @@ def _build_confiner(confinement: str) -> Callable[[str], None]:
 
 
 def _join(group: str) -> None:
-    with suppress(OSError):  # then its processes are found by their environment and parents
+    # without the group, processes of the command are found by their environment and parents
+    with suppress(OSError):
         descriptor = os.open(group, os.O_WRONLY | os.O_CLOEXEC)
         os.write(descriptor, b"0")
         os.close(descriptor)
@@ -166,7 +169,7 @@ def _exec_command(
     environ: dict[str, str],
     prepare: Callable[[], None],
 ) -> None:
-    """Run `prepare` and then the command in the child process, which has its terminal by then; never returns."""
+    """Run `prepare` and then the command in the child process, whose terminal is already set. Never returns."""
     try:
         os.login_tty(terminal)
         for number in RESET:
@@ -185,7 +188,7 @@ def _exec_command(
 
 
 def adopt_orphans() -> None:
-    """Make the relay the parent of orphaned processes, if the system can (Linux)."""
+    """Make the relay the parent of orphaned processes, if the system supports it (Linux)."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             import ctypes

@@ -18,7 +18,7 @@ HELLO, STARTED, FAILED, OUTPUT, WAITS, CLOSED, EXIT = b"H", b"S", b"F", b"O", b"
 
 HEAD_BYTES = 5
 MAX_BYTES = 16 * 1024 * 1024
-"""Limit for one frame; systems accept less for arguments and environment."""
+"""Limit for one frame. Systems accept less for the arguments and environment of a command."""
 
 
 def encode_frame(kind: bytes, payload: bytes = b"") -> bytes:

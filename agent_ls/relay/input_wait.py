@@ -1,11 +1,12 @@
-"""Decide whether a command waits for its user to type, from what its processes are blocked in.
+"""Decide whether a command waits for its user to type, from the system calls in which its processes are
+blocked.
 
-On Linux, /proc shows the system call in which a process sleeps; reading from the terminal is waiting for
-input. A program that waits for several things at once (select, poll) counts as waiting if it has switched the
-terminal out of line mode and left its line unfinished, as prompts do. It does not count if its call ends soon
-by a timeout, or if it prints by itself repeatedly, as programs do that redraw their display. On other
-systems, and for processes that may not be inspected (sudo), only the terminal's modes are known: echo off
-means that a password is asked for.
+On Linux, /proc lists the system call in which a process sleeps; a process that reads from the terminal waits
+for input. A program that waits for several things at once (select, poll) counts as waiting if it has switched
+the terminal out of line mode and left its line unfinished, as prompts do. It does not count if its call ends
+soon by a timeout, or if it prints repeatedly without input, as programs do that redraw their display. On
+other systems, and for processes that may not be inspected (sudo), only the terminal's modes are known: echo
+off means that a password is asked for.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ _LIMITS = {
     },
     "aarch64": {22: (4, 0), 72: (5, 1e-9), 73: (3, 1e-9), 441: (4, 1e-9)},
 }
-"""For these calls: the position of the argument with the time limit, and its unit.
+"""The time limits of system calls by machine and number: the position of the argument with the limit, and its
+unit.
 
 Unit 0 means milliseconds; otherwise the argument points to seconds and a fraction in this unit.
 """
 
 _SLACK_S = 0.25
 _LONGEST_S = 5.0
-"""A program that does nothing for this long, although its call had a shorter limit, counts as waiting: event
-loops have their own timers.
+"""A program that prints nothing for this long counts as waiting, even if its call had a shorter limit,
+because event loops have their own timers.
 """
 
 _TTY = os.makedev(5, 0)  # /dev/tty: each process's own terminal
@@ -58,18 +60,18 @@ class InputWaitDetector:
         self._was_typed = False
 
     def note_typing(self) -> None:
-        """Note that the user typed: the next output is a reaction."""
+        """Record that the user typed: the next output is a reaction to it."""
         self._was_typed = True
 
     def note_output(self, quiet_s: float) -> None:
-        """Note output after `quiet_s` seconds without output and keys."""
+        """Record output that came after `quiet_s` seconds without output and keys."""
         if self._polls and not self._was_typed:
             self._pause_s = max(quiet_s, self._pause_s / 2)
         self._polls = self._was_typed = False
 
     def is_waiting(self, terminal: int, device: int, *, open_line: bool, quiet_s: float) -> bool:
-        """Return whether the command waits. `terminal` is our side of it; `device` the device number of the
-        other side.
+        """Return whether the command waits for input. `terminal` is the relay's side of the pseudo-terminal;
+        `device` is the device number of the command's side.
         """
         try:
             modes = termios.tcgetattr(terminal)[3]

@@ -1,7 +1,7 @@
 """The relay's event loop: one server, one terminal, one command at a time. It blocks only in poll.
 
-It runs only what its server sends, and ends with it. Output of processes that a command left behind is still
-displayed, but not sent to the server.
+It runs only commands that its server sends, and ends when the connection to the server ends. Output of
+processes that a command left behind is still displayed, but not sent to the server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from agent_ls.relay.input_wait import InputWaitDetector
 from agent_ls.relay.screen import Screen, format_end, format_title
 
 DRAIN_SECONDS = 0.3
-"""How long to wait for output after a command's end if another process still has the terminal open."""
+"""Time to wait for output after a command's end if another process still has the terminal open."""
 
 GRACE_SECONDS = 1.5
 """Time between SIGTERM and SIGKILL after the terminal was closed: editors kill the relay after two seconds."""
@@ -155,7 +155,8 @@ class Relay:
 
     def _server_is_gone(self) -> None:
         self._server_is_there = False
-        self._to_server.clear()  # nobody reads it any more, and the command's final output must not wait for that
+        # nothing reads these bytes any more, and the command's final output must not wait for them
+        self._to_server.clear()
         self._end_command()
 
     def _handle_frame(self, kind: bytes, payload: bytes) -> None:
@@ -194,7 +195,7 @@ class Relay:
             self._command.resize(*self._size())
 
     def _size(self) -> tuple[int, int]:
-        """Return the size: a real terminal reports its own, a view of it sends it."""
+        """Return the size: the terminal's own for a real terminal, otherwise the size that the server sent."""
         return self._screen.size() if self._screen.is_open else self._asked_size or self._screen.size()
 
     def _handle_keys(self, data: bytes) -> None:
@@ -248,7 +249,8 @@ class Relay:
             if pid:
                 command.code = os.waitstatus_to_exitcode(status)
                 self._deadline = now + DRAIN_SECONDS
-                command.is_silent = False  # it may have opened the terminal again for its final output
+                # the command may have opened the terminal again for its final output
+                command.is_silent = False
             elif self._kill_at and now >= self._kill_at:
                 command.send(signal.SIGKILL)
                 self._kill_at = now + GRACE_SECONDS
@@ -264,15 +266,15 @@ class Relay:
         elif command.is_silent:
             self._finish_command(command, is_held=False)
         elif not self._can_take_output():
-            # restart the time limit, because its final output cannot be taken yet
+            # restart the time limit, because the command's final output cannot be read yet
             self._deadline = now + DRAIN_SECONDS
         elif now >= self._deadline:
             self._drain(command)
             self._finish_command(command, is_held=not command.is_silent)
 
     def _drain(self, command: commands.RelayedCommand) -> None:
-        """Read the available output, because reads may have been paused until the deadline. Limited, in case
-        it is endless.
+        """Read the available output, up to a limit because it may be endless. Reads may have been paused
+        until the deadline.
         """
         poll = select.poll()
         poll.register(command.terminal, select.POLLIN)

@@ -13,7 +13,9 @@ import termios
 import time
 
 FULL_BYTES = 256 * 1024
-"""Bytes not yet displayed, above which the command's output is not read, as long as the terminal accepts some."""
+"""The command's output is not read while more bytes than this wait to be displayed and the terminal accepts
+some.
+"""
 
 STALLED_SECONDS = 1.0
 TITLE_CHARS = 1_000
@@ -54,7 +56,7 @@ class Screen:
 
     @property
     def is_full(self) -> bool:
-        """True while the command's output should not be read."""
+        """Whether the command's output should not be read now."""
         return len(self._held) >= FULL_BYTES and time.monotonic() - self._taken_at < STALLED_SECONDS
 
     def size(self) -> tuple[int, int]:
@@ -84,7 +86,7 @@ class Screen:
         self.flush()
 
     def calm(self) -> None:
-        """Reset what a program may have left: alternate screen, hidden cursor, mouse reports, colours."""
+        """Reset modes that a program may have left: alternate screen, hidden cursor, mouse reports, colours."""
         self.show((_NORMAL[0] if self._is_alternate else b"") + _CALM)
         self._is_alternate = False
 
