@@ -4,5 +4,5 @@ from __future__ import annotations
 
 import pytest
 
-# So that failed assertions are as detailed as those of a test file.
+# makes failed assertions as detailed as those of a test file
 pytest.register_assert_rewrite("agent_ls.testing.environment")

@@ -58,7 +58,7 @@ _ASKED_OF: dict[str, Callable[[EnvironmentFactory], bool]] = {}
 
 
 def only_for(fits: Callable[[EnvironmentFactory], bool]) -> Callable[[Test], Test]:
-    """Limit a test to factories that fit."""
+    """Limit a test to the factories for which `fits` returns True."""
 
     def mark(test: Test) -> Test:
         _ASKED_OF[test.__name__] = fits
@@ -74,7 +74,7 @@ refusing_writes = only_for(lambda factory: not factory.writes)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """pytest calls this for each test of the file that imports it."""
+    """Parametrize each test of the importing file with its FACTORIES. pytest calls this."""
     if "factory" in metafunc.fixturenames:
         fits = _ASKED_OF.get(metafunc.function.__name__)
         asked: Sequence[EnvironmentFactory] = metafunc.module.FACTORIES

@@ -64,7 +64,7 @@ def normalize_newlines(text: str) -> str:
 
 @dataclass(frozen=True)
 class ShellCommands:
-    """The commands of the contract tests, for one system's shell."""
+    """The commands of the contract tests in the syntax of one system's shell."""
 
     three_answers: str  # prints "out", and "err" to stderr; exit code 3
     show_file: str  # prints here.txt
