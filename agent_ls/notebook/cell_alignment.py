@@ -38,7 +38,8 @@ def align_cells(old: Sequence[EditorCell], new: Sequence[EditorCell]) -> list[Ta
     by_id = {cell.id: at for at, cell in enumerate(old) if cell.id and at not in taken}
     wanted: list[TargetCell] = []
     for cell, at in zip(new, origins, strict=True):
-        origin = at if at is not None else by_id.pop(cell.id, None)  # a moved cell
+        # A cell that was moved is found by its id.
+        origin = at if at is not None else by_id.pop(cell.id, None)
         wanted.append(TargetCell(cell.kind, cell.source, origin, cell.id if origin is None else ""))
     return wanted
 

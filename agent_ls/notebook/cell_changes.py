@@ -11,7 +11,7 @@ from agent_ls.notebook.notebook_text import TargetCell
 
 @dataclass(frozen=True, slots=True)
 class CellTextChange:
-    """The cell at index `at` (from 0) gets another text; `was` is its expected current text."""
+    """A new text for the cell at index `at` (from 0); `was` is its expected current text."""
 
     at: int
     was: str
@@ -20,7 +20,7 @@ class CellTextChange:
 
 @dataclass(frozen=True, slots=True)
 class CellSplice:
-    """Replace `delete` cells from `start` on by `cells`. Indices are those before any change."""
+    """A replacement of `delete` cells from `start` on by `cells`. Indices are those before any change."""
 
     start: int
     delete: int

@@ -11,7 +11,7 @@ from agent_ls.notebook.json_spans import items
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """`cell` and `line` count from 1; `text` has no newline."""
+    """A line of a cell. `cell` and `line` count from 1; `text` has no newline."""
 
     cell: int
     line: int

@@ -1,7 +1,6 @@
 """Locate the values of a JSON text: one level of an object or array at a time.
 
-This module does not know what a notebook is. Nested values are parsed by the standard library's decoder, in
-C.
+Nested values are parsed by the standard library's decoder, which is written in C.
 """
 
 from __future__ import annotations

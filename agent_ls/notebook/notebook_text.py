@@ -56,7 +56,9 @@ def build_notebook_text(notebook: Notebook, wanted: Sequence[TargetCell]) -> str
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """`unit` is one indentation step, None if the file is on one line; then `gap` follows commas."""
+    """The layout of the file. `unit` is one indentation step, None if the file is on one line; then `gap`
+    follows commas.
+    """
 
     unit: str | None
     newline: str
@@ -124,7 +126,9 @@ def _new_cell(notebook: Notebook, wanted: TargetCell, at: int) -> dict[str, Any]
 
 
 def _new_id(notebook: Notebook, wanted: TargetCell, at: int) -> str:
-    """Generate an id, the same for the same insertion, so that the approved cell is the written one."""
+    """Generate a cell id. The same insertion gives the same id, so that the written cell equals the approved
+    one.
+    """
     taken = {cell.id for cell in notebook.cells}
     number = 0
     while True:
@@ -151,7 +155,9 @@ def _source_text(notebook: Notebook, style: _Style, value: Value, source: str) -
 
 
 def _change_kind(notebook: Notebook, style: _Style, cell: Cell, wanted: TargetCell) -> str:
-    """Return the cell with another kind: its members keep their spelling, except those that the kind may not have."""
+    """Return the cell changed to another kind: its members keep their spelling, except those that the kind
+    may not have.
+    """
     text, is_code = notebook.text, wanted.kind == "code"
     spelled: dict[str, str] = {}
     for member in cell.members:

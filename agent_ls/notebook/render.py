@@ -9,7 +9,7 @@ from agent_ls.notebook.cells import Cell, Notebook
 from agent_ls.text import strip_escapes
 
 OUTPUT_LINES = 20
-"""Lines kept of one output, from its head and tail."""
+"""Maximum number of displayed lines of one output, from its head and tail."""
 OUTPUT_CHARS = 2_000
 
 
@@ -21,7 +21,7 @@ def render_notebook(notebook: Notebook, name: str) -> str:
 
 
 def render_sources(notebook: Notebook) -> str:
-    """Return the sources of the cells by number: the part of a notebook that people compare."""
+    """Return the sources of the cells by number, which is the part of a notebook that people compare."""
     cells = (
         f"=== cell {number} ({cell.kind})\n{cell.source}" for number, cell in enumerate(notebook.cells, 1)
     )
