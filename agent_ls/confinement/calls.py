@@ -24,7 +24,7 @@ _MACHINES = {
 MACHINE = (
     _MACHINES.get(os.uname().machine) if hasattr(os, "uname") and os.uname().sysname == "Linux" else None
 )
-"""None where system calls cannot be filtered."""
+"""The machine type of this system; None if system calls cannot be filtered here."""
 
 
 @cache

@@ -24,7 +24,7 @@ setgid.
 
 
 def unavailable() -> str:
-    """Return why this system cannot confine, "" if it can."""
+    """Return the reason why this system cannot confine, "" if it can."""
     if MACHINE is None:
         return f"system calls of a {os.uname().machine} are not known"
     try:
@@ -43,7 +43,7 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
     highest version of Landlock to use.
 
     Raises:
-        OSError: this system cannot enforce it. The thread must then not be used any more.
+        OSError: this system cannot enforce the limits. The thread must then not be used any more.
     """
     if why := unavailable():
         raise OSError(why)
@@ -74,7 +74,7 @@ def _drop_capabilities(kept: int) -> None:
     data = ctypes.create_string_buffer(24)
     checked(libc().syscall(MACHINE.capget, header, data))
     words = struct.unpack("6I", data.raw)
-    # The permitted ones; those from 32 on (performance, BPF, checkpoints) are all dropped.
+    # the lower 32 permitted capabilities; the higher ones (performance, BPF, checkpoints) are all dropped
     low = words[1] & kept
     libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     checked(libc().syscall(MACHINE.capset, header, struct.pack("6I", low, low, 0, 0, 0, 0)))

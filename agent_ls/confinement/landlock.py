@@ -13,9 +13,9 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on all ar
 _RULE_PATH_BENEATH = 1
 
 OLDEST = 3
-"""Linux 6.2: the first version that can forbid truncating."""
+"""The oldest supported version, of Linux 6.2: the first that can forbid truncating."""
 SCOPES = 6
-"""Linux 6.12: the first version that confines signals and abstract sockets."""
+"""The first version that confines signals and abstract sockets, of Linux 6.12."""
 NEWEST = 7
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -40,7 +40,8 @@ def version() -> int:
 
 
 class Ruleset:
-    """Allows reading everything except `hidden`, and everything below `writable`. A context manager.
+    """A ruleset that allows reading everything except `hidden`, and writing below `writable`. A context
+    manager.
 
     `own_devices` None allows the usual devices; otherwise only these and the harmless ones are allowed. With
     `keeps_sockets_out`, connections to abstract sockets of other processes and by TCP are forbidden.
@@ -104,7 +105,7 @@ class Ruleset:
         try:
             descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            return  # it does not exist, or is not accessible
+            return  # the path does not exist, or is not accessible
         try:
             allowed = rights if os.path.isdir(place) else rights & _ON_FILES
             rule = struct.pack("=Qi", allowed, descriptor)

@@ -15,7 +15,9 @@ _ALLOW, _FAIL = 0x7FFF_0000, 0x0005_0000
 _NUMBER_AT, _MACHINE_AT = 0, 4
 _X32 = 0x4000_0000  # another numbering of system calls that x86_64 kernels accept
 _LAST_KNOWN = 469
-"""Newer system calls are unknown here; for a read-only command they return "not implemented"."""
+"""The highest known number of a system call. For a read-only command, higher numbers return "not
+implemented".
+"""
 
 Numbers = tuple[int, int]
 """The numbers of a system call on x86_64 and aarch64, -1 where it does not exist."""
@@ -23,7 +25,7 @@ Numbers = tuple[int, int]
 SOCKETS: tuple[Numbers, ...] = ((41, 198), (42, 203), (49, 200))  # socket, connect, bind
 _SOCKETPAIR: Numbers = (53, 199)
 _STREAM, _SEQPACKET = 1, 5
-# It makes sockets without the call above.
+# io_uring can create sockets without the calls above
 IO_URING: tuple[Numbers, ...] = ((425, 425), (426, 426), (427, 427))
 
 KERNEL: tuple[Numbers, ...] = (
@@ -65,7 +67,7 @@ CHANGES: tuple[Numbers, ...] = (
 processes."""
 
 SIGNALS: tuple[Numbers, ...] = ((200, 130), (234, 131), (129, 138), (297, 240), (424, 424))
-"""tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal."""
+"""System calls that send signals: tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal."""
 _KILL: Numbers = (62, 129)
 _FCNTL: Numbers = (72, 25)
 _SET_OWNER = (8, 15)  # choose which process receives the signals of a file
@@ -74,22 +76,26 @@ _SET_LEASE = (1024,)  # makes other programs wait before they write to a file
 OF_ANOTHER: tuple[tuple[Numbers, int], ...] = (
     ((302, 261), 0), ((203, 122), 0), ((142, 118), 0), ((144, 119), 0), ((314, 274), 0),
 )  # fmt: skip
-"""prlimit64, sched_setaffinity, sched_setparam, sched_setscheduler, sched_setattr: each with the index of the argument
-that names the process; 0 is the caller."""
+"""System calls that can act on another process, each with the index of the argument that names the process (0
+is the caller): prlimit64, sched_setaffinity, sched_setparam, sched_setscheduler, sched_setattr.
+"""
 
 PRIORITIES: tuple[tuple[Numbers, int], ...] = (((141, 140), 0), ((251, 30), 1))
-"""setpriority, ioprio_set: each with the first argument that means one process. With another one they act on all
-processes of a group or user, and 0 as the second argument is then the caller's user."""
+"""setpriority and ioprio_set, each with the value of the first argument that means one process. With another
+value they act on all processes of a group or user, and 0 as the second argument is then the caller's user.
+"""
 
 _CLONE: Numbers = (56, 220)
-_CLONE3 = 435  # its flags are in memory, which a filter cannot read; libraries then use the older call
+_CLONE3 = 435  # clone3 has its flags in memory, which a filter cannot read; libraries then use the older call
 _NAMESPACES = 0x7E02_0000
 _IOCTL: Numbers = (16, 29)
 _OF_TERMINALS = 0x5400
 _TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: insert input as if it were typed
 _TERMINAL_SETTINGS = (0x541D, 0x5423, 0x5437)  # TIOCCONS, TIOCSETD, TIOCVHANGUP
 _HARMLESS_IOCTLS = (0x8008_6601, 0x8004_6601, 0x801C_581F, 2, 0xC020_660B, 0x8004_5430, 0x4004_5431)
-"""FS_IOC_GETFLAGS (64 and 32 bits), FS_IOC_FSGETXATTR, FIGETBSZ, FIEMAP, TIOCGPTN, TIOCSPTLCK."""
+"""Numbers of the harmless ioctls: FS_IOC_GETFLAGS (64 and 32 bits), FS_IOC_FSGETXATTR, FIGETBSZ, FIEMAP,
+TIOCGPTN, TIOCSPTLCK.
+"""
 
 
 def enforce(*, network: bool, only_looks: bool, scopes_signals: bool) -> None:
