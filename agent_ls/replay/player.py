@@ -13,7 +13,7 @@ from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, Questio
 
 ActName: TypeAlias = Literal["steer", "follow_up"]
 TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]
-"""An event as JSON, and how many model calls had begun before it."""
+"""A pair of an event as JSON and the number of model calls that had begun before it."""
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class UserActionPlayer:
 
 
 def _recorded_answer(recorded: Mapping[str, Any]) -> Answer:
-    # Rule ids belong to the recorded session; what those rules allowed is answered as recorded.
+    # Rule ids belong to the recorded session. Later requests that a rule allowed are answered as recorded.
     return Answer(
         "allow" if recorded["decision"] == "allow" else "deny",
         reason=str(recorded.get("reason", "")),

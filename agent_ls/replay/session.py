@@ -1,10 +1,6 @@
 """Replay a recording: run the session in a scratch store, with the recorded answers of model and environment.
 
 No network is used and no project file is changed. Differences are reported by step; a commit that differs
-from agent_ls.app.sessions.host import EditorServices
-from agent_ls.app.sessions.host import ProgramParts
-from agent_ls.app.sessions.host import EditorServices
-from agent_ls.app.sessions.host import ProgramParts
 from the recorded one is refused.
 """
 
@@ -63,7 +59,7 @@ from agent_ls.tools.web_fetch import WebPage
 T = TypeVar("T")
 
 _OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
-# The last four are texts in which a path may be replaced by a longer one.
+# The last four fields are texts in which a path may be replaced by a longer one.
 _VOLATILE = frozenset(
     (
         "id", "durationMs", "firstOutputMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
@@ -72,14 +68,16 @@ _VOLATILE = frozenset(
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
 _SKIPPED = frozenset(
-    # Messages are compared when they were used, not when they were sent; whether a command waited for input
-    # lies in between.
+    # Messages are compared when the model gets them, not when they were sent. Whether a command waited for
+    # input depends on timing.
     "title session_end state retry hunk_state queue steering_queued steering_removed terminal_waiting".split()
 )
 
 
 INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"})
-"""Files that a session reads by itself. A recording by an earlier version may lack some: they do not exist then."""
+"""Files that a session reads by itself. A recording by an earlier version may have no answer for some of
+them; they count as missing.
+"""
 
 
 class BadRecordingError(AppError):
@@ -89,9 +87,10 @@ class BadRecordingError(AppError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording. `events` are JSON; `asked` and `said` have one entry for each model call.
+    """A recording. `events` are JSON; `asked` (requests) and `said` (answers) have one entry for each model
+    call.
 
-    `calls_before`: for each event, the number of calls that had begun.
+    `calls_before`: for each event, the number of model calls that had begun before it.
     """
 
     header: Mapping[str, Any]
@@ -193,7 +192,9 @@ async def replay(recording: Recording) -> ReplayResult:
 
 
 def _with_detected_packs(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recorded settings with the tool packs that were chosen for the folder then, which is not there now."""
+    """Return the recorded settings, with the tool packs that were chosen for the folder, because replay does
+    not have the folder.
+    """
     settings = dict(header.get("settings", {}))
     if detected := _string_list(header.get("packs")):
         packs = dict(settings.get("toolPacks", {}))
@@ -380,7 +381,9 @@ class _Place:
         return self._answer(tuple, "problems", path)
 
     def _is_known(self, what: str, *given: Any) -> bool:
-        """Return whether there are answers. Not every recording has them: they need an editor."""
+        """Return whether the recording has answers of this kind. Some kinds need an editor, so not every
+        recording has them.
+        """
         return _key(what, plain(list(given))) in self._answers
 
     def _answer(self, expected: type[T], what: str, *given: Any) -> T:
