@@ -135,7 +135,8 @@ class Sessions:
         last = live.session.last_seq
         try:
             events = await anyio.to_thread.run_sync(live.events_since, 0, last)
-        except BaseException:  # otherwise a later prompt would wait for a conversation that nobody follows
+        # Remove the conversation: a later prompt must not use one whose events are not followed.
+        except BaseException:
             conversation.drop()
             raise
         conversation.replay(events)

@@ -285,7 +285,7 @@ def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
 
 
 def _is_rule(line: str) -> bool:
-    """Return whether a line is a rule.
+    """Return whether a line of an ignore file is a rule.
 
     A line that does not parse is skipped, so that it does not stop a search.
     """

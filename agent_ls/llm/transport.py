@@ -106,7 +106,7 @@ _CERTIFICATES = (
 
 
 def to_llm_error(error: Exception, host: str) -> LlmError:
-    """Convert an exception of the library to our error."""
+    """Convert an exception of the HTTP library to an LlmError. `host` is named in the message."""
     row = next(ROWS[kind] for kind in type(error).__mro__ if kind in ROWS)
     lead = row.lead.format(host=host)
     told = str(error) if row.is_telling else ""

@@ -1,6 +1,6 @@
-"""Construction of a session's parts: its loop, its subagents and what they share.
+"""Build the parts of a session: its loop, its subagents and the objects that they share.
 
-Also the results by client key.
+Also stores the results of submitted messages by client key.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class AgentChange:
 
 @dataclass(frozen=True, slots=True)
 class ConflictRange:
-    """Lines [start, end) of the current text, from 0."""
+    """A range in conflict: lines [start, end) of the current text, from 0."""
 
     start: int
     end: int

@@ -106,7 +106,9 @@ class History:
             self._add(message)
 
     def messages(self, system_prompt: str) -> tuple[Message, ...]:
-        """Return all messages of the next request. The list is valid for providers wherever the history ends."""
+        """Return all messages of the next request. Providers accept the list even if the history ends with
+        unanswered calls.
+        """
         if system_prompt != self._system.text:
             self._system = system(system_prompt)
         prompt = (self._system,) if system_prompt else ()

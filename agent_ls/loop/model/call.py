@@ -1,4 +1,6 @@
-"""One call of the model: streamed, retried on transient errors, and kept as far as it came if it was cut."""
+"""One call of the model: streamed, and retried on transient errors. If the stream breaks, the text so far is
+recorded.
+"""
 
 from __future__ import annotations
 

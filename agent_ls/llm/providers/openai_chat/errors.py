@@ -134,7 +134,7 @@ def _message(body: JsonObject, error: JsonObject) -> str:
         text_at(object_at(error, "metadata"), "raw"),
         text_at(error, "message"),
         text_at(body, "error"),  # xAI
-        detail if isinstance(detail, str) else "; ".join(details),  # Mistral
+        detail if isinstance(detail, str) else "; ".join(details),  # the field `detail` is from Mistral
     )
     return next((text for text in found if text), "")
 
