@@ -87,3 +87,30 @@ def test_findings_are_diagnostics_with_actions_at_the_keyboard(nvim: Nvim, provi
     nvim.lua("_G.wanted = '^Dismiss'")
     nvim.keys("gra")
     nvim.wait_until(lambda: [mark[0] for mark in nvim.lua(MARKS)] == [3], "the finding is dismissed")
+
+
+def test_diagnostic_of_another_source_is_explained_by_a_code_action(
+    nvim: Nvim, provider: AnthropicServer
+) -> None:
+    nvim.cmd("AgentLs send /review cart.py")
+    nvim.wait_screen("Two.", "○ idle")
+    nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('cart.py'))[1])")
+    nvim.lua(
+        "local problem = { lnum = 3, col = 0, message = 'four is undefined', source = 'toy' }"
+        " vim.diagnostic.set(vim.api.nvim_create_namespace('toy'), 0, { problem })"
+        " vim.ui.select = function(items, options, done)"
+        "  _G.offered = vim.iter(items):map(function(it) return it.action.title end):totable()"
+        "  done(items[#items], #items)"
+        " end"
+    )
+    nvim.keys("<Esc>1G")
+    nvim.keys("gra")
+    nvim.wait_screen("No code actions available")
+
+    nvim.keys("4G")
+    nvim.keys("gra")
+
+    nvim.wait_screen("Explained.")
+    assert nvim.lua("return _G.offered") == ["Fix with the agent", "Explain with the agent"]
+    asked = str(provider.requests[-1].body["messages"][-1])
+    assert "Explain what is named above" in asked and "four is undefined" in asked

@@ -183,9 +183,11 @@ function M.start()
   ready = false
   watch_buffers()
   client_id = vim.lsp.start(client_config(), { attach = false, silent = true })
-  if not client_id then
+  local client = M.lsp()
+  if not client then
     return { message = ("cannot start %s"):format(table.concat(config.options.cmd, " ")), hint = log.path() }
   end
+  require("agent_ls.code_actions").extend(client)
 end
 
 ---Sends a request, after starting the server if necessary. `done` is called exactly once, with a problem or the
