@@ -61,9 +61,9 @@ def with_rows(*rows: str, row: str = "") -> Case:
 
 
 PLAIN = page("name: notes", DESCRIPTION)
-BAD_NAME = "a wrong or missing name, or one that is not the folder's"
-OTHER_ROWS = "rows that the standard does not have (`hooks`, `user-invocable`, …)"
-UNUSUAL = "a byte order mark, a row twice, or rows in braces"
+BAD_NAME = "a missing or invalid name, or a name that differs from the folder's name"
+OTHER_ROWS = "fields that the standard does not have (`hooks`, `user-invocable`, …)"
+UNUSUAL = "a byte order mark, a repeated field, or a header in braces"
 CASES = {
     "plain": Case(PLAIN),
     "all rows of the standard": with_rows(
@@ -93,7 +93,7 @@ CASES = {
     "name of another folder": named("notes", "other", row=BAD_NAME),
     "no name": Case(page(DESCRIPTION), BAD_NAME),
     "list as a name": named("[notes]", "notes", row=BAD_NAME),
-    "letters of other languages": named("größe", row="a name of letters other than a-z"),
+    "letters of other languages": named("größe", row="a name with letters other than a-z"),
     "number": named("123", row="a name that is a number"),
     "sign in the name": named("release#tagger"),
     "long description": Case(
@@ -110,7 +110,7 @@ CASES = {
     "long compatibility": with_rows(
         "compatibility: " + "x" * 501, row="a `compatibility` of more than 500 characters"
     ),
-    "text as metadata": with_rows("metadata: text", row="a `metadata` without rows"),
+    "text as metadata": with_rows("metadata: text", row="a `metadata` without fields"),
     "too much text": Case(PLAIN + "word " * (MAX_BYTES // 5), "a file of more than 64 KiB"),
     "link out of the folder": Case(PLAIN, "a link to a file outside its folder", is_link=True),
 }
