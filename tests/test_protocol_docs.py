@@ -93,7 +93,7 @@ def test_every_negotiated_capability_is_explained() -> None:
 
 
 def test_features_documented_as_missing_are_missing() -> None:
-    missing = section(PAGE, "## What it does not have")
+    missing = section(PAGE, "## Not supported")
     named = set(code_words(missing))
 
     assert named and not named & set(PARAMS)
