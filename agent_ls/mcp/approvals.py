@@ -1,8 +1,7 @@
 """Store the user's decisions about MCP servers, and the tools of each server at that time, in one readable
 file.
 
-ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided",
-"tools"}]}
+ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided", "tools"}]}
 """
 
 from __future__ import annotations

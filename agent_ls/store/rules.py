@@ -1,8 +1,7 @@
 """Rules that the user stored for one project or for all. The file is in the user's state folder, not in a
 repository.
 
-ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits",
-"used"}]}
+ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits", "used"}]}
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Git worktrees of sessions below the state folder: their paths, and their deletion. Blocks.
 
 ROOT/worktrees/ID/worktree.json   paths of the worktree and of its folder in the repository
-ROOT/worktrees/ID/NAME            the worktree, named like the user's folder ROOT/worktrees/ID/index
-git index of the worktree's text that the user's folder has already ROOT/worktrees/ID/unbrought       exists
-while the worktree may have changes that the user's folder does not have
+ROOT/worktrees/ID/NAME            the worktree, named like the user's folder
+ROOT/worktrees/ID/index           git index of the worktree's text that the user's folder has already
+ROOT/worktrees/ID/unbrought       exists while the worktree may have changes that the user's folder lacks
 
 The json file is written last: if it is missing, the creation of the worktree was interrupted.
 """
