@@ -24,21 +24,21 @@ export default tseslint.config(
   {
     // What runs in the browser knows no editor and no process; it talks by messages only.
     files: ["src/webview/**"],
-    rules: { "no-restricted-imports": ["error", { patterns: ["vscode", "vscode-*", "node:*", "../client*", "../ctx*"] }] },
+    rules: { "no-restricted-imports": ["error", { patterns: ["vscode", "vscode-*", "node:*", "../connection/client*", "../ctx*"] }] },
   },
   {
     // Pure parts: they are tested without an editor.
     files: [
-      "src/folds.ts",
-      "src/history.ts",
-      "src/items.ts",
-      "src/parts.ts",
-      "src/protocol.ts",
-      "src/recovery.ts",
-      "src/seams.ts",
-      "src/session.ts",
-      "src/snapshot.ts",
-      "src/status_words.ts",
+      "src/snapshot/folds.ts",
+      "src/snapshot/history.ts",
+      "src/snapshot/items.ts",
+      "src/snapshot/parts.ts",
+      "src/connection/protocol.ts",
+      "src/connection/recovery.ts",
+      "src/sessions/seams.ts",
+      "src/sessions/session.ts",
+      "src/snapshot/snapshot.ts",
+      "src/status/status_words.ts",
       "src/approvals/choices.ts",
       "src/chat/drafts.ts",
       "src/chat/feed.ts",

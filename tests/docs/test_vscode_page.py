@@ -50,7 +50,7 @@ def test_the_settings_that_the_server_is_given_are_those_it_knows_with_its_defau
 
 def test_the_extension_gives_the_server_every_setting_of_the_server_that_it_offers() -> None:
     (listed,) = re.findall(
-        r"SERVER_SETTINGS = \[(.*?)\]", read("vscode-extension/src/settings.ts"), re.DOTALL
+        r"SERVER_SETTINGS = \[(.*?)\]", read("vscode-extension/src/settings/settings.ts"), re.DOTALL
     )
     known = set(Settings().model_dump(by_alias=True))
 

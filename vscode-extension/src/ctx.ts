@@ -1,8 +1,8 @@
 // Services that the parts of the extension share.
 import type * as vscode from "vscode";
-import type { Client } from "./client";
+import type { Client } from "./connection/client";
 import type { Log } from "./logger";
-import type { Sessions } from "./session";
+import type { Sessions } from "./sessions/session";
 
 export interface Ctx {
   readonly extension: vscode.ExtensionContext;

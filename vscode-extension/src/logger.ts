@@ -1,6 +1,6 @@
 // The extension's log channel, shown only when the user asks for it.
 import * as vscode from "vscode";
-import { problemOf } from "./protocol";
+import { problemOf } from "./connection/protocol";
 
 export type Log = vscode.LogOutputChannel;
 

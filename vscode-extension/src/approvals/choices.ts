@@ -1,5 +1,5 @@
 // The possible answers to an approval, with their labels in display order. Pure.
-import { type ApprovalRequested, type ApproveAnswer, type RuleOffer, effectOf } from "../protocol";
+import { type ApprovalRequested, type ApproveAnswer, type RuleOffer, effectOf } from "../connection/protocol";
 
 /** A choice: it is sent directly, or after the user has entered a text. */
 export type Choice = { readonly label: string; readonly detail: string } & (

@@ -1,8 +1,8 @@
 // Answers an approval outside the chat, by a list of all possible answers.
 import * as vscode from "vscode";
-import type { ApprovalItem } from "../items";
-import { type ApproveAnswer, effectOf } from "../protocol";
-import type { Sessions } from "../session";
+import type { ApprovalItem } from "../snapshot/items";
+import { type ApproveAnswer, effectOf } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 import { type Choice, choicesFor, question } from "./choices";
 
 export class ApprovalPicker {

@@ -4,10 +4,10 @@ import * as vscode from "vscode";
 import type { Catalog } from "../chat/catalog";
 import type { Offers } from "../chat/offers";
 import { linesOf } from "../context/asking";
-import type { Item } from "../items";
-import type { InputPart } from "../protocol";
-import type { Change } from "../seams";
-import type { Sessions } from "../session";
+import type { Item } from "../snapshot/items";
+import type { InputPart } from "../connection/protocol";
+import type { Change } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
 import { AskCompletion } from "./completion";
 import { askInput, placeName } from "./words";
 

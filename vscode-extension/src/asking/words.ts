@@ -1,6 +1,6 @@
 // The text of an ask in place: its mentions and its slash command as parts of a message. Pure.
 import { parseSlash } from "../chat/slash";
-import type { CommandInfo, InputPart } from "../protocol";
+import type { CommandInfo, InputPart } from "../connection/protocol";
 
 /** A mention that was chosen from the completion: the written text, and the part that it means. */
 export interface Mention {

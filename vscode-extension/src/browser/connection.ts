@@ -1,6 +1,6 @@
 // The connection of the page to `agent-ls panel`, by WebSocket. Connects again when it is lost.
-import type { AgentEvent, Method, Requests, SubscribeResult } from "../protocol";
-import type { Connection } from "../seams";
+import type { AgentEvent, Method, Requests, SubscribeResult } from "../connection/protocol";
+import type { Connection } from "../sessions/seams";
 
 const RETRY_MS = 1_000;
 

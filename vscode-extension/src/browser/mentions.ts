@@ -1,6 +1,6 @@
 // Completions for `@` in the browser: those of the server that has the session. An editor adds those of its window.
 import { mentionIcon, mentionsOf } from "../chat/mention_offers";
-import type { Sessions } from "../session";
+import type { Sessions } from "../sessions/session";
 import type { Attachment, Offer } from "../webview/messages";
 
 const LIMIT = 30;

@@ -1,11 +1,11 @@
 // All undecided changes of the session in one view, each with its diff and the two decisions.
-import type { Hunk } from "../items";
-import { isReadOnly } from "../owners";
-import type { Verdict } from "../protocol";
+import type { Hunk } from "../snapshot/items";
+import { isReadOnly } from "../sessions/owners";
+import type { Verdict } from "../connection/protocol";
 import { isOpen } from "../review/model";
 import { nature, verdictWords } from "../review/words";
-import type { Sessions } from "../session";
-import { pathOf } from "../uris";
+import type { Sessions } from "../sessions/session";
+import { pathOf } from "../connection/uris";
 import { exact, h, plural, textButton } from "../webview/dom";
 import { ask } from "./dialogs";
 

@@ -1,5 +1,5 @@
 // Rolls back to before a message, after a preview in a dialog.
-import type { Sessions } from "../session";
+import type { Sessions } from "../sessions/session";
 import { ANSWERS, TYPED, questionOf, revertOf } from "../sessions/rollback_plan";
 import { h } from "../webview/dom";
 import { ask } from "./dialogs";

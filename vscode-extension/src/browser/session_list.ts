@@ -1,6 +1,6 @@
 // The list of sessions next to the chat: those of running programs first, with what they do.
-import { ownerWords } from "../owners";
-import type { SessionInfo } from "../protocol";
+import { ownerWords } from "../sessions/owners";
+import type { SessionInfo } from "../connection/protocol";
 import { ago, titleOf } from "../sessions/rows";
 import { h, icon, textButton } from "../webview/dom";
 

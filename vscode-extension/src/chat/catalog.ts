@@ -1,7 +1,7 @@
 // Models and slash commands of the server. Requested again after some seconds, and after a restart of the server: MCP
 // servers that start with a message bring commands of their own.
-import type { CommandInfo, ModelsResult } from "../protocol";
-import type { Sessions } from "../session";
+import type { CommandInfo, ModelsResult } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 
 const FRESH_MS = 3000;
 

@@ -1,8 +1,8 @@
 // One chat page: sends changes of the session to it, not faster than it draws, and passes on the user's actions.
 // Does not depend on the program around the page, which is an editor or a browser.
-import type { DraftInfo } from "../protocol";
-import type { Change } from "../seams";
-import type { Sessions } from "../session";
+import type { DraftInfo } from "../connection/protocol";
+import type { Change } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
 import type { DraftView, Posted, ToView } from "../webview/messages";
 import { Drafts } from "./drafts";
 import { Feed } from "./feed";

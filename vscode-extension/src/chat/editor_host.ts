@@ -1,7 +1,7 @@
 // The editor around the chat page: what messages of the page need of it.
 import * as vscode from "vscode";
 import type { ReviewActions } from "../review/actions";
-import type { Sessions } from "../session";
+import type { Sessions } from "../sessions/session";
 import { rollBack } from "../sessions/rollback";
 import { showServers } from "../sessions/servers";
 import type { Terminals } from "../terminals/terminals";

@@ -1,7 +1,7 @@
 // Decides what to send to the webview: everything if it is new, then the changes, and of a growing text only the new
 // part. Pure.
-import type { Item, Snapshot, TextItem } from "../items";
-import { drain } from "../snapshot";
+import type { Item, Snapshot, TextItem } from "../snapshot/items";
+import { drain } from "../snapshot/snapshot";
 import type { ToView } from "../webview/messages";
 import { attachmentsOf } from "./labels";
 import { type ViewContext, itemView, sessionView } from "./views";

@@ -1,9 +1,9 @@
 // Maps messages of the chat page to requests of the session, and to the program around the page: an editor or a browser.
-import { type InputPart, type QueueChange, type Verdict, effectOf } from "../protocol";
-import type { Sessions } from "../session";
+import { type InputPart, type QueueChange, type Verdict, effectOf } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 import type { Attachment, FromView, Home, HostCommand, Offer, ToView } from "../webview/messages";
 import type { Catalog } from "./catalog";
-import type { Action } from "../trouble";
+import type { Action } from "../commands/failure_actions";
 import { otherWords } from "./queue_changes";
 import { type SaidContext, promptOf } from "./said";
 import { type ClientCommandName, isMode, parseSlash } from "./slash";

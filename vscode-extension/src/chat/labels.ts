@@ -1,5 +1,5 @@
 // Labels of attachments, computed from their parts, because drafts stored by the server have no labels. Pure.
-import type { InputPart } from "../protocol";
+import type { InputPart } from "../connection/protocol";
 import type { Attachment } from "../webview/messages";
 
 function nameOf(uri: string): string {

@@ -1,7 +1,7 @@
 // Opens the memory: notes that the agent keeps for later sessions, of the project and of the user, in files that the
 // user edits.
 import * as vscode from "vscode";
-import type { Connection } from "../seams";
+import type { Connection } from "../sessions/seams";
 
 async function show(uri: string, options: vscode.TextDocumentShowOptions): Promise<boolean> {
   try {

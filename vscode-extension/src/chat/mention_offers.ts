@@ -1,5 +1,5 @@
 // The mentions that the server offers for `@`, and the text of a terminal as one of them. Pure.
-import type { Completion, TerminalTextInput } from "../protocol";
+import type { Completion, TerminalTextInput } from "../connection/protocol";
 
 /** Icons by the kind of a completion and by the type of a part. */
 const ICONS: Readonly<Record<string, string>> = {

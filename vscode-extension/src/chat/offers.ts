@@ -1,8 +1,8 @@
 // Completions for `@` and `/` in the prompt, from this editor and from the server.
 import * as vscode from "vscode";
-import { type CommandInfo, type InputPart, MODES } from "../protocol";
+import { type CommandInfo, type InputPart, MODES } from "../connection/protocol";
 import type { TerminalTexts } from "../context/terminal_text";
-import type { Sessions } from "../session";
+import type { Sessions } from "../sessions/session";
 import type { Attachment, Offer } from "../webview/messages";
 import type { Catalog } from "./catalog";
 import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "./mention_offers";

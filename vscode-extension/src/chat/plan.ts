@@ -1,8 +1,8 @@
 // The plan of a session in mode plan, as a document that the user edits and accepts.
 import * as vscode from "vscode";
-import type { Requests } from "../protocol";
-import type { Sessions } from "../session";
-import { planOf } from "../snapshot";
+import type { Requests } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
+import { planOf } from "../snapshot/snapshot";
 
 type NextMode = Requests["agent/acceptPlan"]["params"]["mode"];
 

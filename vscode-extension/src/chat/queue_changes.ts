@@ -1,5 +1,5 @@
 // Builds the requests that change queued messages. Pure.
-import type { QueueChange } from "../protocol";
+import type { QueueChange } from "../connection/protocol";
 
 /** Changes the text of a queued message. Its images stay, because no event has them. */
 export function otherWords(queuedId: string, text: string): QueueChange {

@@ -1,6 +1,6 @@
 // The display of a user message: the user's text, attachments, and text only for the model. Pure.
-import type { InputPart } from "../protocol";
-import { pathOf, uriOf } from "../uris";
+import type { InputPart } from "../connection/protocol";
+import { pathOf, uriOf } from "../connection/uris";
 import type { Attachment } from "../webview/messages";
 import { labelOf } from "./labels";
 import { mentionIcon } from "./mention_offers";

@@ -1,5 +1,5 @@
 // Parses a prompt that begins with a slash: a command of this editor, one of the server, or plain text. Pure.
-import { type CommandInfo, MODES, type Mode } from "../protocol";
+import { type CommandInfo, MODES, type Mode } from "../connection/protocol";
 
 interface ClientCommand {
   readonly description: string;

@@ -1,15 +1,15 @@
 // Converts items of a snapshot for the webview: plain data, cut if too long to display. Pure.
-import { END_WORDS } from "../folds";
-import { doing } from "../doing";
-import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../items";
-import { withMoves } from "../moves";
-import { ownerWords } from "../owners";
-import { type HunkState, effectOf } from "../protocol";
+import { END_WORDS } from "../snapshot/folds";
+import { doing } from "../snapshot/activity";
+import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
+import { withMoves } from "../snapshot/moves";
+import { ownerWords } from "../sessions/owners";
+import { type HunkState, effectOf } from "../connection/protocol";
 import { isOpen } from "../review/model";
-import { activity, planOf } from "../snapshot";
+import { activity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
-import { fileOf, lookOf } from "../tool_words";
+import { fileOf, lookOf } from "../snapshot/tool_words";
 import { type Said, type SaidContext, saidParts, saidText } from "./said";
 
 const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output

@@ -1,6 +1,6 @@
 // Builds messages about a location in a file. The text for the model comes from the server: a slash command with the
 // problems as its arguments. Pure.
-import type { CommandInput } from "../protocol";
+import type { CommandInput } from "../connection/protocol";
 
 interface Position {
   readonly line: number;

@@ -1,7 +1,7 @@
 // Code actions that ask the agent to fix or explain a problem, or the selection, or the symbol at the cursor.
 import * as vscode from "vscode";
-import type { InputPart } from "../protocol";
-import type { Sessions } from "../session";
+import type { InputPart } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 import { commandInput, linesOf, problemWords, symbolAt } from "./asking";
 
 const FIX = vscode.CodeActionKind.Refactor.append("agentLs.fix");

@@ -1,7 +1,7 @@
 // Reports diagnostics of other language servers and linters to the server (agent/diagnostics).
 import * as vscode from "vscode";
-import type { Client } from "../client";
-import type { Diagnostic, Diagnostics } from "../protocol";
+import type { Client } from "../connection/client";
+import type { Diagnostic, Diagnostics } from "../connection/protocol";
 import { type Moments, SentReports, settlesAtMs } from "./diagnostics_model";
 
 const BURST_MS = 50; // one message for reports that arrive together

@@ -1,7 +1,7 @@
 // Reports to the server the user's view, and changed files that it does not see (agent/editorState).
 import * as vscode from "vscode";
-import type { Client } from "../client";
-import type { EditorSelection, EditorState } from "../protocol";
+import type { Client } from "../connection/client";
+import type { EditorSelection, EditorState } from "../connection/protocol";
 import type { Along } from "../webview/messages";
 
 const QUIET_MS = 150; // moving through files must not send one message per file

@@ -1,7 +1,7 @@
 // Answers the model's code queries with the language servers of this window. Changes nothing: for a rename only the
 // edit is returned, which our server applies like any other edit.
 import * as vscode from "vscode";
-import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../protocol";
+import type { Answerers, ClientRequests, CodeLocations, CodeSymbols, RenameEdits } from "../connection/protocol";
 import { type Found, type FoundSymbols, locations, renameEdits, symbols } from "./language_model";
 
 type Asked<W extends keyof ClientRequests> = ClientRequests[W]["params"];

@@ -1,6 +1,6 @@
 // Converts answers of language servers for our server: flat lists of URIs, lines and characters, with limits. Pure:
 // the editor's types are declared here, so that tests need no editor.
-import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, EditorSelection, RenameEdits } from "../protocol";
+import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, EditorSelection, RenameEdits } from "../connection/protocol";
 
 export const MAX_PLACES = 5_000; // the server's limit
 const MAX_DOCUMENTS = 1_000;

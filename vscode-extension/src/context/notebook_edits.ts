@@ -1,5 +1,5 @@
 // Checks the server's notebook edits against the current cells. Pure.
-import type { ClientRequests } from "../protocol";
+import type { ClientRequests } from "../connection/protocol";
 
 const withLf = (text: string) => text.replace(/\r\n/g, "\n");
 

@@ -1,6 +1,6 @@
 // Changes cells of an open notebook, as one edit in the user's undo history.
 import * as vscode from "vscode";
-import type { ClientRequests, NewCell } from "../protocol";
+import type { ClientRequests, NewCell } from "../connection/protocol";
 import { changedPart, fits } from "./notebook_edits";
 
 function cellData({ kind, language, text, id }: NewCell): vscode.NotebookCellData {

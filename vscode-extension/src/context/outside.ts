@@ -1,8 +1,8 @@
 // Asks the agent about text outside of files: a terminal's selection or last command, and failed tests.
 import * as vscode from "vscode";
 import type { ChatPanel } from "../chat/panel";
-import type { InputPart } from "../protocol";
-import type { Sessions } from "../session";
+import type { InputPart } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 import { commandInput, terminalCommandWords, terminalWords, testWords } from "./asking";
 import type { TerminalTexts } from "./terminal_text";
 

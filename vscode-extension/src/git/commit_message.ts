@@ -1,7 +1,7 @@
 // Writes the commit message of a repository into the input of its source control view. It never commits.
 import * as vscode from "vscode";
-import type { Client } from "../client";
-import { showFailure } from "../failure";
+import type { Client } from "../connection/client";
+import { showFailure } from "../commands/failure";
 import { type Repository, chooseRepository } from "./repositories";
 
 const REPLACE = "Replace It";

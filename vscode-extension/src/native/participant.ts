@@ -2,10 +2,10 @@
 // the chat view displays the same session, changes wait in the editor, and approvals can be given in either place.
 import * as vscode from "vscode";
 import { type Choice, choicesFor, question } from "../approvals/choices";
-import type { ApprovalItem, FileItem } from "../items";
-import { type InputPart, effectOf } from "../protocol";
-import type { Sessions } from "../session";
-import { toolWords } from "../tool_words";
+import type { ApprovalItem, FileItem } from "../snapshot/items";
+import { type InputPart, effectOf } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
+import { toolWords } from "../snapshot/tool_words";
 import { type TurnView, openSession, runTurn } from "./turn";
 
 const PARTICIPANT = "agentLs.agent";

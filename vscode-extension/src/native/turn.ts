@@ -1,9 +1,9 @@
 // One turn for another chat of the editor: sends a message to a session of this window, reports what happens until the
 // turn ends, and says how it ended. Does not depend on the editor.
-import type { ApprovalItem, FileItem, Item, ToolItem } from "../items";
-import type { InputPart } from "../protocol";
-import type { Change } from "../seams";
-import type { Sessions } from "../session";
+import type { ApprovalItem, FileItem, Item, ToolItem } from "../snapshot/items";
+import type { InputPart } from "../connection/protocol";
+import type { Change } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
 
 /** Receives what happens in a turn. */
 export interface TurnView {

@@ -1,9 +1,9 @@
 // The user's decisions about hunks, sent by hunk id; nothing is changed here.
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
-import { ownerWords } from "../owners";
-import type { ReviewSelector, Verdict } from "../protocol";
-import type { Sessions } from "../session";
+import type { Hunk } from "../snapshot/items";
+import { ownerWords } from "../sessions/owners";
+import type { ReviewSelector, Verdict } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 import { all, at, next, ofFile, selected } from "./model";
 import type { ReviewStore } from "./store";
 import { fileOfSide, inProposed } from "./texts";

@@ -1,7 +1,7 @@
 // Code lenses with the actions of each open hunk, in the file and for proposals in the proposed text.
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
-import { SECTION, showsCodeLens } from "../settings";
+import type { Hunk } from "../snapshot/items";
+import { SECTION, showsCodeLens } from "../settings/settings";
 import { all, ofFile } from "./model";
 import type { ReviewStore } from "./store";
 import { fileOfSide, inProposed, sideOf } from "./texts";

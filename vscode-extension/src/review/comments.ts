@@ -1,9 +1,9 @@
 // Comments on hunks: a comment thread in the file, with a decision about the hunk. Only lines of hunks can be
 // commented on; use the chat for other lines.
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
-import type { Verdict } from "../protocol";
-import type { Sessions } from "../session";
+import type { Hunk } from "../snapshot/items";
+import type { Verdict } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
 import type { ReviewActions } from "./actions";
 import { at } from "./model";
 import type { ReviewStore } from "./store";

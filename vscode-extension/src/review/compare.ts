@@ -1,7 +1,7 @@
 // Opens VS Code's diff editor for a file under review: accepted against current, or current against proposed text.
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
+import type { Hunk } from "../snapshot/items";
 import { files, ofFile } from "./model";
 import { sideUri } from "./sides";
 import type { ReviewStore } from "./store";

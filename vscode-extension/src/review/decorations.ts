@@ -1,8 +1,8 @@
 // Shows open hunks in their files: the agent's lines highlighted, the other text after the lines and in a hover.
 // Positions come from the server.
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
-import type { HunkState } from "../protocol";
+import type { Hunk } from "../snapshot/items";
+import type { HunkState } from "../connection/protocol";
 import { ofFile } from "./model";
 import { asides } from "./other_text";
 import type { ReviewStore } from "./store";

@@ -1,6 +1,6 @@
 // The hunks of all sessions by file, as last reported by the server. Pure; computes no positions and no diffs.
-import type { AgentEvent, EventData, EventHunk, FileHunks, HunkInfo, HunkState } from "../protocol";
-import type { Hunk } from "../items";
+import type { AgentEvent, EventData, EventHunk, FileHunks, HunkInfo, HunkState } from "../connection/protocol";
+import type { Hunk } from "../snapshot/items";
 
 /** By URI, then by id; only hunks that need a decision. */
 export type Hunks = Map<string, Map<string, Hunk>>;

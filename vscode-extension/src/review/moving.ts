@@ -1,6 +1,6 @@
 // Moves hunks with the text while the user types, until the server sends their positions (agent/hunksMoved). Pure.
-import type { Hunk } from "../items";
-import type { FileHunks } from "../protocol";
+import type { Hunk } from "../snapshot/items";
+import type { FileHunks } from "../connection/protocol";
 import { type Hunks, setHunk } from "./model";
 
 /** A change of a document as VS Code reports it: `text` replaces the text in a range. */

@@ -1,6 +1,6 @@
 // Short texts at line ends with the removed or proposed lines of a hunk, because editors display only the file's text.
 // Pure.
-import type { Hunk } from "../items";
+import type { Hunk } from "../snapshot/items";
 import { count } from "./words";
 
 /** A text shown after the text of a line. */

@@ -1,8 +1,8 @@
 // Accepts a proposal with a text of the user: it opens as a small document, and saving it is the decision.
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
-import type { Sessions } from "../session";
+import type { Hunk } from "../snapshot/items";
+import type { Sessions } from "../sessions/session";
 
 const SCHEME = "agent-ls-edit";
 

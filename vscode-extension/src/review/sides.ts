@@ -1,7 +1,7 @@
 // Virtual documents with the accepted and the proposed text of a file. The server provides them if it can
 // (workspace/textDocumentContent); else they are computed from the open hunks.
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
+import type { Hunk } from "../snapshot/items";
 import { ofFile } from "./model";
 import type { ReviewStore } from "./store";
 import { SCHEMES, type Side, baseText, fileOfSide, proposedText, serverParts, sideOf, sideParts } from "./texts";

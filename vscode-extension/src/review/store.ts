@@ -1,10 +1,10 @@
 // The open hunks of this window, updated from session events. Views listen for changed files.
 import * as vscode from "vscode";
-import type { Hunk } from "../items";
-import { isReadOnly } from "../owners";
-import type { FileHunks } from "../protocol";
-import type { Change } from "../seams";
-import type { Sessions } from "../session";
+import type { Hunk } from "../snapshot/items";
+import { isReadOnly } from "../sessions/owners";
+import type { FileHunks } from "../connection/protocol";
+import type { Change } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
 import { type Hunks, all, applyEvent, files, ofFile, replaceSession } from "./model";
 import { moveHunks, placeHunks } from "./moving";
 import { fileOfSide } from "./texts";

@@ -1,6 +1,6 @@
 // Computes the accepted and the proposed text of a file from its current text and open hunks. Pure. Used if the server
 // does not provide these texts, or has not started yet.
-import type { Hunk } from "../items";
+import type { Hunk } from "../snapshot/items";
 
 /** A side of a comparison. */
 export type Side = "base" | "proposed";

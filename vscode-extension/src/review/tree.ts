@@ -1,7 +1,7 @@
 // The tree view of pending changes, with keep and undo on each line. tree_model.ts computes its nodes.
 import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
-import type { Sessions } from "../session";
+import type { Sessions } from "../sessions/session";
 import type { ReviewStore } from "./store";
 import { type Grouping, type Node, children, contextOf, hunksOf, nodeId, roots, summary } from "./tree_model";
 import { all } from "./model";

@@ -1,5 +1,5 @@
 // The tree of pending changes: by file, or by turn and file. Pure.
-import type { Hunk } from "../items";
+import type { Hunk } from "../snapshot/items";
 import { type Hunks, all, files, ofFile } from "./model";
 import { count, size } from "./words";
 

@@ -1,5 +1,5 @@
 // Names of hunks in lenses, tree, hovers and notifications. Pure.
-import type { Hunk } from "../items";
+import type { Hunk } from "../snapshot/items";
 
 const WHAT: Record<Hunk["what"], string> = { content: "", create: "new file", delete: "deleted file" };
 const STATE: Partial<Record<Hunk["state"], string>> = { edited: "with your edits", stale: "no longer placeable", proposed: "proposed" };

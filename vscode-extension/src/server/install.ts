@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Problem } from "../protocol";
+import type { Problem } from "../connection/protocol";
 import type { Bundle } from "./bundle";
 import type { Outcome, RunOptions } from "./programs";
 import type { Python } from "./python";

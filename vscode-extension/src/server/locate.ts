@@ -2,8 +2,8 @@
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import { type Log, inBackground } from "../logger";
-import type { Problem } from "../protocol";
-import { chosen } from "../settings";
+import type { Problem } from "../connection/protocol";
+import { chosen } from "../settings/settings";
 import { type Bundle, findBundle } from "./bundle";
 import { clearAway, install, installed, interpreter } from "./install";
 import { findInstalled, fits } from "./installed";

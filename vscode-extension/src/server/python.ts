@@ -1,6 +1,6 @@
 // Finds a Python interpreter for the server.
 import { isAbsolute } from "node:path";
-import type { Problem } from "../protocol";
+import type { Problem } from "../connection/protocol";
 import { executable, onPath, run } from "./programs";
 
 const NEEDED: readonly [number, number] = [3, 11];

@@ -1,8 +1,8 @@
 // Actions of the sessions view: open, fork, rename, export, close, delete.
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
-import { type SessionInfo, problemOf } from "../protocol";
-import { ownerWords } from "../owners";
+import { type SessionInfo, problemOf } from "../connection/protocol";
+import { ownerWords } from "./owners";
 import { Library } from "./library";
 import { type ExportFormat, fileName, titleOf } from "./rows";
 import { type SessionNode, SessionsTree } from "./tree";

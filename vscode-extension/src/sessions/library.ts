@@ -1,6 +1,6 @@
 // Stored sessions of the server: lists them by page, and changes single ones. Does not depend on the editor.
-import type { SessionInfo } from "../protocol";
-import type { Connection } from "../seams";
+import type { SessionInfo } from "../connection/protocol";
+import type { Connection } from "./seams";
 import type { ExportFormat } from "./rows";
 
 export interface Page {

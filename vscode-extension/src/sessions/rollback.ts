@@ -1,7 +1,7 @@
 // Rolls back to before a message, after a preview; also lists and deletes rules.
 import * as vscode from "vscode";
-import type { RuleInfo } from "../protocol";
-import type { Sessions } from "../session";
+import type { RuleInfo } from "../connection/protocol";
+import type { Sessions } from "./session";
 import { ANSWERS, TYPED, questionOf, revertOf } from "./rollback_plan";
 
 /**

@@ -1,5 +1,5 @@
 // The question before a roll back, and what each answer asks of the server. Pure.
-import type { Requests, RevertFile, RevertResult } from "../protocol";
+import type { Requests, RevertFile, RevertResult } from "../connection/protocol";
 import { count } from "../review/words";
 
 type Revert = Requests["agent/revert"]["params"];

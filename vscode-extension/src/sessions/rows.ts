@@ -1,6 +1,6 @@
 // Labels of sessions in lists. Pure; the current time is a parameter.
-import { ownerWords } from "../owners";
-import type { SessionInfo } from "../protocol";
+import { ownerWords } from "./owners";
+import type { SessionInfo } from "../connection/protocol";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

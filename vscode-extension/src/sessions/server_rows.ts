@@ -1,5 +1,5 @@
 // Rows of the list of MCP servers. Pure.
-import type { McpServerInfo } from "../protocol";
+import type { McpServerInfo } from "../connection/protocol";
 
 export type ServerSwitch = "on" | "off" | "restart";
 

@@ -1,7 +1,7 @@
 // The MCP servers of the current session: their state, tools and errors; each can be switched on and off.
 import * as vscode from "vscode";
-import type { McpServerInfo } from "../protocol";
-import type { Sessions } from "../session";
+import type { McpServerInfo } from "../connection/protocol";
+import type { Sessions } from "./session";
 import { type ServerSwitch, serverRow, switchesOf } from "./server_rows";
 
 const ICONS: Readonly<Record<ServerSwitch, string>> = { on: "play", off: "debug-stop", restart: "debug-restart" };

@@ -1,8 +1,8 @@
 // The tree view of sessions: by folder, newest first, one page at a time. Loaded when visible.
 import * as vscode from "vscode";
-import { type SessionInfo, problemOf } from "../protocol";
-import { type Change, isDelta } from "../seams";
-import type { Sessions } from "../session";
+import { type SessionInfo, problemOf } from "../connection/protocol";
+import { type Change, isDelta } from "./seams";
+import type { Sessions } from "./session";
 import type { Library } from "./library";
 import { rowOf, titleOf } from "./rows";
 

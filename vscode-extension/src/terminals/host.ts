@@ -1,6 +1,6 @@
 // Terminals of this window in which the server runs its commands: opened at its request, shown when the user asks.
 import * as vscode from "vscode";
-import type { ClientRequests } from "../protocol";
+import type { ClientRequests } from "../connection/protocol";
 
 /** Environment variables that a program needs to start. The others, which may include API keys, are not passed on. */
 const KEPT = ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];

@@ -1,10 +1,10 @@
 // Shows the output of commands: their own terminal, else one that is created on first use, and again after a reload,
 // with the output from the server.
 import * as vscode from "vscode";
-import type { ToolItem } from "../items";
-import type { TerminalInfo } from "../protocol";
-import type { Change } from "../seams";
-import type { Sessions } from "../session";
+import type { ToolItem } from "../snapshot/items";
+import type { TerminalInfo } from "../connection/protocol";
+import type { Change } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
 import type { HostTerminals } from "./host";
 import type { Read, Source, TranscriptOutput } from "./follower";
 import { OutputView } from "./view";

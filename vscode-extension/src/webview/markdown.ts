@@ -1,7 +1,8 @@
 // Renders the model's text as safe HTML: no raw HTML, images or scripts; links only to the web or to files, opened by
 // the extension.
 import MarkdownIt from "markdown-it";
-import { addMore } from "./markdown_more";
+import { addFileLinks } from "./markdown_files";
+import { addTaskLists } from "./markdown_tasks";
 
 function isWeb(link: string): boolean {
   return /^https?:\/\//i.test(link);
@@ -15,7 +16,8 @@ function isSafe(link: string): boolean {
 
 export const md = new MarkdownIt({ html: false, linkify: true, typographer: false });
 md.validateLink = isSafe;
-addMore(md);
+addFileLinks(md);
+addTaskLists(md);
 // Images would be loaded from any address in the model's text, so they become links.
 md.disable("image");
 

@@ -1,10 +1,10 @@
 // Messages between the extension (chat/panel.ts) and the chat's webview (main.ts). Types only.
-import type { Configuration, FileSum, HunkState, InputPart, Mode, ModelsResult, PlanChanged, RuleOffer, Verdict } from "../protocol";
+import type { Configuration, FileSum, HunkState, InputPart, Mode, ModelsResult, PlanChanged, RuleOffer, Verdict } from "../connection/protocol";
 import type {
   Activity, ApprovalItem, CompactionItem, FileItem, NoticeItem, QuestionItem, RetryItem, SteerItem, SubagentItem, ToolItem, Usage,
-} from "../items";
+} from "../snapshot/items";
 import type { Said } from "../chat/said";
-import type { Action } from "../trouble";
+import type { Action } from "../commands/failure_actions";
 
 /** A queued message. */
 export interface QueuedView {

@@ -2,7 +2,10 @@
 import { approvalElement } from "./approval";
 import { diffElement, diffLines } from "./diff";
 import { h, icon, iconButton, plural, textButton } from "./dom";
-import { compactionElement, questionElement, revertedElement, subagentElement } from "./render_more";
+import { compactionElement } from "./compaction_element";
+import { questionElement } from "./question_element";
+import { revertedElement } from "./rollback_element";
+import { subagentElement } from "./subagent_element";
 import { saidElements } from "./said_element";
 import { noticeElement } from "./trouble_card";
 import type { EndView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";

@@ -3,7 +3,7 @@ import { clockElement } from "./clock";
 import { h, icon, iconButton, textButton } from "./dom";
 import type { ToolView } from "./messages";
 import type { RenderContext } from "./render";
-import { toolIcon, toolWords } from "../tool_words";
+import { toolIcon, toolWords } from "../snapshot/tool_words";
 
 const ICONS: Partial<Record<ToolView["status"], string>> = { running: "loading codicon-modifier-spin", failed: "error" };
 const WORDS: Record<ToolView["status"], string> = { writing: "is being written", running: "is running", done: "done", failed: "failed" };

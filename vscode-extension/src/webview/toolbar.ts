@@ -2,8 +2,8 @@
 import { h, icon, textButton } from "./dom";
 import { type Entry, Menu } from "./menu";
 import type { FromView, SessionView } from "./messages";
-import { money } from "../money";
-import type { ModelsResult } from "../protocol";
+import { money } from "../snapshot/money";
+import type { ModelsResult } from "../connection/protocol";
 
 type Send = (message: FromView) => void;
 

@@ -1,6 +1,6 @@
 // Renders a notice; a failure with actions is a card with buttons.
-import type { NoticeItem } from "../items";
-import type { Action } from "../trouble";
+import type { NoticeItem } from "../snapshot/items";
+import type { Action } from "../commands/failure_actions";
 import { h, icon, textButton } from "./dom";
 import type { RenderContext } from "./render";
 

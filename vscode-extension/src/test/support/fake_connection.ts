@@ -1,6 +1,6 @@
 // A server that answers from a table and remembers what it was asked.
-import type { Method, Notifications, Requests, SessionInfo, SubscribeResult } from "../../protocol";
-import type { Connection } from "../../seams";
+import type { Method, Notifications, Requests, SessionInfo, SubscribeResult } from "../../connection/protocol";
+import type { Connection } from "../../sessions/seams";
 
 export interface Asked {
   readonly method: Method;

@@ -1,7 +1,7 @@
 // The golden messages that the tests of all languages read (tests/golden/protocol).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentEvent, EventData, EventKind, SubscribeResult, Tokens } from "../../protocol";
+import type { AgentEvent, EventData, EventKind, SubscribeResult, Tokens } from "../../connection/protocol";
 
 export function golden(name: string): unknown {
   // npm runs scripts in the extension's folder.

@@ -1,5 +1,5 @@
 // Hunks for tests, with only what matters named.
-import type { Hunk } from "../../items";
+import type { Hunk } from "../../snapshot/items";
 import { type Hunks, setHunk } from "../../review/model";
 
 export function hunk(id: string, first: number, last: number, more: Partial<Hunk> = {}): Hunk {

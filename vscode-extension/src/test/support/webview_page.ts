@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { JSDOM } from "jsdom";
 import { Feed } from "../../chat/feed";
-import type { Snapshot } from "../../items";
+import type { Snapshot } from "../../snapshot/items";
 import type { FromView, Posted, ToView } from "../../webview/messages";
 
 const SCRIPT = readFileSync("out/webview/main.js", "utf8");

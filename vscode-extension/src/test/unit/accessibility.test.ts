@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import type { AxeResults } from "axe-core";
-import { apply, newSnapshot } from "../../snapshot";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { sessionEvents } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choicesFor, examples, question } from "../../approvals/choices";
-import type { ApprovalRequested } from "../../protocol";
+import type { ApprovalRequested } from "../../connection/protocol";
 import { eventOf } from "../support/golden";
 
 const ASKED = eventOf("approval_requested").data as ApprovalRequested;

@@ -1,8 +1,8 @@
 // req: H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Attention, type Notify, shouldNotify, notifyOf, waiting } from "../../attention";
-import { apply, newSnapshot } from "../../snapshot";
+import { Attention, type Notify, shouldNotify, notifyOf, waiting } from "../../status/attention";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 
 const SEEN = { hasFocus: true, isChatVisible: true };

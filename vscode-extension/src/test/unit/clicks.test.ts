@@ -2,9 +2,9 @@
 // req: H7, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData } from "../../protocol";
-import type { Snapshot } from "../../items";
-import { apply, newSnapshot } from "../../snapshot";
+import type { EventData } from "../../connection/protocol";
+import type { Snapshot } from "../../snapshot/items";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { recorded, sessionEvents } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../chat/feed";
-import type { Snapshot } from "../../items";
-import { apply, newSnapshot } from "../../snapshot";
+import type { Snapshot } from "../../snapshot/items";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import type { FileView, ItemView, ToView, ToolView } from "../../webview/messages";
 import { delta, recorded, sessionEvents } from "../support/golden";
 

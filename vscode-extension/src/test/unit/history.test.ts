@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../chat/feed";
-import { fromStored, prepend } from "../../history";
-import type { StoredItem, SubscribeResult } from "../../protocol";
-import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
+import { fromStored, prepend } from "../../snapshot/history";
+import type { StoredItem, SubscribeResult } from "../../connection/protocol";
+import { apply, newSnapshot, pendingApprovals, subscribed } from "../../snapshot/snapshot";
 import type { EndView } from "../../webview/messages";
 import { NOTHING_PENDING, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded, sessionEvents } from "../support/golden";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { examplesFor, withRecent } from "../../chat/home_model";
 import { notebookDiff } from "../../chat/notebook_diff";
-import { apply, newSnapshot } from "../../snapshot";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import type { Home } from "../../webview/messages";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";

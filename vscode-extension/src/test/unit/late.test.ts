@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLate } from "../../chat/late";
-import { newSnapshot } from "../../snapshot";
+import { newSnapshot } from "../../snapshot/snapshot";
 import type { FromView } from "../../webview/messages";
 import { WebviewPage } from "../support/webview_page";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { targetOf } from "../../chat/target";
-import { newSnapshot, apply } from "../../snapshot";
+import { newSnapshot, apply } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 

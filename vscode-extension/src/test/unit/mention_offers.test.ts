@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { attachmentsOf } from "../../chat/labels";
 import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "../../chat/mention_offers";
 import { saidParts } from "../../chat/said";
-import type { Completion, InputPart } from "../../protocol";
-import { newSnapshot } from "../../snapshot";
+import type { Completion, InputPart } from "../../connection/protocol";
+import { newSnapshot } from "../../snapshot/snapshot";
 import { WebviewPage } from "../support/webview_page";
 
 const PARTS: readonly InputPart[] = [

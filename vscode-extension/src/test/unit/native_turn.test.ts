@@ -2,9 +2,9 @@
 // A turn for another chat of the editor: its reports, its end, and its session.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApprovalItem, FileItem, ToolItem } from "../../items";
+import type { ApprovalItem, FileItem, ToolItem } from "../../snapshot/items";
 import { type TurnView, openSession, runTurn } from "../../native/turn";
-import { Sessions } from "../../session";
+import { Sessions } from "../../sessions/session";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { sessionEvents } from "../support/golden";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changedPart, fits } from "../../context/notebook_edits";
-import type { ClientRequests } from "../../protocol";
+import type { ClientRequests } from "../../connection/protocol";
 
 const CHANGE: ClientRequests["editNotebook"]["params"] = {
   uri: "file:///a.ipynb",

@@ -1,10 +1,10 @@
 // req: H6, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventHunk } from "../../protocol";
-import type { FileItem } from "../../items";
+import type { EventHunk } from "../../connection/protocol";
+import type { FileItem } from "../../snapshot/items";
 import { asides } from "../../review/other_text";
-import { apply, newSnapshot } from "../../snapshot";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { hunk } from "../support/hunks";
 

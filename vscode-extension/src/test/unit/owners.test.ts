@@ -1,11 +1,11 @@
 // req: R4, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldAccess, isReadOnly, isRefused, ownerWords } from "../../owners";
-import type { AgentEvent } from "../../protocol";
+import { foldAccess, isReadOnly, isRefused, ownerWords } from "../../sessions/owners";
+import type { AgentEvent } from "../../connection/protocol";
 import { Library } from "../../sessions/library";
-import { Sessions } from "../../session";
-import { activity, apply, newSnapshot, openQuestion, pendingApprovals, subscribed } from "../../snapshot";
+import { Sessions } from "../../sessions/session";
+import { activity, apply, newSnapshot, openQuestion, pendingApprovals, subscribed } from "../../snapshot/snapshot";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { accessEvent, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";

@@ -1,10 +1,10 @@
 // req: H22
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Snapshot } from "../../items";
-import type { SessionInfo } from "../../protocol";
-import { Sessions } from "../../session";
-import { newSnapshot, planOf, subscribed } from "../../snapshot";
+import type { Snapshot } from "../../snapshot/items";
+import type { SessionInfo } from "../../connection/protocol";
+import { Sessions } from "../../sessions/session";
+import { newSnapshot, planOf, subscribed } from "../../snapshot/snapshot";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { recorded } from "../support/golden";
 

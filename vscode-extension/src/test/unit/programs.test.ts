@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { cleanEnvironment, executable, onPath, run } from "../../server/programs";
 import { findPython, isNewEnough } from "../../server/python";
-import { withoutSecrets } from "../../redact";
+import { withoutSecrets } from "../../connection/redact";
 
 let folder: string;
 

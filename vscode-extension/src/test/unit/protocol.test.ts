@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folds } from "../../folds";
-import { EVENT_METHOD, problemOf } from "../../protocol";
+import { folds } from "../../snapshot/folds";
+import { EVENT_METHOD, problemOf } from "../../connection/protocol";
 import { UNSPOKEN, golden, sessionEvents } from "../support/golden";
 
 const TYPES = join("src", "wire");

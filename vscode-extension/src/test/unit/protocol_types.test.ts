@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
-import type { AgentEvent } from "../../protocol";
+import type { AgentEvent } from "../../connection/protocol";
 import { UNSPOKEN, examples, foldCases, golden, sessionEvents } from "../support/golden";
 import { WireTypes } from "../support/wire_types";
 
@@ -80,7 +80,7 @@ function* literals(): Generator<Literal> {
 }
 
 const samples = [...literals()];
-const IMPORTS = `import type { AgentEvent, ClientRequests, DeltaData, EventData, Notifications, Requests, UnrecordedData } from "./protocol";`;
+const IMPORTS = `import type { AgentEvent, ClientRequests, DeltaData, EventData, Notifications, Requests, UnrecordedData } from "./connection/protocol";`;
 const source = (all: readonly Literal[]) => [IMPORTS, ...all.map(({ type, value }) => `(${JSON.stringify(value)}) satisfies ${type};`)].join("\n");
 const types = new WireTypes(source(samples));
 

@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ends, restartDelayMs } from "../../recovery";
+import { Ends, restartDelayMs } from "../../connection/recovery";
 
 const MINUTE_MS = 60_000;
 

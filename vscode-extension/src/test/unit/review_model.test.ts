@@ -1,8 +1,8 @@
 // req: H6, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData, FileHunks, HunkState } from "../../protocol";
-import type { Hunk } from "../../items";
+import type { EventData, FileHunks, HunkState } from "../../connection/protocol";
+import type { Hunk } from "../../snapshot/items";
 import { type Hunks, applyEvent, at, files, next, ofFile, replaceSession, selected, setHunk } from "../../review/model";
 import { eventOf, examples } from "../support/golden";
 import { hunk, hunksOf } from "../support/hunks";

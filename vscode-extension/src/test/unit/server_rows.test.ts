@@ -2,7 +2,7 @@
 // req: T11
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
-import type { McpServerInfo } from "../../protocol";
+import type { McpServerInfo } from "../../connection/protocol";
 import { serverRow, switchesOf } from "../../sessions/server_rows";
 
 const SERVER: McpServerInfo = {

@@ -1,9 +1,9 @@
 // req: H3, H9, H12
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SubscribeResult } from "../../protocol";
-import type { Change, EditorContext } from "../../seams";
-import { Sessions } from "../../session";
+import type { SubscribeResult } from "../../connection/protocol";
+import type { Change, EditorContext } from "../../sessions/seams";
+import { Sessions } from "../../sessions/session";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
 import { delta, recorded } from "../support/golden";
 

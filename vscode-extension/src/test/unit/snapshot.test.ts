@@ -1,9 +1,9 @@
 // req: H3, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData } from "../../protocol";
-import type { Item, Snapshot } from "../../items";
-import { activity, addNotice, apply, drain, newSnapshot, pendingApprovals, subscribed } from "../../snapshot";
+import type { EventData } from "../../connection/protocol";
+import type { Item, Snapshot } from "../../snapshot/items";
+import { activity, addNotice, apply, drain, newSnapshot, pendingApprovals, subscribed } from "../../snapshot/snapshot";
 import { NOTHING_PENDING } from "../support/fake_connection";
 import { foldCases, recorded, sessionEvents, tokens } from "../support/golden";
 

@@ -1,10 +1,10 @@
 // req: H9, H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Snapshot } from "../../items";
-import { apply, newSnapshot } from "../../snapshot";
-import { money } from "../../money";
-import { short, statusLine } from "../../status_words";
+import type { Snapshot } from "../../snapshot/items";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { money } from "../../snapshot/money";
+import { short, statusLine } from "../../status/status_words";
 import { sessionInfo } from "../support/fake_connection";
 import { recorded, tokens } from "../support/golden";
 

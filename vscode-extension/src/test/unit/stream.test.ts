@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { JSDOM } from "jsdom";
 import { Feed } from "../../chat/feed";
-import { apply, newSnapshot } from "../../snapshot";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { StreamedMarkdown, work } from "../../webview/stream";
 import { delta, recorded } from "../support/golden";
 

@@ -2,11 +2,11 @@
 // What the transcript says, and says once: rows of calls, cards of changes, approvals.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { fromStored } from "../../history";
-import type { Snapshot } from "../../items";
-import type { StoredItem } from "../../protocol";
-import { apply, newSnapshot } from "../../snapshot";
-import { fileOf } from "../../tool_words";
+import { fromStored } from "../../snapshot/history";
+import type { Snapshot } from "../../snapshot/items";
+import type { StoredItem } from "../../connection/protocol";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
+import { fileOf } from "../../snapshot/tool_words";
 import { subscription } from "../support/fake_connection";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";

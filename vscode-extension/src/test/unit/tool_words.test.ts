@@ -1,7 +1,7 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apply, newSnapshot } from "../../snapshot";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 

@@ -1,10 +1,10 @@
 // req: H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { doing } from "../../doing";
-import type { NoticeItem, Snapshot } from "../../items";
-import { addNotice, apply, newSnapshot } from "../../snapshot";
-import { actionsOf, hintForPeople } from "../../trouble";
+import { doing } from "../../snapshot/activity";
+import type { NoticeItem, Snapshot } from "../../snapshot/items";
+import { addNotice, apply, newSnapshot } from "../../snapshot/snapshot";
+import { actionsOf, hintForPeople } from "../../commands/failure_actions";
 import { recorded } from "../support/golden";
 
 function failed(errorKind: string, more: object = {}): Snapshot {

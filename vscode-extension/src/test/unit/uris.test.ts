@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nameInWorktree } from "../../uris";
+import { nameInWorktree } from "../../connection/uris";
 
 // req: H23
 test("a file of a worktree is named by its path there", () => {

@@ -1,8 +1,8 @@
 // req: H9, H6, H12
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Snapshot } from "../../items";
-import { apply, newSnapshot } from "../../snapshot";
+import type { Snapshot } from "../../snapshot/items";
+import { apply, newSnapshot } from "../../snapshot/snapshot";
 import { delta, recorded, sessionEvents } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 

@@ -1,0 +1,51 @@
+// Context keys that enable commands and keybindings when they apply.
+import * as vscode from "vscode";
+import { all, ofFile } from "../review/model";
+import type { ReviewStore } from "../review/store";
+import { isDelta } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
+import { activity } from "../snapshot/snapshot";
+
+export class Contexts implements vscode.Disposable {
+  private readonly values = new Map<string, boolean>();
+  private readonly subscriptions: { dispose(): void }[];
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly store: ReviewStore,
+  ) {
+    const update = () => { this.update(); };
+    this.subscriptions = [sessions.listen((change) => { if (!isDelta(change)) update(); }), store.onDidChange(update), vscode.window.onDidChangeActiveTextEditor(update)];
+    this.update();
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private update(): void {
+    const doing = activity(this.sessions.snapshot);
+    const editor = vscode.window.activeTextEditor;
+    this.set("agentLs.working", doing === "working" || doing === "waiting");
+    this.set("agentLs.waiting", doing === "waiting");
+    this.set("agentLs.hasHunks", this.store.hunks.size > 0);
+    this.set("agentLs.hasOnlyOthersHunks", this.store.areOthers(all(this.store.hunks)));
+    // A comment being written is a document too; the file below it stays active.
+    if (editor?.document.uri.scheme === "comment") return;
+    const file = editor && this.store.fileOf(editor.document);
+    const hunks = file === undefined ? [] : ofFile(this.store.hunks, file);
+    const proposals = hunks.filter(({ state }) => state === "proposed");
+    // If a file has both, its buttons refer to the changes in it.
+    this.set("agentLs.fileHasHunks", hunks.length > 0);
+    this.set("agentLs.fileHasProposals", proposals.length > 0 && proposals.length === hunks.length);
+    this.set("agentLs.fileHasOnlyOthersHunks", this.store.areOthers(hunks));
+    this.set("agentLs.readOnly", this.sessions.snapshot.session.access === "readOnly");
+    this.set("agentLs.hasSession", this.sessions.currentId !== undefined);
+  }
+
+  private set(key: string, value: boolean): void {
+    if (this.values.get(key) === value) return;
+    this.values.set(key, value);
+    void vscode.commands.executeCommand("setContext", key, value);
+  }
+}

@@ -1,0 +1,93 @@
+// Lists to choose from: sessions, and the model, effort and mode of the current session.
+import * as vscode from "vscode";
+import type { Mode, ReviewMode, SessionInfo } from "../connection/protocol";
+import type { Sessions } from "../sessions/session";
+import { runningRow } from "../sessions/rows";
+
+const MODES: readonly { readonly label: Mode; readonly description: string }[] = [
+  { label: "plan", description: "reads only" },
+  { label: "ask", description: "asks before commands, and once before edits" },
+  { label: "edits", description: "asks before commands" },
+  { label: "full", description: "asks only for what is never done silently" },
+];
+
+const REVIEWS: readonly { readonly label: ReviewMode; readonly description: string }[] = [
+  { label: "after", description: "changes stand in the files, to keep or undo" },
+  { label: "before", description: "changes are proposed, and made when you accept them" },
+];
+
+function sessionItem(info: SessionInfo, currentId: string | undefined) {
+  const doing = info.live ? info.state.toLowerCase().replaceAll("_", " ") : "stored";
+  const when = new Date(info.updated).toLocaleString();
+  const icon = info.access === "readOnly" ? "$(lock)" : info.id === currentId ? "$(circle-filled)" : info.live ? "$(circle-outline)" : "$(history)";
+  return {
+    label: `${icon} ${info.title === "" ? "(no title)" : info.title}`,
+    description: [info.isWalkthrough ? "walkthrough" : info.model, doing].join(" · "),
+    detail: when,
+    info,
+  };
+}
+
+export async function chooseSession(sessions: Sessions): Promise<boolean> {
+  const listed = await sessions.list();
+  if (!listed) return false;
+  const items = listed.map((info) => sessionItem(info, sessions.currentId));
+  const placeHolder = items.length > 0 ? "A session to go on with" : "There is no session for this folder yet";
+  const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true });
+  return chosen !== undefined && sessions.open(chosen.info.id);
+}
+
+/** Lets the user choose among the sessions that run in any editor, and opens the chosen one. Returns whether it did. */
+export async function chooseRunning(sessions: Sessions): Promise<boolean> {
+  const listed = await sessions.running();
+  if (!listed) return false;
+  const items = listed.map((info) => ({ ...runningRow(info, Date.now()), info }));
+  const placeHolder = items.length > 0 ? "A session to follow" : "No session is open in any editor";
+  const chosen = await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true, matchOnDetail: true });
+  return chosen !== undefined && sessions.open(chosen.info.id);
+}
+
+/**
+ * Lets the user choose the folder of a new session, that of the active file first. Null: there is only one folder;
+ * undefined: the user cancelled.
+ */
+export async function chooseFolder(): Promise<string | null | undefined> {
+  const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+  if (folders.length < 2) return null;
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const own = active && vscode.workspace.getWorkspaceFolder(active);
+  const inOrder = [...folders].sort((a, b) => Number(b === own) - Number(a === own));
+  const items = inOrder.map((folder) => ({ label: `$(folder) ${folder.name}`, description: folder.uri.fsPath, folder }));
+  const chosen = await vscode.window.showQuickPick(items, { placeHolder: "In which folder should the session work?" });
+  return chosen?.folder.uri.toString();
+}
+
+async function chooseMode(sessions: Sessions): Promise<void> {
+  const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "What may the agent do without asking?" });
+  if (chosen) await sessions.configure({ mode: chosen.label });
+}
+
+async function chooseReview(sessions: Sessions): Promise<void> {
+  const chosen = await vscode.window.showQuickPick(REVIEWS, { placeHolder: "When do you judge the agent's changes?" });
+  if (chosen) await sessions.configure({ review: chosen.label });
+}
+
+async function typeIn(sessions: Sessions, name: "model" | "effort" | "provider", prompt: string): Promise<void> {
+  const value = await vscode.window.showInputBox({ prompt, value: sessions.snapshot.session[name] ?? "" });
+  if (value !== undefined && value !== "") await sessions.configure({ [name]: value });
+}
+
+export async function configure(sessions: Sessions): Promise<void> {
+  const { session } = sessions.snapshot;
+  const chosen = await vscode.window.showQuickPick(
+    [
+      { label: "Model", description: session.model ?? "", run: () => typeIn(sessions, "model", "A model that the provider knows") },
+      { label: "Effort", description: session.effort ?? "the model's own", run: () => typeIn(sessions, "effort", "low, medium, high, or what the provider adds") },
+      { label: "Mode", description: session.mode ?? "", run: () => chooseMode(sessions) },
+      { label: "Review", description: session.review ?? "after", run: () => chooseReview(sessions) },
+      { label: "Provider", description: session.provider ?? "", run: () => typeIn(sessions, "provider", "anthropic, openai, gemini, ollama, or another that the server knows") },
+    ],
+    { placeHolder: "Change for this session" },
+  );
+  await chosen?.run();
+}

@@ -1,0 +1,88 @@
+// Performs the server's `client_request` events; each gets exactly one answer.
+import * as vscode from "vscode";
+import type { Client } from "./client";
+import type { DiagnosticsReporter } from "../context/diagnostics";
+import { languageAnswerers } from "../context/language";
+import { editNotebook } from "../context/notebooks";
+import { type AgentEvent, type Answerers, type ClientRequest, type ClientRequests, type NamedDocument, type Saved, problemOf } from "./protocol";
+import { type Log, inBackground } from "../logger";
+import type { HostTerminals } from "../terminals/host";
+
+const is = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
+
+/**
+ * Whether a document still has the named version, or a notebook the named cells: only then are its unsaved changes
+ * the ones that the server knows. A notebook's own version has already changed when the server receives it.
+ */
+function isAsNamed(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
+  if (!("notebookType" in document)) return version === document.version;
+  const shown = document.getCells().map((cell) => cell.document);
+  return shown.length === cells.length && cells.every((cell, i) => shown[i] !== undefined && is(shown[i], cell.uri) && shown[i].version === cell.version);
+}
+
+/** Saves a document. Returns why it could not be saved, undefined on success. */
+async function saveOne(named: NamedDocument): Promise<string | undefined> {
+  const { textDocuments, notebookDocuments } = vscode.workspace;
+  const [document, other] = [...textDocuments, ...notebookDocuments].filter((each) => is(each, named.uri));
+  if (!document) return "not open";
+  if (other) return "open as a notebook and as text"; // saving one would overwrite the other
+  if (!isAsNamed(document, named)) return "changed meanwhile";
+  if (!document.isDirty || (await document.save())) return undefined;
+  return "the editor did not save it";
+}
+
+async function save({ documents }: ClientRequests["save"]["params"]): Promise<Saved> {
+  const failed: { uri: string; reason: string }[] = [];
+  const saved: string[] = [];
+  await Promise.all(documents.map(async (document) => {
+    const reason = await saveOne(document);
+    if (reason === undefined) saved.push(document.uri);
+    else failed.push({ uri: document.uri, reason });
+  }));
+  return { saved, failed };
+}
+
+/** Services that answer requests. */
+export interface Faces {
+  readonly terminals: HostTerminals;
+  readonly problems: DiagnosticsReporter;
+}
+
+function answerersOf({ terminals, problems }: Faces): Answerers {
+  return {
+    ...languageAnswerers,
+    diagnostics: async ({ uri }) => ({ files: await problems.reports(uri === undefined ? undefined : vscode.Uri.parse(uri, true)) }),
+    save,
+    checkTime: () => ({}), // VS Code watches displayed files and reloads them by itself
+    editNotebook,
+    terminalOpen: (opening) => terminals.open(opening),
+    terminalRuns: (running) => terminals.runs(running),
+  };
+}
+
+function answererOf(what: string, faces: Faces): ((params: object) => object | Promise<object>) | undefined {
+  const all = answerersOf(faces);
+  return Object.hasOwn(all, what) ? all[what as keyof Answerers] as (params: object) => object | Promise<object> : undefined;
+}
+
+async function answer(client: Client, event: AgentEvent, faces: Faces): Promise<void> {
+  const { requestId, what, params } = event.data as ClientRequest;
+  const answerer = answererOf(what, faces);
+  const reply = { sessionId: event.sessionId, requestId };
+  if (!answerer) {
+    await client.request("agent/clientAnswer", { ...reply, error: `this editor cannot do ${what}` });
+    return;
+  }
+  let outcome: { result: object } | { error: string };
+  try {
+    outcome = { result: await answerer(params) };
+  } catch (error) {
+    outcome = { error: problemOf(error).message };
+  }
+  await client.request("agent/clientAnswer", { ...reply, ...outcome });
+}
+
+export function answerClientRequest(client: Client, log: Log, event: AgentEvent, faces: Faces): void {
+  // The server refuses late and second answers; that is logged and not shown to the user.
+  inBackground(log, answer(client, event, faces));
+}

@@ -1,0 +1,46 @@
+// Session ownership: updates of the snapshot, and messages to the user. Pure.
+import type { AccessData, OwnerInfo } from "../connection/protocol";
+import { notice } from "../snapshot/folds";
+import type { Snapshot } from "../snapshot/items";
+import { touch } from "../snapshot/parts";
+
+export const TAKE_OVER = "Take it over (command “Take Over This Session”), or fork it to go on in a copy.";
+
+/** The displayed session, and how to show a message. */
+interface Speaker {
+  readonly snapshot: Snapshot;
+  say(level: "warn", text: string, hint: string): void;
+}
+
+export function isReadOnly(s: Snapshot): boolean {
+  return s.session.access === "readOnly";
+}
+
+/** Describes the owner of a read-only session; without an owner no process has it open. */
+export function ownerWords(owner: OwnerInfo | null | undefined): string {
+  if (!owner) return "another editor, which has ended";
+  return `${owner.program === "" ? "another editor" : owner.program} (process ${owner.pid} on ${owner.host})`;
+}
+
+/** Read-only requests that a follower of a session may send. */
+const LOOKS: ReadonlySet<string> = new Set(["agent/rules", "agent/terminals", "agent/mcpServers"]);
+
+/** Whether the request would change a session of another process. If so, a message was shown; do not send it. */
+export function isRefused(sessions: Speaker, method: string, what: "sent" | "answered" | "done" = "done"): boolean {
+  if (!isReadOnly(sessions.snapshot) || LOOKS.has(method)) return false;
+  sessions.say("warn", `Not ${what}: this session is owned by ${ownerWords(sessions.snapshot.session.owner)}.`, TAKE_OVER);
+  return true;
+}
+
+/** Sets the owner of the session. */
+export function foldAccess(s: Snapshot, { access, owner }: AccessData): void {
+  const was = isReadOnly(s);
+  const session = { ...s.session };
+  delete session.owner;
+  s.session = { ...session, access, ...(owner && { owner }) };
+  // redraw: only the owner can answer them
+  for (const item of [...s.requests.values(), ...s.questions.values()]) touch(s, item);
+  const id = `access:${s.lastSeq}:${s.items.length}`;
+  if (access === "readOnly") notice(s, "warn", `Read only: owned by ${ownerWords(owner)}.`, TAKE_OVER, id);
+  else if (was) notice(s, "info", "This session is this window's now.", "", id);
+}

@@ -1,0 +1,67 @@
+// Remembers the session of this window over reloads: it is opened again with the chat, or at once if it is unfinished.
+import type * as vscode from "vscode";
+import type { Ctx } from "../ctx";
+import { inBackground } from "../logger";
+import type { ReviewStore } from "../review/store";
+import { isDelta } from "./seams";
+import { activity } from "../snapshot/snapshot";
+
+const KEY = "agentLs.session";
+
+interface Memory {
+  readonly id: string;
+  /** It is running, waits for an answer, or has changes to review. */
+  readonly isUnfinished: boolean;
+}
+
+export class Remembered implements vscode.Disposable {
+  private readonly subscriptions: { dispose(): void }[];
+  private wasReopened = false;
+  private saved = "";
+
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly store: ReviewStore,
+  ) {
+    this.subscriptions = [ctx.sessions.listen((change) => { if (!isDelta(change)) this.remember(); }), store.onDidChange(() => { this.remember(); })];
+  }
+
+  get isUnfinished(): boolean {
+    return this.memory?.isUnfinished ?? false;
+  }
+
+  /** Runs once; later the user decides what to open. */
+  reopen(): void {
+    const id = this.memory?.id;
+    const { sessions, log } = this.ctx;
+    if (this.wasReopened || id === undefined || sessions.currentId !== undefined) return;
+    this.wasReopened = true;
+    inBackground(log, this.open(id));
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private get memory(): Memory | undefined {
+    return this.ctx.extension.workspaceState.get<Memory>(KEY);
+  }
+
+  private async open(id: string): Promise<void> {
+    const { sessions, client, extension } = this.ctx;
+    // A deleted session is reported only once.
+    if (!(await sessions.open(id)) && client.isRunning) await extension.workspaceState.update(KEY, undefined);
+  }
+
+  private remember(): void {
+    const { sessions, client, extension, log } = this.ctx;
+    // The state after the end of the server is not the state of the session.
+    if (sessions.currentId === undefined || !client.isRunning) return;
+    const doing = activity(sessions.snapshot);
+    const memory: Memory = { id: sessions.currentId, isUnfinished: doing === "working" || doing === "waiting" || this.store.hunks.size > 0 };
+    const encoded = JSON.stringify(memory);
+    if (encoded === this.saved) return;
+    this.saved = encoded;
+    inBackground(log, extension.workspaceState.update(KEY, memory));
+  }
+}

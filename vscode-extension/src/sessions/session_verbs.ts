@@ -1,0 +1,90 @@
+// The user's requests for the current session. session.ts sends them.
+import { prepend } from "../snapshot/history";
+import type { ApprovalItem, Level, Snapshot } from "../snapshot/items";
+import type { ApproveAnswer, BroughtFile, InputPart, Method, Requests, Review, ReviewResult, SessionInfo } from "../connection/protocol";
+import type { Ask, EditorContext } from "./seams";
+
+const HISTORY_PAGE = 200; // items
+
+export abstract class SessionVerbs {
+  constructor(protected readonly around: EditorContext) {}
+
+  abstract get snapshot(): Snapshot;
+  abstract get currentId(): string | undefined;
+  abstract say(level: Level, text: string, hint?: string): void;
+  abstract submit(input: readonly InputPart[], how?: Ask): Promise<boolean>;
+  /** Sends a request for the current session. Undefined if there is none, or after a failure was shown. */
+  abstract ofCurrent<M extends Method>(
+    method: M,
+    params: (change: { sessionId: string; clientKey: string }) => Requests[M]["params"],
+  ): Promise<Requests[M]["result"] | undefined>;
+  /** Returns the result, or undefined after a failure was shown. */
+  protected abstract ask<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"] | undefined>;
+
+  /** Sends the last message again after a failure. */
+  async retry(): Promise<boolean> {
+    const last = this.snapshot.items.findLast((item) => item.kind === "user");
+    if (last?.kind !== "user") return false;
+    return this.submit(last.parts ?? [{ type: "text", text: last.text }]);
+  }
+
+  async unsteer(steerId?: string): Promise<void> {
+    const waiting = [...this.snapshot.steers.values()].filter((item) => item.status === "waiting");
+    const id = steerId ?? waiting.at(-1)?.id;
+    if (id === undefined) this.say("info", "No steering message is waiting.");
+    else await this.ofCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
+  }
+
+  /** Ends the turn, not the session. */
+  async interrupt(): Promise<void> {
+    await this.ofCurrent("agent/interrupt", (change) => change);
+  }
+
+  /** Ends the session. */
+  async abort(): Promise<void> {
+    await this.ofCurrent("agent/abort", (change) => change);
+  }
+
+  /** Sends the plan as the user has edited it; the agent carries it out in `mode`. Returns false after a failure was shown. */
+  async acceptPlan(text: string, mode: "ask" | "edits"): Promise<boolean> {
+    const answer = await this.ofCurrent("agent/acceptPlan", (change) => ({ ...change, text, mode }));
+    if (answer) this.snapshot.session = { ...this.snapshot.session, ...answer.session };
+    return answer !== undefined;
+  }
+
+  /** Answers an approval. The first answer of all clients wins and arrives as an event. */
+  async approve(item: ApprovalItem, answer: ApproveAnswer): Promise<void> {
+    await this.ofCurrent("agent/approve", (change) => ({ ...change, requestId: item.id, scope: "once", ...answer }));
+  }
+
+  /** Sends a decision about hunks. The changed hunks arrive as hunk_state events, for all views. */
+  async review(review: Review): Promise<ReviewResult | undefined> {
+    const answer = await this.ask("agent/review", { clientKey: this.around.newKey(), ...review });
+    for (const refused of answer?.refused ?? []) this.say("warn", refused.reason || "A change was left as it is.");
+    return answer;
+  }
+
+  /** Sessions of this folder, newest first. */
+  async list(): Promise<readonly SessionInfo[] | undefined> {
+    const folder = this.around.folder();
+    return (await this.ask("agent/sessions", { ...(folder !== undefined && { workspaceFolder: folder }) }))?.sessions;
+  }
+
+  /** Sessions of all folders that an editor or another process has open, newest first. */
+  async running(): Promise<readonly SessionInfo[] | undefined> {
+    return (await this.ask("agent/sessions", { running: true }))?.sessions;
+  }
+
+  /** Brings the changes of the session's git worktree to its folder. Undefined: it was refused, which the chat shows. */
+  async bringChanges(): Promise<readonly BroughtFile[] | undefined> {
+    return (await this.ofCurrent("agent/bringChanges", (change) => change))?.files;
+  }
+
+  /** Fetches earlier items. */
+  async earlier(): Promise<void> {
+    const { snapshot, currentId: current } = this;
+    if (current === undefined || !snapshot.more) return;
+    const answer = await this.ask("agent/history", { sessionId: current, before: snapshot.oldestSeq, limit: HISTORY_PAGE });
+    if (answer) prepend(snapshot, answer);
+  }
+}

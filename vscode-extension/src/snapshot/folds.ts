@@ -1,0 +1,237 @@
+// Reducers: apply each kind of event to a snapshot. Pure; snapshot.ts checks the order (seq, offsets).
+import type { AgentEvent, ApprovalRequested, EventData, EventHunk, EventKind, FileSum, UsageReport } from "../connection/protocol";
+import { compactionFolds } from "./fold_compactions";
+import { questionFolds } from "./fold_questions";
+import { rollBackFolds } from "./fold_rollbacks";
+import { subagentFolds } from "./fold_subagents";
+import type { Level, NoticeItem, Snapshot, Usage } from "./items";
+import { joinMove } from "./moves";
+import { add, call, endPart, replaceText, textPart, touch } from "./parts";
+import { isProposal, propose } from "./proposed_files";
+import { hunkOf } from "../review/model";
+import { type Action, actionsOf } from "../commands/failure_actions";
+
+export function notice(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
+  const item = add(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
+  if (actions.length > 0) s.troubles.push(item);
+}
+
+/** Removes the actions of earlier failures, because the user has continued. */
+export function forgetTroubles(s: Snapshot): void {
+  for (const item of s.troubles.splice(0)) {
+    delete item.actions;
+    touch(s, item);
+  }
+}
+
+function setHunk(s: Snapshot, raw: EventHunk): void {
+  s.hunks.set(raw.id, hunkOf(raw));
+  touch(s, s.hunkItem.get(raw.id));
+}
+
+export function askFor(s: Snapshot, request: ApprovalRequested): void {
+  if (s.requests.has(request.requestId)) return;
+  const item = add(s, (index) => ({
+    kind: "approval" as const, id: request.requestId, index, request, summary: request.summary, status: "pending" as const,
+  }));
+  s.requests.set(item.id, item);
+}
+
+function steer(s: Snapshot, data: EventData["steering_injected"], status: "waiting" | "injected"): void {
+  const known = s.steers.get(data.steerId);
+  if (known) {
+    known.status = status;
+    touch(s, known);
+    return;
+  }
+  const item = add(s, (index) => ({ kind: "steer" as const, id: data.steerId, index, text: data.text, status }));
+  s.steers.set(data.steerId, item);
+}
+
+function countOpen(s: Snapshot, raw: EventHunk): void {
+  const before = s.hunks.get(raw.id);
+  setHunk(s, raw);
+  if (before?.state !== raw.state) touch(s, s.ends.get(raw.turnId));
+}
+
+/** Adds a file change to the summary of its turn. */
+export function noteFile(s: Snapshot, turnId: string, { path, uri, action, added, removed }: FileSum): void {
+  const files = s.turnFiles.get(turnId) ?? new Map<string, FileSum>();
+  const before = files.get(uri);
+  const first = before?.action === "create" && action === "modify" ? "create" : action;
+  files.set(uri, { path, uri, action: first, added: added + (before?.added ?? 0), removed: removed + (before?.removed ?? 0) });
+  s.turnFiles.set(turnId, files);
+}
+
+export function usageOf({ total, context, contextTokens, contextWindowTokens, totalCostUsd }: UsageReport): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens } = total;
+  return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd, parts: context };
+}
+
+/** Texts for ends that are shown even if no file was changed. */
+export const END_WORDS: Partial<Record<string, string>> = {
+  interrupted: "Stopped.",
+  aborted: "The session was ended.",
+};
+
+/** Whether to show the end of a turn: it changed files, or did not end by itself. */
+export function isWorthALine(reason: string, files: readonly FileSum[]): boolean {
+  return files.length > 0 || END_WORDS[reason] !== undefined;
+}
+
+/** The server's id of an item, the same for an event and for the history. */
+function itemId(seq: number): string {
+  return `i${seq}`;
+}
+
+type Folds = { readonly [K in EventKind]: (s: Snapshot, data: EventData[K], seq: number, event: AgentEvent) => void };
+
+export const folds: Folds = {
+  session_start(s, data, _seq, event) {
+    const { provider, model, isWalkthrough } = data;
+    s.session = { id: event.sessionId, title: "", ...s.session, provider, model, isWalkthrough };
+    s.state = "IDLE";
+    s.suspended = false;
+  },
+  session_end(s, data) {
+    s.state = data.state;
+    s.suspended = data.reason === "suspended";
+    s.hasFailed = data.reason === "error";
+  },
+  state(s, data) {
+    s.state = data.state;
+  },
+  title(s, data) {
+    s.session = { ...s.session, title: data.title };
+  },
+  user_input(s, data, seq) {
+    forgetTroubles(s);
+    touch(s, s.items.at(-1)); // its end may have offered to continue
+    delete s.sending;
+    add(s, (index) => ({ kind: "user", id: itemId(seq), index, text: data.text }));
+  },
+  processing_end(s, data, seq, { turnId = "" }) {
+    const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
+    s.turnFiles.delete(turnId);
+    if (!isWorthALine(data.reason, files)) return;
+    s.ends.set(turnId, add(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
+  },
+  assistant_text_start: (s, data) => void textPart(s, data.partId, "text"),
+  assistant_text_end: (s, data) => { endPart(s, data, "text"); },
+  reasoning_start: (s, data) => void textPart(s, data.partId, "reasoning"),
+  reasoning_end: (s, data) => { endPart(s, data, "reasoning"); },
+  tool_call_start(s, data) {
+    const item = call(s, data.callId, data.name);
+    item.summary = data.summary;
+    item.status = "running";
+    replaceText(item.arguments, data.arguments);
+    item.arguments.open = false;
+    touch(s, item);
+  },
+  tool_call_end(s, data) {
+    const item = call(s, data.callId, data.name);
+    item.status = data.isError ? "failed" : "done";
+    item.result = data;
+    item.arguments.open = item.part.open = false;
+    replaceText(item.part, data.output);
+    touch(s, item);
+  },
+  steering_queued: (s, data) => { steer(s, data, "waiting"); },
+  steering_injected: (s, data) => { steer(s, data, "injected"); },
+  steering_removed(s, data) {
+    const item = s.steers.get(data.steerId);
+    if (item) item.status = "removed";
+    touch(s, item);
+  },
+  queue(s, data) {
+    s.queue = data.items;
+  },
+  turn_limit: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  loop_detection: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq)); },
+  ...questionFolds,
+  ...subagentFolds,
+  ...compactionFolds,
+  ...rollBackFolds,
+  missing: () => undefined,
+  rule_removed: () => undefined,
+  cache_lost: () => undefined,
+  /** Ignored: the diagnostics are in the output of the call. */
+  diagnostics: () => undefined,
+  save_requested: () => undefined, // the editors show whether they are saved
+  warning: (s, data, seq) => { notice(s, "warn", data.message, "", itemId(seq), actionsOf("", false, data.action)); },
+  error: (s, data, seq) => { notice(s, "error", data.message, data.hint, itemId(seq), actionsOf(data.errorKind, data.retryable, data.action)); },
+  retry(s, data, seq) {
+    const last = s.items.at(-1);
+    const fields = { attempt: data.attempt, delayMs: data.delayMs, text: data.message };
+    if (last?.kind !== "retry") add(s, (index) => ({ kind: "retry", id: itemId(seq), index, ...fields }));
+    else touch(s, Object.assign(last, fields));
+  },
+  usage(s, data, _seq, { agentId = "" }) {
+    const usage = usageOf(data);
+    // A subagent has its own context; the costs are those of the whole session.
+    const { contextTokens, contextWindowTokens, parts } = agentId === "" || !s.usage ? usage : s.usage;
+    s.usage = { ...usage, contextTokens, contextWindowTokens, ...(parts && { parts }) };
+  },
+  plan(s, data, _seq, { agentId = "" }) {
+    if (agentId === "") s.plan = data;
+  },
+  file_change(s, data, seq, { turnId = "" }) {
+    const { path, action, added, removed, diff, hunks, uri } = data;
+    const hunkIds = hunks.map((hunk) => hunk.id);
+    if (hunks.length === 0 && isProposal(s, data.callId, uri)) {
+      noteFile(s, turnId, { path, uri, action, added, removed });
+      return; // the proposal is displayed already, with its decision
+    }
+    for (const hunk of hunks) setHunk(s, hunk);
+    noteFile(s, turnId, { path, uri, action, added, removed });
+    if (joinMove(s, { path, uri, action, hunkIds, callId: data.callId })) return;
+    const item = add(s, (index) => ({
+      kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds, callId: data.callId,
+    }));
+    for (const hunk of hunks) s.hunkItem.set(hunk.id, item);
+  },
+  hunk_state(s, data) {
+    for (const hunk of data.hunks) countOpen(s, hunk);
+    propose(s, data.hunks.map((hunk) => ({ ...hunkOf(hunk), path: hunk.path })));
+  },
+  approval_requested: (s, data) => { askFor(s, data); },
+  approval_resolved(s, data) {
+    const item = s.requests.get(data.requestId);
+    if (!item) return;
+    item.status = data.decision;
+    item.scope = data.scope;
+    if (data.reason !== "") item.reason = data.reason;
+    const asker = s.calls.get(item.request.callId);
+    if (data.command !== "") {
+      item.command = data.command;
+      if (asker) asker.summary = data.command;
+    }
+    touch(s, asker);
+    touch(s, item);
+  },
+  terminal_open(s, data) {
+    s.terminals.set(data.terminalId, { ...data, id: data.terminalId, running: true, sinceMs: Date.now() });
+    const item = s.calls.get(data.callId);
+    if (item) Object.assign(item, { terminalId: data.terminalId, background: data.background });
+    touch(s, item);
+  },
+  terminal_waiting(s, data) {
+    const terminal = s.terminals.get(data.terminalId);
+    if (!terminal) return;
+    terminal.waiting = data.waiting;
+    touch(s, s.calls.get(terminal.callId));
+  },
+  terminal_exit(s, data) {
+    const terminal = s.terminals.get(data.terminalId);
+    if (!terminal) return;
+    terminal.running = terminal.waiting = false;
+    terminal.exitCode = data.exitCode ?? null;
+    touch(s, s.calls.get(terminal.callId));
+  },
+};
+
+/** Applies an event. The only place where event data is cast to the type of its kind, which the server guarantees. */
+export function foldEvent(s: Snapshot, kind: EventKind, event: AgentEvent): void {
+  const fold = folds[kind] as (s: Snapshot, data: unknown, seq: number, event: AgentEvent) => void;
+  fold(s, event.data ?? {}, event.seq ?? 0, event);
+}

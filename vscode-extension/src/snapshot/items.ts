@@ -1,0 +1,233 @@
+// Types of a snapshot and of the items of a transcript, shared with the webview.
+import type { ApprovalRequested, ContextParts, Decision, DraftInfo, FileAction, FileSum, HunkState, InputPart, PlanChanged, Reverted, SessionInfo, State, ToolCallEnd } from "../connection/protocol";
+import type { Action } from "../commands/failure_actions";
+
+/** A streamed text. `length` counts code points, as offsets do; `revision` changes when the text was replaced. */
+export interface Part {
+  text: string;
+  length: number;
+  open: boolean;
+  interrupted: boolean;
+  revision: number;
+}
+
+export interface Entry {
+  /** The same after a reload. */
+  readonly id: string;
+  /** Index in the transcript: Snapshot.items[index - Snapshot.first]. Negative for items added from the history. */
+  readonly index: number;
+  turnId?: string;
+  /** The subagent that it belongs to. */
+  agentId?: string;
+  /** It was rolled back: the model no longer has it. */
+  isOut?: boolean;
+}
+
+export interface UserItem extends Entry {
+  readonly kind: "user";
+  /** The text for the model. */
+  readonly text: string;
+  /** Its parts, if this window sent it. */
+  parts?: readonly InputPart[];
+}
+
+export interface TextItem extends Entry {
+  readonly kind: "text" | "reasoning";
+  readonly part: Part;
+}
+
+export interface ToolItem extends Entry {
+  readonly kind: "tool";
+  name: string;
+  summary: string;
+  status: "writing" | "running" | "done" | "failed";
+  readonly arguments: Part;
+  /** Its output. */
+  readonly part: Part;
+  result?: ToolCallEnd;
+  terminalId?: string;
+  background?: boolean;
+}
+
+export interface FileItem extends Entry {
+  readonly kind: "file";
+  path: string;
+  uri: string;
+  action: FileAction;
+  added: number;
+  removed: number;
+  diff: string;
+  hunkIds: readonly string[];
+  readonly callId: string;
+  /** The earlier path, if the call moved the file unchanged. */
+  movedFrom?: string;
+  /** A proposal: not in the file until it is accepted. */
+  readonly isProposal?: boolean;
+}
+
+export interface ApprovalItem extends Entry {
+  readonly kind: "approval";
+  readonly request: ApprovalRequested;
+  readonly summary: string;
+  status: "pending" | Decision;
+  reason?: string;
+  scope?: string;
+  /** The command that the user ran instead of the requested one. */
+  command?: string;
+}
+
+export interface SteerItem extends Entry {
+  readonly kind: "steer";
+  readonly text: string;
+  parts?: readonly InputPart[];
+  status: "waiting" | "injected" | "removed";
+}
+
+export interface RetryItem extends Entry {
+  readonly kind: "retry";
+  attempt: number;
+  delayMs: number;
+  text: string;
+}
+
+export interface NoticeItem extends Entry {
+  readonly kind: "notice";
+  readonly level: Level;
+  readonly text: string;
+  readonly hint?: string;
+  /** Actions for the user; they are removed when the next message is sent. */
+  actions?: readonly Action[];
+}
+
+/** The end of a turn, and the files that it changed. */
+export interface EndItem extends Entry {
+  readonly kind: "end";
+  turnId: string;
+  readonly reason: string;
+  readonly files: readonly FileSum[];
+}
+
+export interface QuestionItem extends Entry {
+  readonly kind: "question";
+  readonly text: string;
+  readonly choices: readonly string[];
+  readonly multiple: boolean;
+  status: "pending" | "answered" | "declined";
+  answers: readonly string[];
+}
+
+/** A subagent; its id is the item's id. */
+export interface SubagentItem extends Entry {
+  readonly kind: "subagent";
+  status: "running" | "completed" | "failed";
+  task: string;
+  reason: string;
+  output: string;
+  turns: number;
+}
+
+/** A compaction: the conversation is summarised to free context. */
+export interface CompactionItem extends Entry {
+  readonly kind: "compaction";
+  status: "started" | "done" | "failed" | "interrupted";
+  text: string;
+  summary: string;
+}
+
+export interface RevertedItem extends Entry {
+  readonly kind: "reverted";
+  readonly data: Reverted;
+}
+
+export type Level = "info" | "warn" | "error";
+export type Item = UserItem | TextItem | ToolItem | FileItem | ApprovalItem | SteerItem | RetryItem | NoticeItem | EndItem | QuestionItem | SubagentItem | CompactionItem | RevertedItem;
+
+/** A hunk, converted from either wire format. Lines from 0, [first, last), texts without line ends. */
+export interface Hunk {
+  readonly id: string;
+  readonly uri: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly what: "content" | "create" | "delete";
+  readonly state: HunkState;
+  readonly first: number;
+  readonly last: number;
+  readonly oldLines: readonly string[];
+  readonly newLines: readonly string[];
+}
+
+export interface Terminal {
+  readonly id: string;
+  readonly callId: string;
+  readonly title: string;
+  readonly background: boolean;
+  running: boolean;
+  /** Start time by this machine's clock; undefined if it started before this window knew of it. */
+  readonly sinceMs?: number;
+  /** Whether it waits for input. */
+  waiting?: boolean;
+  exitCode?: number | null;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly contextTokens: number;
+  readonly contextWindowTokens: number;
+  /** In USD; null if a price is unknown. */
+  readonly totalCostUsd: number | null;
+  /** Use of the context in tokens; undefined if the server does not report it. */
+  readonly parts?: ContextParts;
+}
+
+export type Activity = "working" | "waiting" | "idle" | "closed";
+
+/** A session, reduced from its events. Created and changed by snapshot.ts and folds.ts only. */
+export interface Snapshot {
+  session: Partial<SessionInfo>;
+  state: State;
+  /** Its last process ended while the turn waited for the user; the next process continues the turn. */
+  suspended: boolean;
+  lastSeq: number;
+  items: Item[];
+  /** The index of items[0]: 0, or negative if older ones were fetched. */
+  first: number;
+  /** The server has items before items[0]: those with a seq below `oldestSeq`. */
+  more: boolean;
+  oldestSeq: number;
+  parts: Map<string, Part>;
+  partItem: Map<string, TextItem | ToolItem>;
+  calls: Map<string, ToolItem>;
+  requests: Map<string, ApprovalItem>;
+  steers: Map<string, SteerItem>;
+  questions: Map<string, QuestionItem>;
+  agents: Map<string, SubagentItem>;
+  compactions: Map<string, CompactionItem>;
+  /** Turn and agent to which the items of the current event belong. */
+  now: { readonly turnId?: string; readonly agentId?: string };
+  queue: SessionInfo["queue"];
+  hunks: Map<string, Hunk>;
+  hunkItem: Map<string, FileItem>;
+  /** Earlier paths of files that were moved unchanged, by current URI. */
+  moves: Map<string, { readonly path: string; readonly uri: string }>;
+  terminals: Map<string, Terminal>;
+  /** Files that each turn changed, by turn and uri. */
+  turnFiles: Map<string, Map<string, FileSum>>;
+  ends: Map<string, EndItem>;
+  usage?: Usage;
+  plan?: PlanChanged;
+  /** The draft of the prompt, as stored by the server or last sent by the page. */
+  draft?: DraftInfo;
+  /** The message being sent. */
+  sending?: readonly InputPart[];
+  /** The step that must end before the agent can begin. */
+  progress?: string;
+  /** The turn failed, and the session was closed; the next message opens it again. */
+  hasFailed: boolean;
+  /** Failures that the user can still act on. */
+  troubles: NoticeItem[];
+  /** Indexes of items that changed since the last drain. */
+  touched: Set<number>;
+}

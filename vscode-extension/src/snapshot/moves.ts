@@ -1,0 +1,71 @@
+// Detects moves: a file that a call deletes and creates under another name with the same lines is one change. Pure.
+import type { FileItem, Hunk, Snapshot } from "./items";
+import { touch } from "./parts";
+import type { FileSum, StoredItem } from "../connection/protocol";
+
+function linesOf(s: Snapshot, { hunkIds }: Pick<FileItem, "hunkIds">, side: (hunk: Hunk) => readonly string[]): string {
+  return hunkIds.flatMap((id) => side(s.hunks.get(id) ?? NONE)).join("\n");
+}
+
+const NONE = { oldLines: [], newLines: [] } as unknown as Hunk;
+const RECENT = 50; // items to search; the two ends of a move are close together
+
+/** Joins a file with the other end of its move. Returns true if it needs no item of its own. */
+export function joinMove(s: Snapshot, file: Pick<FileItem, "path" | "uri" | "action" | "hunkIds" | "callId">): boolean {
+  if (file.action === "modify") return false;
+  const other = s.items.slice(-RECENT).find((item): item is FileItem => item.kind === "file" && item.movedFrom === undefined && item.callId === file.callId && isOtherEnd(s, item, file));
+  if (!other) return false;
+  const [gone, made] = file.action === "create" ? [other, file] : [file, other];
+  const from = { path: gone.path, uri: gone.uri };
+  s.moves.set(made.uri, from);
+  Object.assign(other, { path: made.path, uri: made.uri, action: "modify", movedFrom: from.path, added: 0, removed: 0, diff: "", hunkIds: [...other.hunkIds, ...file.hunkIds] });
+  for (const id of file.hunkIds) s.hunkItem.set(id, other);
+  touch(s, other);
+  return true;
+}
+
+function isOtherEnd(s: Snapshot, item: FileItem, file: Pick<FileItem, "action" | "hunkIds">): boolean {
+  const isPair = (item.action === "delete" && file.action === "create") || (item.action === "create" && file.action === "delete");
+  if (!isPair) return false;
+  const [gone, made] = file.action === "create" ? [item, file] : [file, item];
+  const before = linesOf(s, gone, (hunk) => hunk.oldLines);
+  return before !== "" && before === linesOf(s, made, (hunk) => hunk.newLines);
+}
+
+type StoredFile = Extract<StoredItem, { kind: "file" }>;
+
+/** The two ends of a move among stored items. */
+export interface StoredMove {
+  readonly gone: StoredFile;
+  readonly made: StoredFile;
+}
+
+/**
+ * Finds the moves among stored items, oldest first. The item that represents both ends is mapped to the move, the
+ * item of the other end to null.
+ */
+export function storedMoves(oldestFirst: readonly StoredItem[]): Map<StoredItem, StoredMove | null> {
+  const found = new Map<StoredItem, StoredMove | null>();
+  const files = oldestFirst.filter((raw) => raw.kind === "file");
+  for (const [i, file] of files.entries()) {
+    for (const other of files.slice(i + 1, i + 1 + RECENT)) {
+      if (found.has(file) || found.has(other) || file.callId !== other.callId) continue;
+      const [gone, made] = file.action === "delete" ? [file, other] : [other, file];
+      if (gone.action !== "delete" || made.action !== "create") continue;
+      const before = gone.hunks.flatMap((hunk) => hunk.baseLines).join("");
+      if (before === "" || before !== made.hunks.flatMap((hunk) => hunk.lines).join("")) continue;
+      found.set(file, { gone, made }).set(other, null);
+    }
+  }
+  return found;
+}
+
+/** The files of a turn, each move as one file. */
+export function withMoves(s: Snapshot, files: readonly FileSum[]): (FileSum & { readonly movedFrom?: string })[] {
+  const gone = new Set(files.flatMap(({ uri }) => s.moves.get(uri)?.uri ?? []));
+  return files.filter(({ uri, action }) => !(action === "delete" && gone.has(uri))).map((file) => {
+    const from = s.moves.get(file.uri);
+    if (!from) return file;
+    return { ...file, action: "modify", added: 0, removed: 0, movedFrom: from.path };
+  });
+}

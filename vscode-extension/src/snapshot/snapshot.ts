@@ -1,0 +1,150 @@
+// Applies events to a session snapshot. Pure: no editor, view, clock or connection. Rules (docs/protocol/events.md): a
+// recorded event is applied if its seq is the last one plus 1, a delta if its offset is the length of its part;
+// smaller ones are dropped; a gap requires a new subscription.
+import type { AccessData, AgentEvent, EventKind, InputPart, SubscribeResult } from "../connection/protocol";
+import { askQuestion } from "./fold_questions";
+import { askFor, foldEvent, folds, notice } from "./folds";
+import type { Activity, ApprovalItem, Item, Level, QuestionItem, Snapshot } from "./items";
+import { foldAccess, isReadOnly } from "../sessions/owners";
+import { extend, isPartKind, partKind, reopen, touch } from "./parts";
+import type { Action } from "../commands/failure_actions";
+
+export type Outcome = "applied" | "dropped" | "gap" | "skipped";
+
+export function newSnapshot(): Snapshot {
+  return {
+    session: {},
+    state: "IDLE",
+    suspended: false,
+    hasFailed: false,
+    troubles: [],
+    lastSeq: 0,
+    items: [],
+    first: 0,
+    more: false,
+    oldestSeq: 0,
+    parts: new Map(),
+    partItem: new Map(),
+    calls: new Map(),
+    requests: new Map(),
+    steers: new Map(),
+    questions: new Map(),
+    agents: new Map(),
+    compactions: new Map(),
+    now: {},
+    queue: [],
+    hunks: new Map(),
+    hunkItem: new Map(),
+    moves: new Map(),
+    terminals: new Map(),
+    turnFiles: new Map(),
+    ends: new Map(),
+    touched: new Set(),
+  };
+}
+
+function belonging({ turnId = "", agentId = "" }: AgentEvent): Snapshot["now"] {
+  return { ...(turnId !== "" && { turnId }), ...(agentId !== "" && { agentId }) };
+}
+
+function applyDelta(s: Snapshot, event: AgentEvent): Outcome {
+  const kind = partKind(event.kind);
+  const { partId, offset } = event;
+  if (!isPartKind(kind) || partId === undefined || offset === undefined) return "skipped";
+  const known = s.parts.get(partId);
+  const length = known?.length ?? 0;
+  if ((event.after ?? 0) > s.lastSeq || offset > length) return "gap";
+  if (known && (!known.open || offset < length)) return "dropped";
+  s.now = belonging(event);
+  const { text, name } = event.data as { text: string; name?: string };
+  extend(s, kind, { partId, text, ...(name !== undefined && { name }) });
+  return "applied";
+}
+
+/** Applies one event. On "gap" nothing has changed: subscribe again from `lastSeq`. */
+export function apply(s: Snapshot, event: AgentEvent): Outcome {
+  if (event.kind === "access") {
+    foldAccess(s, event.data as AccessData);
+    return "applied";
+  }
+  if (event.seq === undefined) return applyDelta(s, event);
+  if (event.seq <= s.lastSeq) return "dropped";
+  if (event.seq > s.lastSeq + 1) return "gap";
+  s.lastSeq = event.seq;
+  if (!Object.hasOwn(folds, event.kind)) return "skipped";
+  s.now = belonging(event);
+  foldEvent(s, event.kind as EventKind, event);
+  return "applied";
+}
+
+/** Applies the answer of agent/subscribe. "gap": its events do not continue this snapshot; subscribe from 0. */
+export function subscribed(s: Snapshot, result: SubscribeResult): Outcome {
+  if (result.lastSeq < s.lastSeq) return "gap";
+  for (const event of result.events) if (apply(s, event) === "gap") return "gap";
+  const session = { ...s.session };
+  delete session.owner;
+  s.session = { ...session, ...result.session };
+  s.state = result.session.state;
+  if (result.draft && s.draft === undefined) s.draft = result.draft;
+  for (const open of result.openParts) {
+    const kind = partKind(open.kind);
+    if (isPartKind(kind)) reopen(s, kind, open);
+  }
+  s.now = {};
+  for (const request of result.pending.approvals) askFor(s, request);
+  for (const question of result.pending.questions) askQuestion(s, question);
+  return "applied";
+}
+
+/** Adds a notice of the extension (not of the session's log) at the end of the transcript. */
+export function addNotice(s: Snapshot, level: Level, text: string, hint?: string, actions: readonly Action[] = []): void {
+  // A failure that is displayed with its buttons is not repeated.
+  if (s.troubles.some((item) => item.text === text)) return;
+  notice(s, level, text, hint ?? "", `local:${s.items.length + 1}`, actions);
+}
+
+/** Sets the parts of a message that this window sent; its event has only the text for the model. */
+export function describe(s: Snapshot, parts: readonly InputPart[]): void {
+  const item = s.items.findLast(({ kind }) => kind === "user" || kind === "steer");
+  if (item?.kind !== "user" && item?.kind !== "steer") return;
+  item.parts = parts;
+  touch(s, item);
+}
+
+/** Pending approvals, oldest first; none for a session of another process, whose user answers them. */
+export function pendingApprovals(s: Snapshot): ApprovalItem[] {
+  if (isReadOnly(s)) return [];
+  return [...s.requests.values()].filter((item) => item.status === "pending").sort((a, b) => a.index - b.index);
+}
+
+/** The oldest pending question. */
+export function openQuestion(s: Snapshot): QuestionItem | undefined {
+  if (isReadOnly(s)) return undefined;
+  return [...s.questions.values()].find(({ status }) => status === "pending");
+}
+
+/** The items that changed since the last call, in order. */
+export function drain(s: Snapshot): Item[] {
+  const indexes = [...s.touched].sort((a, b) => a - b);
+  s.touched.clear();
+  return indexes.flatMap((index) => s.items[index - s.first] ?? []);
+}
+
+/** The session's activity, as the panel and the status bar name it. */
+export function activity(s: Snapshot): Activity {
+  if (s.state === "CLOSED") return s.hasFailed ? "idle" : "closed";
+  if (s.state === "AWAITING_INPUT" || pendingApprovals(s).length > 0 || openQuestion(s)) return "waiting";
+  // A turn with proposals continues after the user's decision.
+  if (s.state === "PROCESSING" && !isReadOnly(s) && [...s.hunks.values()].some(({ state }) => state === "proposed")) return "waiting";
+  return s.state === "PROCESSING" ? "working" : "idle";
+}
+
+/** The plan that the user can accept: the last answer in mode plan; undefined while the agent works or before there is one. */
+export function planOf(s: Snapshot): string | undefined {
+  if (s.session.mode !== "plan" || activity(s) !== "idle" || isReadOnly(s)) return undefined;
+  for (const item of s.items.toReversed()) {
+    if (item.kind === "user") return undefined;
+    if (item.kind === "text" && item.agentId === undefined && item.isOut !== true) return item.part.text;
+  }
+  return undefined;
+}

@@ -1,0 +1,47 @@
+// The badge at the agent's icon: the number of pending requests, or that the agent is done. It takes no focus.
+import * as vscode from "vscode";
+import { Attention, type Sight, waiting } from "./attention";
+import type { ChatPanel } from "../chat/panel";
+import { all } from "../review/model";
+import type { ReviewStore } from "../review/store";
+import { isDelta } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
+
+export class ChatBadge implements vscode.Disposable {
+  private readonly attention = new Attention();
+  private readonly subscriptions: { dispose(): void }[];
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly store: ReviewStore,
+    private readonly panel: ChatPanel,
+  ) {
+    const look = () => {
+      this.attention.look(this.sight());
+      this.draw();
+    };
+    panel.onVisibility = look;
+    this.subscriptions = [
+      sessions.listen((change) => {
+        if (isDelta(change)) return;
+        this.attention.take(change.event, this.sight());
+        this.draw();
+      }),
+      store.onDidChange(() => { this.draw(); }),
+      vscode.window.onDidChangeWindowState(look),
+    ];
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private sight(): Sight {
+    return { hasFocus: vscode.window.state.focused, isChatVisible: this.panel.isVisible };
+  }
+
+  private draw(): void {
+    const proposals = all(this.store.hunks).filter(({ state }) => state === "proposed").length;
+    this.panel.badge = this.attention.badge(waiting(this.sessions.snapshot, proposals));
+  }
+}

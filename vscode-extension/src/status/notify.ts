@@ -1,0 +1,110 @@
+// Notifies a user who looks elsewhere. Never takes the focus.
+import * as vscode from "vscode";
+import { question } from "../approvals/choices";
+import type { ApprovalPicker } from "../approvals/picker";
+import { shouldNotify } from "./attention";
+import type { EventData } from "../connection/protocol";
+import { count } from "../review/words";
+import type { ReviewStore } from "../review/store";
+import { all } from "../review/model";
+import type { Change } from "../sessions/seams";
+import type { Sessions } from "../sessions/session";
+import { notify } from "../settings/settings";
+import type { Terminals } from "../terminals/terminals";
+
+const SHOW = "Show";
+const REVIEW = "Review";
+const ALLOW = "Allow Once";
+const DENY = "Deny";
+const MORE = "More…";
+const TERMINAL = "Show Terminal";
+
+export class Notifier implements vscode.Disposable {
+  private readonly subscription: { dispose(): void };
+  /** Requests that were reported. */
+  private readonly notified = new Set<string>();
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly store: ReviewStore,
+    private readonly picker: ApprovalPicker,
+    private readonly terminals: Terminals,
+    private readonly isChatVisible: () => boolean,
+  ) {
+    this.subscription = sessions.listen((change) => { this.take(change); });
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
+
+  private take({ event, switched }: Change): void {
+    // Also if the chat is visible, because the terminal that needs the answer may be hidden.
+    if (event?.kind === "terminal_waiting" && this.tells(false)) void this.waits(event.data as EventData["terminal_waiting"]);
+    if (!this.tells(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
+    // Requests that were pending when the window was reloaded are reported as well.
+    if (switched === true) for (const item of this.sessions.snapshot.requests.values()) if (item.status === "pending") void this.ask(item.request);
+    if (event?.kind === "approval_requested") void this.ask(event.data as EventData["approval_requested"]);
+    else if (event?.kind === "question_asked") void this.asksYou(event.data as EventData["question_asked"]);
+    else if (event?.kind === "processing_end") void this.done(event.data as EventData["processing_end"]);
+    else if (event?.kind === "error") void this.problem(event.data as EventData["error"]);
+    else if (event?.kind === "hunk_state") void this.proposed(event.data as EventData["hunk_state"]);
+  }
+
+  private tells(isChatVisible: boolean): boolean {
+    return shouldNotify(notify(), { hasFocus: vscode.window.state.focused, isChatVisible });
+  }
+
+  private async asksYou({ questionId, question: text }: EventData["question_asked"]): Promise<void> {
+    if (this.notified.has(questionId)) return;
+    this.notified.add(questionId);
+    const answer = await vscode.window.showInformationMessage(`agent-ls asks: ${text.split("\n")[0] ?? ""}`, SHOW);
+    if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
+  }
+
+  private async waits({ callId, terminalId, waiting }: EventData["terminal_waiting"]): Promise<void> {
+    if (!waiting || this.notified.has(terminalId)) return; // a program that asks repeatedly is reported once
+    this.notified.add(terminalId);
+    const title = this.sessions.snapshot.terminals.get(terminalId)?.title.split("\n")[0] ?? "A command";
+    const answer = await vscode.window.showInformationMessage(`agent-ls: a command waits for your input: ${title}`, TERMINAL);
+    if (answer === TERMINAL) this.terminals.show(callId);
+  }
+
+  private async ask(request: EventData["approval_requested"]): Promise<void> {
+    if (this.notified.has(request.requestId)) return;
+    this.notified.add(request.requestId);
+    const { text, isWhole } = question(request);
+    // Allow only if the line shows the complete request.
+    const answers = isWhole ? [ALLOW, MORE, DENY] : [SHOW, MORE, DENY];
+    const answer = await vscode.window.showInformationMessage(text, ...answers);
+    const item = this.sessions.snapshot.requests.get(request.requestId);
+    if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
+    else if (item && answer === MORE) await this.picker.ask(item);
+    else if (item && answer !== undefined) await this.picker.send(item, { decision: answer === ALLOW ? "allow" : "deny" });
+  }
+
+  /** Reports a turn that waits for a decision about its proposals. */
+  private async proposed({ hunks }: EventData["hunk_state"]): Promise<void> {
+    const [first] = hunks.filter(({ state }) => state === "proposed");
+    if (!first || this.notified.has(first.callId)) return;
+    this.notified.add(first.callId);
+    const name = vscode.workspace.asRelativePath(first.path);
+    const answer = await vscode.window.showInformationMessage(`agent-ls proposes a change to ${name}`, REVIEW);
+    if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.compareHunk", first.id);
+  }
+
+  private async done({ reason }: EventData["processing_end"]): Promise<void> {
+    if (reason !== "completed") return;
+    const title = this.sessions.snapshot.session.title ?? "";
+    const waiting = all(this.store.hunks).length;
+    const words = [title === "" ? "agent-ls is done" : `agent-ls is done: ${title}`, waiting > 0 ? `${count(waiting, "change")} to review` : ""];
+    const answer = await vscode.window.showInformationMessage(words.filter(Boolean).join(" · "), ...(waiting > 0 ? [REVIEW, SHOW] : [SHOW]));
+    if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
+    else if (answer === REVIEW) await vscode.commands.executeCommand("agentLs.nextHunk");
+  }
+
+  private async problem({ message, hint }: EventData["error"]): Promise<void> {
+    const answer = await vscode.window.showErrorMessage(`agent-ls: ${message}${hint === "" ? "" : ` (${hint})`}`, SHOW);
+    if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
+  }
+}
