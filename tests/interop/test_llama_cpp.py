@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.rig import HERE, PYTHON, needs_rig, run_agent, running
+from tests.interop.rig import HERE, PYTHON, START_S, needs_rig, run_agent, running
 
-pytestmark = [needs_rig, pytest.mark.req("P5")]
+pytestmark = [needs_rig, pytest.mark.req("P5"), pytest.mark.timeout(START_S + 120)]
 
 ENOUGH, TOO_LITTLE = 32_768, 2_048
 """Tokens of context: the tools and instructions of the first message need several thousand."""

@@ -9,9 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.rig import NODE, RIG, Run, free_port, needs_rig, run_agent, running, wait_until_served
+from tests.interop.rig import (
+    NODE,
+    RIG,
+    START_S,
+    Run,
+    free_port,
+    needs_rig,
+    run_agent,
+    running,
+    wait_until_served,
+)
 
-pytestmark = [needs_rig, pytest.mark.req("U2", "P5")]
+pytestmark = [needs_rig, pytest.mark.req("U2", "P5"), pytest.mark.timeout(START_S + 120)]
 
 TASK, DONE = "tidy the notes", "The notes are tidy now."
 STORY = (

@@ -1,7 +1,8 @@
 """A raw client of a language server: it frames messages itself, can send any message, and keeps everything it receives.
 
-It checks nothing about order or protocol: tests of errors, order, cancellation and back-pressure need a
-client that does what pygls does not allow. `Editor` (tests/support/editor.py) adds documents.
+It checks each received message against the specification (lsp_model.py, wire_schema.py), but nothing about their
+order: tests of errors, order, cancellation and back-pressure need a client that does what pygls does not allow.
+`Editor` (tests/support/editor.py) adds documents.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import anyio
 import anyio.abc
 
 from agent_ls.server.transport.framing import FrameParser, frame
-from tests.support import wire_schema
+from tests.support import lsp_model, wire_schema
 
 DEADLINE_S = float(os.environ.get("AGENT_LS_TESTS_DEADLINE_S", "30"))
 
@@ -80,7 +81,7 @@ Handler = Callable[[Any], Awaitable[Any]]
 class FramedClient:
     """`received` is every message in order. Requests of the server are answered by `handlers`, else refused.
 
-    A sent message that does not match the protocol's schema fails the test.
+    A received message that does not match the protocol's schema fails the test.
     """
 
     def __init__(self, output: anyio.abc.ByteSendStream, incoming: anyio.abc.ByteReceiveStream) -> None:
@@ -213,6 +214,8 @@ class FramedClient:
         if message.get("method") == "agent/event" and "kind" in message["params"]:
             return wire_schema.misfit_of_event(message["params"])
         method = self._asked.get(message["id"], "") if isinstance(message.get("id"), int) else ""
+        if error := lsp_model.error_in_message(message, method):
+            return error
         if "result" not in message or method not in wire_schema.schema()["methods"]:
             return ""
         return wire_schema.misfit_of("methods", method, "result", message["result"])
