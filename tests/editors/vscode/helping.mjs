@@ -2,14 +2,13 @@
 // test, and mentions.
 // req: H20, H24
 import assert from "node:assert/strict";
-import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
 const box = (actor) => actor.workbench.eval((vscode) => vscode.extensions.getExtension("vscode.git").exports.getAPI(1).repositories[0]?.inputBox.value);
 
 await play(async (actor) => {
   await actor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  for (const part of [message, cancelled, lastCommand, selection, mentions, failedTest, testMessage, symbol]) await part(actor);
+  for (const part of [message, cancelled, lastCommand, selection, mentions, failedTest, symbol]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** The button of the view fills its input, and nothing is committed. */
@@ -107,7 +106,7 @@ async function failedTest(actor) {
       const run = controller.createTestRun(new vscode.TestRunRequest());
       const said = new vscode.TestMessage("expected 2 parts, got 3");
       said.location = new vscode.Location(uri, test.range);
-      run.failed(test, [said, new vscode.TestMessage("a bolt is missing")]);
+      run.failed(test, said);
       run.end();
     }, true);
   });
@@ -125,28 +124,6 @@ async function failedTest(actor) {
   await chat.getByText("It should be two.").first().waitFor();
   await actor.isIdle();
   await actor.step("the failed test");
-}
-
-/** The menu of the message of a failed test, in the test results. */
-async function testMessage(actor) {
-  const { workbench, page } = actor;
-  await workbench.runCommand("Test Results: Focus on Test Results View");
-  // A test with several messages has a row for each.
-  const rows = page.locator(".part.panel .test-output-peek-tree .monaco-list-row");
-  const test = rows.filter({ hasText: "counts parts" }).first();
-  const row = rows.filter({ hasText: "expected 2 parts" }).filter({ hasNotText: "counts parts" }).first();
-  const entry = page.getByRole("menuitem", { name: "Fix This Test with agent-ls" });
-  await test.waitFor();
-  await actUntil(async () => {
-    await test.click({ timeout: 3_000 });
-    await page.keyboard.press("ArrowRight");
-  }, () => row.isVisible(), "the messages of the test");
-  await row.click({ button: "right" });
-  await entry.waitFor();
-  await actor.step("the menu of the test's message");
-  await entry.click();
-  await (await actor.chat()).getByText("It counts three.").first().waitFor();
-  await actor.isIdle();
 }
 
 /** The code action at a symbol without a problem: all of the symbol goes along. */
