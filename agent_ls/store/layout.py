@@ -90,7 +90,7 @@ class Layout:
 
     def find(self, session_id: str) -> Path | None:
         """Return the folder of a stored session in any workspace; None if there is none."""
-        if not _SESSION_ID.fullmatch(session_id):
+        if not is_session_id(session_id):
             return None
         return next(iter(self.root.glob(f"workspaces/*/sessions/{session_id}")), None)
 
@@ -149,6 +149,10 @@ class Layout:
         return found
 
 
+def is_session_id(name: str) -> bool:
+    return _SESSION_ID.fullmatch(name) is not None
+
+
 def workspace_key(workspace: str) -> str:
     return hashlib.sha256(canonical(workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
@@ -187,18 +191,20 @@ def blobs_path(session_folder: Path) -> Path:
 
 
 def _checked(session_id: str) -> str:
-    if not _SESSION_ID.fullmatch(session_id):
+    if not is_session_id(session_id):
         raise StoreError(f"{session_id!r} is not the id of a session.")
     return session_id
 
 
 def _list_folder(folder: Path) -> Iterator[ListedSession]:
-    """Yield the sessions in the `sessions` folder of a workspace."""
+    """Yield the sessions in the `sessions` folder of a workspace. A folder whose name is not an id is not a session."""
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
     for entry in entries:
+        if not is_session_id(entry.name):
+            continue
         try:
             stat = os.stat(os.path.join(entry.path, LOG))
         except OSError:
@@ -220,7 +226,10 @@ def _signature(path: Path) -> object:
 
 
 def summary(folder: Path) -> StoredSummary | None:
-    """Read the summary from the head and the tail of the log only; None if there is no log, or it cannot be read."""
+    """Return the summary of the session in a folder. Only the head and the tail of the log are read.
+
+    None: the folder has no log, or the log cannot be read.
+    """
     log = log_path(folder)
     try:
         with log.open("rb") as file:

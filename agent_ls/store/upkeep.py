@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
-from agent_ls.store.layout import Layout, ListedSession, canonical, lock_path, log_path
+from agent_ls.store.layout import Layout, ListedSession, canonical, is_session_id, lock_path, log_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
 from agent_ls.store.worktrees import has_unbrought, remove_worktree
 
@@ -49,11 +49,12 @@ def prune(
     """Delete the sessions of a workspace beyond its limits, except those in `spare`. `now` is ISO 8601."""
     found = layout.listed(workspace)
     before = (datetime.fromisoformat(now) - timedelta(days=limits.keep_days)).isoformat()
-    too_many = _over_quota(layout, found, limits.max_bytes)
+    too_many = {it.session_id for it in _over_quota(layout, found, limits.max_bytes)}
     wanted = [
         it
         for it in reversed(found)
-        if it.session_id not in spare and (it in too_many or (limits.keep_days and it.updated < before))
+        if it.session_id not in spare
+        and (it.session_id in too_many or (limits.keep_days and it.updated < before))
     ]
     if limits.keep_days:
         for path in layout.lost_recordings():
@@ -153,7 +154,7 @@ def _remove_rest(folder: Path) -> None:
         SessionLockedError, OSError.
     """
     with locks.held(lock_path(folder), folder.name):
-        is_rest = not log_path(folder).exists()
+        is_rest = not is_session_id(folder.name) or not log_path(folder).exists()
         if is_rest and os.name != "nt":
             shutil.rmtree(folder, ignore_errors=True)
     if is_rest and os.name == "nt":  # Windows cannot delete a folder with an open file

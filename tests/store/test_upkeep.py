@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -222,3 +223,18 @@ def test_recording_of_a_session_that_is_gone_is_kept_as_long_as_a_session_would_
     recorded(kept, "young", days=29)
     upkeep.prune(kept.layout, str(tmp_path / "a"), RetentionLimits(keep_days=30), NOW)
     assert [it.stem for it in kept.layout.lost_recordings()] == ["young"]
+
+
+def test_a_copied_session_folder_is_neither_listed_nor_pruned_and_delete_all_deletes_it(
+    tmp_path: Path,
+) -> None:
+    kept = store(tmp_path)
+    opened = made(kept, "one", tmp_path, 100)
+    opened.close()
+    copy = shutil.copytree(opened.folder, opened.folder.with_name("one.bak (2)"))
+    assert ids(kept) == {"one"}
+    limits = RetentionLimits(keep_days=1, max_bytes=1)
+    upkeep.prune(kept.layout, str(tmp_path), limits, NOW)
+    assert (copy / "log.jsonl").exists()
+    upkeep.delete_all(kept.layout)
+    assert not copy.exists()
