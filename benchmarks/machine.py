@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PRIORITY = -10
@@ -13,22 +14,30 @@ MAX_OTHER_CORES = 0.25
 """With more cores busy with other work than this, times are not results; ratios to a floor of the same run are."""
 
 
-def raise_priority() -> bool:
-    """Give this process and its later children precedence. Returns False if the system does not allow it.
+@contextmanager
+def precedence() -> Iterator[bool]:
+    """Give this process and its later children precedence until the block ends. Yields False if the system does not
+    allow it.
 
-    Where the kernel groups processes by session, a nice value counts only among the processes of one session.
+    Where the kernel groups processes by session, a nice value counts only among the processes of one session, so the
+    priority of the session is raised too. It belongs to the user's shell as well, and is therefore restored.
     """
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-        _raise_session(PRIORITY)
-        return True
-    return False
-
-
-def _raise_session(priority: int) -> None:
     group = Path("/proc/self/autogroup")
-    if group.exists():
-        group.write_text(str(priority))
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    session = group.read_text("ascii").rpartition("nice ")[2].strip() if group.exists() else ""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+        if session:
+            group.write_text(str(PRIORITY))
+    except OSError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, own)
+        if session:
+            group.write_text(session)
 
 
 class OtherLoad:

@@ -17,15 +17,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.machine import MAX_OTHER_CORES, OtherLoad, raise_priority
+from benchmarks.machine import MAX_OTHER_CORES, OtherLoad, precedence
 from benchmarks.processes import AGENT_LS, BARE, PYGLS, Model, Server
 from benchmarks.scenarios import Figures, Scale, conversing, editing, starting
 
 RUNS, QUICK_RUNS = 7, 3
 QUICK = Scale(turns=40, rounds=100, deltas=2_000, paced_deltas=100, edits=3, keystrokes=10)
 SERVERS = {"floor": BARE, "agent-ls": AGENT_LS, "pygls": PYGLS}
-
-
 RECORD = Path(__file__).with_name("recorded.json")
 NOISE = 1.2
 """Growth of a ratio between two runs of the same code on one machine that is not a change of the code."""
@@ -106,10 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     runs, scale = (QUICK_RUNS, QUICK) if options.quick else (RUNS, Scale())
-    has_precedence = raise_priority()
-    load = OtherLoad()
-    found = measure(runs, scale)
-    others = load.cores()
+    with precedence() as has_precedence:
+        load = OtherLoad()
+        found = measure(runs, scale)
+        others = load.cores()
     is_quiet = not others > MAX_OTHER_CORES
     size = "quick" if options.quick else "whole"
     records = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}

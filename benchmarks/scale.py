@@ -31,22 +31,22 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Folders:
     """The folders of one measurement: `work` is the project, `state` is where agent-ls stores sessions."""
 
     work: Path
     state: Path
 
 
-def repository(place: Place, model: Model, size: int) -> Figures:
+def repository(folders: Folders, model: Model, size: int) -> Figures:
     """A git repository with `size` files in folders of 100."""
-    _write_files(place.work, size)
+    _write_files(folders.work, size)
     git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "files"]):
-        subprocess.run([*git, *words], cwd=place.work, check=True)
+        subprocess.run([*git, *words], cwd=folders.work, check=True)
     last = f"folder{size // 100 - 1}/file{size - 1}.txt"
-    with _server(place, model) as server:
-        made_ms, session = _timed(lambda: Session(server, place.work))
+    with _server(folders, model) as server:
+        made_ms, session = _timed(lambda: Session(server, folders.work))
         model.play({"text": "Hello."})
         sent_ns, _ = session.work_off()
         first_submit = (model.take()[0]["asked_ns"] - sent_ns) / 1e6
@@ -70,16 +70,16 @@ def repository(place: Place, model: Model, size: int) -> Figures:
         }
 
 
-def stored(place: Place, model: Model, size: int) -> Figures:
+def stored(folders: Folders, model: Model, size: int) -> Figures:
     """`size` stored sessions of one folder, of one turn each."""
-    with _server(place, model) as server:
-        session = Session(server, place.work)
+    with _server(folders, model) as server:
+        session = Session(server, folders.work)
         model.play({"text": "Hello."})
         session.work_off()
         server.request("agent/closeSession", {"sessionId": session.id, "clientKey": "close"})
-    _copy_session(place.state, session.id, size - 1)
-    with _server(place, model) as server:
-        page = {"workspaceFolder": place.work.as_uri(), "limit": 50}
+    _copy_session(folders.state, session.id, size - 1)
+    with _server(folders, model) as server:
+        page = {"workspaceFolder": folders.work.as_uri(), "limit": 50}
         first_ms, first = _timed(lambda: server.request("agent/sessions", page)[1].json["result"])
         assert len(first["sessions"]) == 50
         stored_session = {"sessionId": _copied_id(size // 2), "since": 0}
@@ -91,15 +91,15 @@ def stored(place: Place, model: Model, size: int) -> Figures:
                 lambda: server.request("agent/sessions", {**page, "query": "no"})
             ),
             "open a stored one": resumed_ms,
-            "make a session": _timed(lambda: Session(server, place.work))[0],
+            "make a session": _timed(lambda: Session(server, folders.work))[0],
             "memory": server.resident_mib(),
         }
 
 
-def events(place: Place, model: Model, size: int) -> Figures:
+def events(folders: Folders, model: Model, size: int) -> Figures:
     """A stored session of at least `size` events."""
-    with _server(place, model) as server:
-        session = Session(server, place.work)
+    with _server(folders, model) as server:
+        session = Session(server, folders.work)
         model.play({"text": "Hello."})
         session.work_off()
         before = _last_seq(server, session.id)
@@ -108,7 +108,7 @@ def events(place: Place, model: Model, size: int) -> Figures:
         for _ in range(size // (_last_seq(server, session.id) - before)):
             session.work_off()
         server.request("agent/closeSession", {"sessionId": session.id, "clientKey": "close"})
-    with _server(place, model) as server:
+    with _server(folders, model) as server:
         newest = {"sessionId": session.id, "since": size, "maxEvents": 100}
         opened_ms, _ = _timed(lambda: server.request("agent/subscribe", newest))
         assert _last_seq(server, session.id) >= size
@@ -124,11 +124,11 @@ def events(place: Place, model: Model, size: int) -> Figures:
         }
 
 
-def running(place: Place, model: Model, size: int) -> Figures:
+def running(folders: Folders, model: Model, size: int) -> Figures:
     """`size` sessions in one server; a turn in one of them, then one in half of them at the same time."""
-    with _server(place, model) as server:
+    with _server(folders, model) as server:
         idle = server.resident_mib()
-        made_ms, sessions = _timed(lambda: [Session(server, place.work) for _ in range(size)])
+        made_ms, sessions = _timed(lambda: [Session(server, folders.work) for _ in range(size)])
         many = sessions[: size // 2]
         model.play({"text": "Hello.", "times": REPEATS + 2 * len(many)})
         one_ms = _least(lambda: sessions[0].work_off())
@@ -148,16 +148,16 @@ def running(place: Place, model: Model, size: int) -> Figures:
         }
 
 
-def documents(place: Place, model: Model, size: int) -> Figures:
+def documents(folders: Folders, model: Model, size: int) -> Figures:
     """`size` documents that are open in the editor."""
-    _write_files(place.work, size)
-    with _server(place, model) as server:
-        session = Session(server, place.work)
+    _write_files(folders.work, size)
+    with _server(folders, model) as server:
+        session = Session(server, folders.work)
         idle = server.resident_mib()
 
         def open_all() -> None:
             for number in range(size):
-                uri = (place.work / _name(number)).as_uri()
+                uri = (folders.work / _name(number)).as_uri()
                 document = {"uri": uri, "languageId": "text", "version": 1, "text": _text(number)}
                 server.send("textDocument/didOpen", {"textDocument": document})
             server.request("agent/unsubscribe", {"sessionId": "none"})
@@ -167,7 +167,7 @@ def documents(place: Place, model: Model, size: int) -> Figures:
         session.work_off()
         return {
             "open them": opened_ms,
-            "a keystroke": _least(lambda: _type(server, place.work / _name(size // 2))),
+            "a keystroke": _least(lambda: _type(server, folders.work / _name(size // 2))),
             "a turn beside them": _least(lambda: session.work_off()),
             "complete a file name": _least(
                 lambda: server.request("agent/complete", _completion(session, "file1"))
@@ -180,7 +180,7 @@ def documents(place: Place, model: Model, size: int) -> Figures:
 class Part:
     """One part of the benchmark. Figures that are not in `linear` must not grow with the size."""
 
-    measure: Callable[[Place, Model, int], Figures]
+    measure: Callable[[Folders, Model, int], Figures]
     size: int
     quick_size: int
     linear: frozenset[str]
@@ -209,10 +209,10 @@ PARTS: Final[Mapping[str, Part]] = {
 def measure(part: Part, size: int) -> Figures:
     """Measure one part at one size, in new folders."""
     with tempfile.TemporaryDirectory() as base, Model() as model:
-        place = Place(Path(base) / "work", Path(base) / "state")
-        place.work.mkdir()
-        place.state.mkdir()
-        return part.measure(place, model, size)
+        folders = Folders(Path(base) / "work", Path(base) / "state")
+        folders.work.mkdir()
+        folders.state.mkdir()
+        return part.measure(folders, model, size)
 
 
 def allowed_growth(part: Part, figure: str, factor: float) -> float:
@@ -307,10 +307,10 @@ def _least(call: Callable[[], object]) -> float:
 
 
 @contextmanager
-def _server(place: Place, model: Model) -> Iterator[Server]:
-    with Server(AGENT_LS, model, place.state) as server:
+def _server(folders: Folders, model: Model) -> Iterator[Server]:
+    with Server(AGENT_LS, model, folders.state) as server:
         greet(server)
-        Session(server, place.work)  # everything is loaded when it has been made
+        Session(server, folders.work)  # everything is loaded when it has been made
         yield server
 
 

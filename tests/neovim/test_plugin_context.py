@@ -80,7 +80,7 @@ def test_a_file_is_mentioned_by_a_few_letters_and_attached(panel: Panel, project
     panel.server.replies["agent/complete"] = {"items": [item]}
     panel.nvim.keys("look at @oth")
     panel.nvim.wait_screen("@other.py")
-    panel.nvim.wait_gone("What should change?")
+    assert "@other.py" in panel.nvim.wait_gone("What should change?")  # drawn a moment after the completions
     asked = panel.server.expect("agent/complete")
     assert (asked["trigger"], asked["workspaceFolder"]) == ("@", project.as_uri())
     panel.nvim.keys("<C-n><C-y>, please")
