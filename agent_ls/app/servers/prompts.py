@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio.to_thread
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
 from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 
@@ -27,28 +28,19 @@ class PromptServers(Protocol):
     async def get(self) -> SessionServers: ...
 
 
-class PromptsWithServers:
+class PromptsWithServers(ForwardingPrompts):
     """Adds the servers' tools to the prompt of `inner`. `inner` is called first, because it asks the user about
     trust.
     """
 
     def __init__(self, inner: PromptSource, servers: PromptServers) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._servers = servers
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await self._inner.documents(profile, environment)
+        documents = await super().documents(profile, environment)
         if not await anyio.to_thread.run_sync(self._servers.are_configured):
             return documents
         servers = await self._servers.get()
         layer = await servers.offer(profile.registry, profile.context_window_tokens)
         return "\n\n".join(filter(None, (documents, layer)))
-
-    async def build(
-        self,
-        profile: ProviderProfile,
-        environment: ExecutionEnvironment,
-        user_instructions: str,
-        documents: str,
-    ) -> str:
-        return await self._inner.build(profile, environment, user_instructions, documents)

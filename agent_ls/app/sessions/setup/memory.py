@@ -12,6 +12,7 @@ from posixpath import join as join_posix
 from agent_ls.app.slash_commands import maybe_command
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
 from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import decode
@@ -39,7 +40,7 @@ LEFT_OUT = "[Older notes are left out; the file has them.]"
 Config = Mapping[str, object]
 
 
-class PromptsWithMemory:
+class PromptsWithMemory(ForwardingPrompts):
     """`inner` builds the prompt. `files` are the user's files, with unsaved text and path rules.
 
     `stored` is the configuration in the session's log, `remember` adds to it. `trusted` returns whether the folder
@@ -57,7 +58,7 @@ class PromptsWithMemory:
         remember: Callable[[dict[str, str | bool]], None],
         user_file: str = "",
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._files = files
         self._trusted = trusted
         self._text, self._user_text = (
@@ -74,7 +75,7 @@ class PromptsWithMemory:
             self._offer()
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await self._inner.documents(profile, environment)
+        documents = await super().documents(profile, environment)
         if self._text is None and await self._trusted():
             path = join_posix(self._files.working_directory(), MEMORY_FILE)
             self._text = await read_notes(self._files, path, BUDGET_CHARS)
@@ -90,15 +91,6 @@ class PromptsWithMemory:
         user_heading = USER_HEADING.format(file=self._user_file)
         layers = (_layer(user_heading, self._user_text), _layer(HEADING, self._text))
         return "\n\n".join(filter(None, (documents, *layers)))
-
-    async def build(
-        self,
-        profile: ProviderProfile,
-        environment: ExecutionEnvironment,
-        user_instructions: str,
-        documents: str,
-    ) -> str:
-        return await self._inner.build(profile, environment, user_instructions, documents)
 
     def _offer(self) -> None:
         if not self._has_tool:

@@ -21,6 +21,7 @@ from agent_ls.app.sessions.workspaces.far_sites import FarSite
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
@@ -67,7 +68,7 @@ def _has_hooks(site: FarSite, name: str) -> bool:
     return not isinstance(read, dict) or bool(read.get("hooks"))
 
 
-class PromptsWithNotice:
+class PromptsWithNotice(ForwardingPrompts):
     """Implements PromptSource: warns once, at the first input, of programs that are not started at a place.
 
     `find` blocks. `emit` is the session's.
@@ -80,14 +81,14 @@ class PromptsWithNotice:
         find: Callable[[], Iterator[str]],
         emit: Callable[[RecordedEvent], object],
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._machine = machine
         self._find = find
         self._emit = emit
         self._has_looked = False
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await self._inner.documents(profile, environment)
+        documents = await super().documents(profile, environment)
         if not self._has_looked:
             self._has_looked = True
             if names := await anyio.to_thread.run_sync(self._names):
@@ -100,15 +101,6 @@ class PromptsWithNotice:
         except EnvironmentLostError:
             self._has_looked = False
             return ()
-
-    async def build(
-        self,
-        profile: ProviderProfile,
-        environment: ExecutionEnvironment,
-        user_instructions: str,
-        documents: str,
-    ) -> str:
-        return await self._inner.build(profile, environment, user_instructions, documents)
 
 
 def _warning(machine: str, names: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from agent_ls.app.slash_commands import maybe_command
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
 from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.report_finding import FindingSink, report_finding_tool
@@ -18,7 +19,7 @@ REVIEW_MARK = "findingsTool"
 """Entry of the session's stored configuration: the session has the tool."""
 
 
-class PromptsWithReview:
+class PromptsWithReview(ForwardingPrompts):
     """`inner` builds the prompt. `is_wanted`: the session had the tool in an earlier process, which `remember`
     stores.
     """
@@ -26,7 +27,7 @@ class PromptsWithReview:
     def __init__(
         self, inner: PromptSource, findings: FindingSink, *, is_wanted: bool, remember: Callable[[], None]
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._findings = findings
         self._is_wanted = is_wanted
         self._remember = remember
@@ -44,16 +45,7 @@ class PromptsWithReview:
             self._remember()
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await self._inner.documents(profile, environment)
+        documents = await super().documents(profile, environment)
         if self._is_wanted and profile.registry.lookup("report_finding") is None:
             profile.registry.register(report_finding_tool(self._findings))
         return documents
-
-    async def build(
-        self,
-        profile: ProviderProfile,
-        environment: ExecutionEnvironment,
-        user_instructions: str,
-        documents: str,
-    ) -> str:
-        return await self._inner.build(profile, environment, user_instructions, documents)
