@@ -62,8 +62,8 @@ LOST = 5
 
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
-    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on` names a place to work
-    in instead of `folder`.
+    """The options of `agent-ls exec`. `beside` are additional workspace folders. `on`: the name of another
+    machine or container, where the agent works instead of in `folder`.
 
     `own_settings` are those of `settings` that were given for this run, and not in the user's settings file.
     `ends_at_loss`: a call that failed because the connection to the place was lost ends the run. `worktree`:

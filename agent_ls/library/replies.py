@@ -59,7 +59,7 @@ class ProgramCallbacks:
     answers_later: bool = False
 
     def is_left(self, callback: object) -> bool:
-        """Return whether requests for this callback wait for a method call, because there is no callback."""
+        """Return whether `callback` is not set and the program answers its requests later, by calling a method."""
         return callback is None and self.answers_later
 
 

@@ -34,7 +34,7 @@ class Unreadable:
 
 
 Contents: TypeAlias = bytes | Unreadable | None
-"""The content found at a path; None if there is no file."""
+"""The content of the file at a path; None if no file exists at the path."""
 
 
 @dataclass(frozen=True, slots=True)

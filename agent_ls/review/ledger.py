@@ -22,7 +22,8 @@ from agent_ls.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class FileLedger:
-    """The ledger of a file. `base` and `current` are lines with their endings, None if there is no file.
+    """The hunks of one file. `base` is the file's text without the hunks, `current` its text with them: lines
+    with their endings, or None if the file does not exist in that state.
 
     `hunks` are those with a position, in file order: pending, edited, and gone ones that a redo could reopen.
     `closed` are all others, in order of closing: kept, undone, stale, and gone ones that a redo cannot

@@ -40,7 +40,7 @@ def is_asked(folder: Path, owner: Owner) -> bool:
 
 
 def asked_by(folder: Path) -> Owner | None:
-    """Return the process that has requested the session, None if there is no request. Blocks."""
+    """Return the process that has asked to take the session over; None if no process has asked. Blocks."""
     try:
         raw = json.loads((folder / NAME).read_bytes())["by"]
         return Owner(int(raw["pid"]), str(raw["started"]), str(raw["host"]), str(raw.get("program", "")))

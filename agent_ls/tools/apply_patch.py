@@ -115,7 +115,7 @@ async def _content(path: str, context: ToolContext) -> Contents:
     except PathNotFoundError:
         return None
     except OutsideBoundsError:
-        raise  # this is no error of the patch: the user may allow access
+        raise  # the patch is valid: its file needs the user's permission
     except NotAFileError as error:
         return Unreadable(str(error), "IS_DIRECTORY")
     except EnvError as error:

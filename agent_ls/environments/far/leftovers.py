@@ -90,7 +90,9 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return the start time of a living process in the system's ticks; "" if there is no such process."""
+    """Return the start time of a running process in clock ticks since boot; "" if the pid is not one of a
+    running process.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

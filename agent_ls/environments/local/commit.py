@@ -377,7 +377,7 @@ class _Transaction:
         try:
             self._demand_right()
         except BaseException:
-            # There is no temporary file to remove. A process that ran `sweep` has seen the file as deleted.
+            # The file is at its temporary name, so it looked deleted to the process that called `sweep`. Put it back.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)

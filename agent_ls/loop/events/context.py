@@ -76,7 +76,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class CacheLost:
-    """The provider's cache of the prompt prefix is no longer valid: about `tokens` tokens are sent uncached.
+    """The provider cannot use its cache for the next request, which sends about `tokens` tokens uncached.
 
     `reason` provider: the prefix is unchanged, but the provider dropped its cache.
     """

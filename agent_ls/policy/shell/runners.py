@@ -55,8 +55,8 @@ def lines_of(argv: Sequence[str]) -> tuple[tuple[int, str], ...]:
 
 
 def _begin(runner: Runner, argv: Sequence[str]) -> int:
-    """Return the index after the word that announces a command; the length of `argv` if there is no such
-    word.
+    """Return the index of the first word after one of `runner.after`, such as `--`; the length of `argv` if it
+    has none of them.
     """
     if not runner.after:
         return 1
