@@ -377,7 +377,8 @@ class _Transaction:
         try:
             self._demand_right()
         except BaseException:
-            # The file is at its temporary name, so it looked deleted to the process that called `sweep`. Put it back.
+            # Put the file back. This fails if another process has called `sweep`, which removes the renamed file:
+            # that process has found the file deleted, and it stays deleted.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)
