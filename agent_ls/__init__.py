@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         stream as stream,
         stream_object as stream_object,
     )
-    from agent_ls.loop.calls.approval import Answer as Answer
+    from agent_ls.loop.calls.approval import ApprovalAnswer as ApprovalAnswer
     from agent_ls.loop.events.types import (
         ApprovalRequested as ApprovalRequested,
         Hunk as Hunk,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "AgentSession": "library.session",
-    "Answer": "loop.calls.approval",
+    "ApprovalAnswer": "loop.calls.approval",
     "Answerer": "library.replies",
     "AppError": "app.errors",
     "ApprovalRequested": "loop.events.types",
@@ -97,7 +97,7 @@ _PLACES = {
 
 __all__ = [
     "AgentSession",
-    "Answer",
+    "ApprovalAnswer",
     "Answerer",
     "AppError",
     "ApprovalRequested",

@@ -23,7 +23,7 @@ import anyio
 
 from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import TextPart, ToolCallPart
@@ -104,7 +104,7 @@ async def played(rounds: int, base: Path) -> Model:
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)
         live = await workbench.new_session(
-            NewSession(workspace_folder=str(folder), provider="anthropic", mode="full")
+            SessionSpec(workspace_folder=str(folder), provider="anthropic", mode="full")
         )
         with live.session.subscribe() as events:
             live.session.submit("go")

@@ -9,11 +9,11 @@ import anyio
 import agent_ls
 
 
-async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.Answer | bool:
+async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer | bool:
     """Edits are fine; anything else is not, and the model is told why."""
     if request.effect["type"] == "WriteEffect":
         return True
-    return agent_ls.Answer("deny", reason="no commands here: say what you would have run")
+    return agent_ls.ApprovalAnswer("deny", reason="no commands here: say what you would have run")
 
 
 async def main(folder: str, task: str, provider: str = "") -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_the_public_names_are_listed() -> None:
     assert agent_ls.__all__ == [
         "AgentSession",
-        "Answer",
+        "ApprovalAnswer",
         "Answerer",
         "AppError",
         "ApprovalRequested",

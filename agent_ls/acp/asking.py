@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agent_ls.acp.diffs import diff_content, first_line
 from agent_ls.acp.updates import TITLE_CHARS, cut, shown_text
 from agent_ls.app.context.attachments import fenced
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 
 Kind = Literal["allow_once", "allow_always", "reject_once"]
@@ -117,15 +117,15 @@ def is_closed(result: object) -> bool:
     return isinstance(outcome, Mapping) and outcome.get("outcome") == "cancelled"
 
 
-def answer_of(result: object, options: Sequence[Option], by: str, reason: str = "") -> Answer:
+def answer_of(result: object, options: Sequence[Option], by: str, reason: str = "") -> ApprovalAnswer:
     option = chosen(result, options)
     if option is None:
-        return Answer("deny", reason=CLOSED if is_closed(result) else NO_ANSWER, decided_by=by)
+        return ApprovalAnswer("deny", reason=CLOSED if is_closed(result) else NO_ANSWER, decided_by=by)
     if option.kind == "reject_once":
-        return Answer("deny", reason=reason, decided_by=by)
+        return ApprovalAnswer("deny", reason=reason, decided_by=by)
     if option.rule:
-        return Answer("allow", option.rule.scope, option.rule.id, decided_by=by)
-    return Answer("allow", decided_by=by)
+        return ApprovalAnswer("allow", option.rule.scope, option.rule.id, decided_by=by)
+    return ApprovalAnswer("allow", decided_by=by)
 
 
 def permission_call(

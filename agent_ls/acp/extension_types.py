@@ -19,7 +19,7 @@ class AcpStruct(BaseModel):
     )
 
 
-class Params(AcpStruct):
+class ExtensionParams(AcpStruct):
     """Parameters of a request. `method` is its name on the wire, `result` the class of its result."""
 
     method: ClassVar[str]
@@ -30,7 +30,7 @@ class SteeringResult(AcpStruct):
     outcome: Literal["injected", "startedNewTurn", "promptRequired", "failed"]
 
 
-class Steering(Params):
+class Steering(ExtensionParams):
     """Give the running turn a message. `_meta.steering.idleBehavior` promptRequired: begin no turn where none runs."""
 
     method: ClassVar[str] = "_session/steering"
@@ -58,7 +58,7 @@ class AcpHunksResult(AcpStruct):
     hunks: tuple[AcpHunk, ...]
 
 
-class AcpHunks(Params):
+class AcpHunks(ExtensionParams):
     """The changes of a session that wait for a decision: all, or those of one file or turn."""
 
     method: ClassVar[str] = "_agent-ls/hunks"
@@ -78,7 +78,7 @@ class AcpReviewResult(AcpStruct):
     refused: tuple[LeftAlone, ...] = ()
 
 
-class AcpReview(Params):
+class AcpReview(ExtensionParams):
     """A decision about changes of a session: those named by `hunkIds`, else those of a file, a turn, or all."""
 
     method: ClassVar[str] = "_agent-ls/review"
@@ -101,7 +101,7 @@ class AcpQueueResult(AcpStruct):
     queue: tuple[QueuedMessage, ...]
 
 
-class AcpQueue(Params):
+class AcpQueue(ExtensionParams):
     """The messages that wait for the end of the turn, after at most one change of them."""
 
     method: ClassVar[str] = "_agent-ls/queue"
@@ -115,7 +115,7 @@ class Nothing(AcpStruct):
     pass
 
 
-class AcpUnsteer(Params):
+class AcpUnsteer(ExtensionParams):
     """Take back a message that was given to the running turn, while the model has not read it. "": the last one."""
 
     method: ClassVar[str] = "_agent-ls/unsteer"
@@ -135,7 +135,7 @@ class AcpRulesResult(AcpStruct):
     rules: tuple[AcpRule, ...]
 
 
-class AcpRules(Params):
+class AcpRules(ExtensionParams):
     """The permissions that the user granted and that hold in a session, after `remove` was taken back."""
 
     method: ClassVar[str] = "_agent-ls/rules"
@@ -144,7 +144,7 @@ class AcpRules(Params):
     remove: str | None = None
 
 
-class AcpTakeOver(Params):
+class AcpTakeOver(ExtensionParams):
     """Make a session of another process this process's own; load it afterwards. `force`: also of an owner that does
     not answer. Ask the user first."""
 
@@ -154,7 +154,15 @@ class AcpTakeOver(Params):
     force: bool = False
 
 
-ALL: tuple[type[Params], ...] = (Steering, AcpHunks, AcpReview, AcpQueue, AcpUnsteer, AcpRules, AcpTakeOver)
+ALL: tuple[type[ExtensionParams], ...] = (
+    Steering,
+    AcpHunks,
+    AcpReview,
+    AcpQueue,
+    AcpUnsteer,
+    AcpRules,
+    AcpTakeOver,
+)
 
 
 def extension_schema() -> dict[str, Any]:

@@ -23,26 +23,26 @@ from agent_ls.acp.extension_types import (
     AcpStruct,
     AcpTakeOver,
     AcpUnsteer,
+    ExtensionParams,
     LeftAlone,
     Nothing,
-    Params,
     QueuedMessage,
     Steering,
     SteeringResult,
 )
-from agent_ls.acp.sessions import Params as RawParams, Sessions
+from agent_ls.acp.sessions import OpenSessions, Params as RawParams
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.events.types import Hunk
 from agent_ls.loop.inbox import QueueChange, Remove, StartNow
 
-P = TypeVar("P", bound=Params)
+P = TypeVar("P", bound=ExtensionParams)
 Handler: TypeAlias = Callable[[Any], Awaitable[AcpStruct]]
 
 
 class Extensions:
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: OpenSessions) -> None:
         self._sessions = sessions
-        self._handlers: dict[type[Params], Handler] = {
+        self._handlers: dict[type[ExtensionParams], Handler] = {
             Steering: self._steer,
             AcpHunks: self._hunks,
             AcpReview: self._review,

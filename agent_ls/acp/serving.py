@@ -15,7 +15,7 @@ import anyio.to_thread
 from agent_ls.acp.client import ClientFacts, client_facts
 from agent_ls.acp.extensions import Extensions
 from agent_ls.acp.files import ClientFilesEnvironment
-from agent_ls.acp.sessions import Sessions
+from agent_ls.acp.sessions import OpenSessions
 from agent_ls.acp.texts import WireTexts
 from agent_ls.acp.wire import AcpWire, LineWriter, read_lines
 from agent_ls.app.diagnostics.logs import start_log
@@ -80,7 +80,7 @@ async def _serve(connection: AcpStreams) -> None:
                 manager.owners.known_as(client.title)
                 wire = AcpWire(writer, tasks, clean=lambda line: without(line, manager.secrets()))
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
-                sessions = Sessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
+                sessions = OpenSessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
                 manager.trust.on_change = lambda: tasks.start_soon(folder_settings.apply_again)
                 Extensions(sessions).register()
                 wire.handle(sessions.request, sessions.notice)

@@ -13,7 +13,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from agent_ls.acp.client import ClientFacts
-from agent_ls.acp.commands import OWN, Commands, commands_update
+from agent_ls.acp.commands import OWN, BuiltInCommands, commands_update
 from agent_ls.acp.conversation import AcpConversation, NotBegunError
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError, invalid
 from agent_ls.acp.hello import KEYS_METHOD, auth_method, has_usable_provider, initialize_result
@@ -26,7 +26,7 @@ from agent_ls.app.errors import SessionOwnedError
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.loop.calls.redaction import redacted
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ Params: TypeAlias = Mapping[str, Any]
 Method: TypeAlias = Callable[[Params], Awaitable[Any]]
 
 
-class Sessions:
+class OpenSessions:
     """All sessions that this client has opened. `apply_settings` applies the client's settings to a folder."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Sessions:
         self._tasks = tasks
         self._client_id = client_id
         self._apply_settings = apply_settings
-        self._commands = Commands(manager, client_id)
+        self._commands = BuiltInCommands(manager, client_id)
         self._open: dict[str, AcpConversation] = {}
         self._folders: dict[str, tuple[str, ...]] = {}
         self._servers: dict[str, ClientServers] = {}
@@ -120,7 +120,7 @@ class Sessions:
     async def _new(self, params: Params) -> Any:
         folder, others = _folder(params), _other_folders(params)
         problems = await self._apply_settings(folder)
-        live = await self.manager.new_session(NewSession(workspace_folder=folder))
+        live = await self.manager.new_session(SessionSpec(workspace_folder=folder))
         self._folders[live.id] = others
         conversation = self._follow(live)
         self._take_servers(conversation, params)

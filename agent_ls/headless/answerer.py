@@ -11,12 +11,12 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from agent_ls.headless.terminal import Lines, ask
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested
 from agent_ls.policy.situation import Mode
 
 Approve: TypeAlias = Literal["never", "ask", "edits", "all"]
-Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer]]
+Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer]]
 
 MODES: dict[Approve, Mode] = {"never": "ask", "ask": "ask", "edits": "edits", "all": "full"}
 """The permission mode for each value of `--approve`.
@@ -36,8 +36,8 @@ def answerer(approve: Approve, lines: Lines) -> Answerer:
     if approve == "ask":
         return partial(ask, lines=lines)
 
-    async def refuse(request: ApprovalRequested) -> Answer:
-        return Answer(
+    async def refuse(request: ApprovalRequested) -> ApprovalAnswer:
+        return ApprovalAnswer(
             "deny",
             reason=f"nobody is here to approve it ({request.reason}); the user may allow it with {_WIDER[approve]}",
             decided_by="headless",

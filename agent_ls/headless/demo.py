@@ -14,14 +14,14 @@ import anyio
 
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.headless.exec import RunOutcome
 from agent_ls.headless.style import COLOURED, PLAIN
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.providers.walkthrough.script import load_script
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
 
 STEER = "Please also note the fix in CHANGES.md."
@@ -46,11 +46,11 @@ class ScriptedUser:
                 self._steered = True
                 self._live.session.steer(STEER, client_key="demo-steer")
 
-    def answer(self, request: ApprovalRequested) -> Answer:
+    def answer(self, request: ApprovalRequested) -> ApprovalAnswer:
         session = next((rule for rule in request.rules if rule.scope == "session"), None)
         if session and request.effect.get("type") == "WriteEffect":
-            return Answer("allow", "session", session.id, decided_by=self.NAME)
-        return Answer("allow", decided_by=self.NAME)
+            return ApprovalAnswer("allow", "session", session.id, decided_by=self.NAME)
+        return ApprovalAnswer("allow", decided_by=self.NAME)
 
 
 async def play(
@@ -64,7 +64,7 @@ async def play(
     outcome = RunOutcome()
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
-        live = await manager.new_session(NewSession(workspace_folder=str(folder), provider="walkthrough"))
+        live = await manager.new_session(SessionSpec(workspace_folder=str(folder), provider="walkthrough"))
         person = user(live)
         transcript = Transcript(COLOURED if out.isatty() else PLAIN)
         with live.session.subscribe() as events:

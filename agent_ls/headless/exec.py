@@ -21,7 +21,7 @@ from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.setup.tool_limits import check_limits
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.worktrees.worktree import Start
@@ -173,7 +173,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
                 manager.review,
                 options,
                 outcome,
-                Output(err if options.findings else out, err, manager.secrets),
+                RunOutput(err if options.findings else out, err, manager.secrets),
                 lines or TerminalLines(err, bell=options.bell != "off"),
             ).run()
             if options.findings:
@@ -200,7 +200,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
         live.approver.review = "after"  # hunks cannot be reviewed in the terminal before they are applied
         return live
     return await manager.new_session(
-        NewSession(
+        SessionSpec(
             workspace_folder=options.on or str(options.folder),
             provider=options.provider or None,
             model=options.model or None,
@@ -213,7 +213,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class RunOutput:
     """The outputs of a run. `out` gets the transcript or the events, `err` messages for the user.
 
     `secrets` are removed from both.
@@ -233,7 +233,7 @@ class _Play:
         review: ReviewService,
         options: ExecOptions,
         outcome: RunOutcome,
-        output: Output,
+        output: RunOutput,
         lines: Lines,
     ) -> None:
         self._live = live

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 import anyio
 
 from agent_ls.headless.style import plain
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 
 BELL = "\a"
@@ -44,7 +44,7 @@ class TerminalLines:
         return os.read(descriptor, 4096).decode("utf-8", "replace").partition("\n")[0]
 
 
-async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
+async def ask(request: ApprovalRequested, lines: Lines) -> ApprovalAnswer:
     """Ask for approval of an effect that was displayed before.
 
     Any line that is not a clear yes denies the request, and is sent as the reason.
@@ -52,14 +52,14 @@ async def ask(request: ApprovalRequested, lines: Lines) -> Answer:
     line = (await lines.ask(_choices(request.rules))).strip()
     word = line.lower()
     if word in ("y", "yes"):
-        return Answer("allow", decided_by="terminal")
+        return ApprovalAnswer("allow", decided_by="terminal")
     offered = _keyed(request.rules)
     by_scope = {rule.scope: rule for key, rule in offered.items() if key.isalpha()}
     rule = offered.get(word) or next((rule for scope, rule in by_scope.items() if scope == word), None)
     if rule:
-        return Answer("allow", rule.scope, rule.id, decided_by="terminal")
+        return ApprovalAnswer("allow", rule.scope, rule.id, decided_by="terminal")
     reason = "" if word in ("", "n", "no") else line
-    return Answer("deny", reason=reason, decided_by="terminal")
+    return ApprovalAnswer("deny", reason=reason, decided_by="terminal")
 
 
 def _keyed(rules: Iterable[RuleOffer]) -> dict[str, RuleOffer]:

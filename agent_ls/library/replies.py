@@ -15,13 +15,13 @@ from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.loop.budget import GO_ON
-from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, HunkStateChanged, QuestionAsked, Warning
 from agent_ls.loop.questions import BadAnswerError
 
 T = TypeVar("T")
 
-Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[Answer | bool] | Answer | bool]
+Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer | bool] | ApprovalAnswer | bool]
 """A callback that decides about effects that the mode does not allow. An exception denies."""
 
 Answerer: TypeAlias = Callable[
@@ -100,18 +100,18 @@ class Replies:
 
     async def _approve(self, request: ApprovalRequested) -> None:
         if self._callbacks.approve is None:
-            answer: Any = Answer("deny", reason=NOBODY, decided_by=PROGRAM)
+            answer: Any = ApprovalAnswer("deny", reason=NOBODY, decided_by=PROGRAM)
         else:
             try:
                 answer = await _called(self._callbacks.approve, request)
             # the callback is the program's code: if it fails, the effect is denied
             except Exception as error:
-                answer = Answer("deny", reason=f"{FAILED}: {error}", decided_by=PROGRAM)
+                answer = ApprovalAnswer("deny", reason=f"{FAILED}: {error}", decided_by=PROGRAM)
         if isinstance(answer, bool):
-            answer = Answer("allow" if answer else "deny", decided_by=PROGRAM)
-        elif not isinstance(answer, Answer):
+            answer = ApprovalAnswer("allow" if answer else "deny", decided_by=PROGRAM)
+        elif not isinstance(answer, ApprovalAnswer):
             reason = f"{FAILED}: it returned {type(answer).__name__}, not a bool or an Answer"
-            answer = Answer("deny", reason=reason, decided_by=PROGRAM)
+            answer = ApprovalAnswer("deny", reason=reason, decided_by=PROGRAM)
         try:
             self._live.approver.answer(request.request_id, answer)
         except UnknownApprovalError:

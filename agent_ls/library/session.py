@@ -19,10 +19,10 @@ from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.rollback import RolledBack, Wanted
 from agent_ls.app.sessions.setup.tool_limits import check_limits
-from agent_ls.app.sessions.workspaces.worktree import BroughtFile
+from agent_ls.app.sessions.workspaces.worktree import WorktreeFile
 from agent_ls.app.settings.layers import layered, limits_of
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import ExecutionEnvironment
@@ -38,7 +38,7 @@ from agent_ls.library.replies import (
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.errors import SessionBusyError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.tool_records import ToolRecord, tool_records
@@ -209,7 +209,7 @@ class AgentSession:
         if turn_id and not keep_processes:
             session.terminals.end_turn(turn_id)
 
-    async def bring_changes(self) -> list[BroughtFile]:
+    async def bring_changes(self) -> list[WorktreeFile]:
         """Bring the changes of the session's worktree to its folder. Returns each changed file, also those left.
 
         Raises:
@@ -274,14 +274,14 @@ class AgentSession:
         """Return what waits for an answer: approvals, then questions. Proposed changes are in `hunks`."""
         return (*self._live.approver.pending(), *self._live.session.questions.pending())
 
-    def approve(self, request_id: str, answer: Answer | bool) -> None:
+    def approve(self, request_id: str, answer: ApprovalAnswer | bool) -> None:
         """Answer an approval request. The first answer wins.
 
         Raises:
             UnknownApprovalError.
         """
         if isinstance(answer, bool):
-            answer = Answer("allow" if answer else "deny", decided_by="program")
+            answer = ApprovalAnswer("allow" if answer else "deny", decided_by="program")
         self._live.approver.answer(request_id, answer)
 
     def reply(self, question_id: str, *answers: str) -> None:
@@ -421,7 +421,7 @@ async def open_session(
     others = [str(await anyio.Path(place).expanduser()) for place in beside]
     manager.folders = lambda: [os.path.abspath(place) for place in others]
     where = environment.working_directory() if environment else str(await anyio.Path(folder).expanduser())
-    new = NewSession(
+    new = SessionSpec(
         workspace_folder=where,
         provider=provider or None,
         model=model or None,
@@ -450,7 +450,7 @@ async def open_session(
         raise refused
 
 
-async def _opened(manager: SessionManager, resume: str, new: NewSession) -> LiveSession:
+async def _opened(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
     """Create the session, or open a stored one and give it the same options."""
     if not resume:
         return await manager.new_session(new)

@@ -81,7 +81,7 @@ class Emitter(Protocol):
 
 
 @dataclass(slots=True)
-class OpenPart:
+class UnfinishedPart:
     """A part that has started and not ended. Its text is the joined `pieces`; `length` counts its code points.
 
     `held` is text that is not published yet, because it may be the beginning of a secret key. The event
@@ -124,7 +124,7 @@ class EventEmitter:
         self._recorder = recorder
         self._clock = clock
         self._secrets = secrets
-        self._open: dict[str, OpenPart] = {}
+        self._open: dict[str, UnfinishedPart] = {}
         self._asked: dict[str, str] = {}
         self._proposed = Proposed()
         self._agents: dict[str, str] = {}
@@ -200,9 +200,9 @@ class EventEmitter:
             length, opened_as = (part.length, part.name) if part else (0, "")
             self.emit_delta(Delta(kind, part_id, length, text, name or opened_as))
 
-    def open_part(self, kind: DeltaKind, part_id: str, name: str = "", agent_id: str = "") -> OpenPart:
+    def open_part(self, kind: DeltaKind, part_id: str, name: str = "", agent_id: str = "") -> UnfinishedPart:
         agent_id = agent_id or self._agents.get(part_id.rpartition(":")[0], "")
-        part = self._open[part_id] = OpenPart(kind, name, agent_id)
+        part = self._open[part_id] = UnfinishedPart(kind, name, agent_id)
         return part
 
     def close_part(self, part_id: str) -> None:
@@ -214,7 +214,7 @@ class EventEmitter:
         part = self._open.get(part_id)
         return part.text() + part.held if part else ""
 
-    def _without_keys(self, delta: Delta, part: OpenPart) -> Delta:
+    def _without_keys(self, delta: Delta, part: UnfinishedPart) -> Delta:
         """Return the part of the delta that may be published.
 
         The rest may be the beginning of a key and is held back.

@@ -27,7 +27,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Steer:
+class QueuedSteer:
     """A message of the user for the model's next call."""
 
     id: SteerId
@@ -82,7 +82,7 @@ class Inbox:
 
     def __init__(
         self,
-        steers: Iterable[Steer] = (),
+        steers: Iterable[QueuedSteer] = (),
         queue: Iterable[Input] = (),
         keep_images: Callable[[str, tuple[ImagePart, ...]], None] = lambda message_id, images: None,
     ) -> None:
@@ -93,7 +93,7 @@ class Inbox:
         self.held = bool(self._queue)
 
     @property
-    def steers(self) -> tuple[Steer, ...]:
+    def steers(self) -> tuple[QueuedSteer, ...]:
         return tuple(self._steers)
 
     @property
@@ -104,7 +104,7 @@ class Inbox:
     def has_next(self) -> bool:
         return bool(self._queue) and not self.held
 
-    def add_steer(self, steer: Steer) -> None:
+    def add_steer(self, steer: QueuedSteer) -> None:
         if steer.images:
             self._keep_images(steer.id, steer.images)
         self._steers.append(steer)
@@ -116,7 +116,7 @@ class Inbox:
         self._steers = deque(kept)
         return removed
 
-    def pop_steer(self) -> Steer:
+    def pop_steer(self) -> QueuedSteer:
         return self._steers.popleft()
 
     def add(self, item: Input) -> None:

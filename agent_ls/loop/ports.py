@@ -11,7 +11,7 @@ from agent_ls.loop.calls.approval import Approver
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.log_guard import LogGuard
 from agent_ls.loop.calls.redaction import Known, none_known
-from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.model.other_models import NO_OTHER_MODELS, OtherModels
@@ -65,5 +65,5 @@ class Shared:
     call_ids: CallIds
     spending: Spending
     budget: InputBudget
-    terminals: Terminals
+    terminals: SessionTerminals
     log_guard: LogGuard

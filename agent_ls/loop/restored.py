@@ -17,7 +17,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
 )
 from agent_ls.loop.ids import ToolCallId, TurnId
-from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.inbox import Input, QueuedSteer
 from agent_ls.loop.turns import AssistantTurn, Turn
 
 
@@ -124,7 +124,7 @@ class Restored:
     last_seq: int
     usage: Usage = field(default_factory=Usage)
     queue: tuple[Input, ...] = ()
-    steers: tuple[Steer, ...] = ()
+    steers: tuple[QueuedSteer, ...] = ()
     prefix: Prefix = field(default_factory=Prefix)
     call_ids: frozenset[str] = frozenset()
     answers: Mapping[str, Submitted] = field(default_factory=dict)

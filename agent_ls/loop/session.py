@@ -19,9 +19,9 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.redaction import redacted
-from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import (
@@ -45,7 +45,7 @@ from agent_ls.loop.events.types import (
     UserInput,
 )
 from agent_ls.loop.ids import QueuedId, SessionId, SteerId, TurnId, new_id
-from agent_ls.loop.inbox import Input, QueueChange, StartNow, Steer
+from agent_ls.loop.inbox import Input, QueueChange, QueuedSteer, StartNow
 from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
@@ -166,7 +166,7 @@ class Session:
         return self._loop.plan
 
     @property
-    def history(self) -> History:
+    def history(self) -> ConversationHistory:
         return self._loop.history
 
     @property
@@ -174,11 +174,11 @@ class Session:
         return self._inbox.queue
 
     @property
-    def steering(self) -> tuple[Steer, ...]:
+    def steering(self) -> tuple[QueuedSteer, ...]:
         return self._inbox.steers
 
     @property
-    def terminals(self) -> Terminals:
+    def terminals(self) -> SessionTerminals:
         return self._shared.terminals
 
     # --- actions of the user
@@ -542,7 +542,7 @@ class Session:
             self._emitter.emit(StateChanged(state))
 
     def _queue_steer(self, item: Input) -> SteerId:
-        steer = Steer(SteerId(new_id("st")), item.text, item.images, item.client_key)
+        steer = QueuedSteer(SteerId(new_id("st")), item.text, item.images, item.client_key)
         self._inbox.add_steer(steer)
         self._agents.nudge()
         self.emit(SteeringQueued(steer.id, steer.text, steer.client_key))

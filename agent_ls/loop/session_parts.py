@@ -12,7 +12,7 @@ import anyio
 
 from agent_ls.loop.budget import InputBudget
 from agent_ls.loop.calls.log_guard import LogGuard
-from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.ids import SessionId
@@ -61,7 +61,7 @@ def assemble(
         CallIds(known.call_ids),
         spending,
         InputBudget(spending, ports.clock),
-        Terminals(ports.environment, emitter, ports.clock, ports.secrets),
+        SessionTerminals(ports.environment, emitter, ports.clock, ports.secrets),
         LogGuard(ports.recorder, ports.questions),
     )
     tasks = AgentTasks(it.changed.agent_id for it in known.agents)

@@ -26,7 +26,7 @@ from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import Emitter, EventEmitter
 from agent_ls.loop.events.types import SteeringQueued, SubagentChanged
 from agent_ls.loop.ids import SteerId, new_id
-from agent_ls.loop.inbox import Inbox, Steer
+from agent_ls.loop.inbox import Inbox, QueuedSteer
 from agent_ls.loop.model.other_models import OtherModels, Purpose, UnusableModel, model_for
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import Restored, RestoredAgent
@@ -185,7 +185,7 @@ class Subagents:
     def send(self, agent_id: str, message: str) -> AgentState:
         agent = self._known(agent_id)
         if agent.is_running:
-            steer = Steer(SteerId(new_id("st")), message)
+            steer = QueuedSteer(SteerId(new_id("st")), message)
             agent.inbox.add_steer(steer)
             AgentEmitter(self._kit.emitter, agent_id).emit(SteeringQueued(steer.id, message))
             agent.agents.nudge()

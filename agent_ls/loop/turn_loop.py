@@ -23,10 +23,10 @@ from agent_ls.loop.budget import GO_ON, STOP
 from agent_ls.loop.calls.dispatch import Call, Dispatcher
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
-from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.calls.tool_round import outcomes, run_round
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.requests import ContextKeeper
 from agent_ls.loop.emission import Emitter
@@ -109,7 +109,7 @@ class TurnLoop:
         restored: Restored,
         profile: ProviderProfile,
     ) -> None:
-        self.history = History(restored.turns)
+        self.history = ConversationHistory(restored.turns)
         self.profile = profile
         self._shared = shared
         self._agents = agents
@@ -140,7 +140,7 @@ class TurnLoop:
         return self._dispatcher.plan
 
     @property
-    def terminals(self) -> Terminals:
+    def terminals(self) -> SessionTerminals:
         return self._dispatcher.terminals
 
     def record(self, turn: Turn) -> None:
@@ -151,7 +151,7 @@ class TurnLoop:
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
         """Replace history and plan. The record of files that the model has seen, and the usage, do not change."""
-        self.history = History(turns)
+        self.history = ConversationHistory(turns)
         self._signatures = calls_since_warning(turns)
         self._dispatcher.plan = plan
 

@@ -19,7 +19,7 @@ class CellTextChange:
 
 
 @dataclass(frozen=True, slots=True)
-class CellSplice:
+class CellReplacement:
     """A replacement of `delete` cells from `start` on by `cells`. Indices are those before any change."""
 
     start: int
@@ -30,7 +30,7 @@ class CellSplice:
 @dataclass(frozen=True, slots=True)
 class CellChanges:
     texts: tuple[CellTextChange, ...]
-    splices: tuple[CellSplice, ...]
+    splices: tuple[CellReplacement, ...]
 
 
 def diff_cells(shown: Sequence[EditorCell], wanted: Sequence[TargetCell]) -> CellChanges:
@@ -39,7 +39,7 @@ def diff_cells(shown: Sequence[EditorCell], wanted: Sequence[TargetCell]) -> Cel
     A cell that was moved or has another kind is deleted and inserted again.
     """
     texts: list[CellTextChange] = []
-    splices: list[CellSplice] = []
+    splices: list[CellReplacement] = []
     done = 0
     waiting: list[EditorCell] = []
     for cell in wanted:
@@ -50,10 +50,10 @@ def diff_cells(shown: Sequence[EditorCell], wanted: Sequence[TargetCell]) -> Cel
             )
             continue
         if waiting or at > done:
-            splices.append(CellSplice(done, at - done, tuple(waiting)))
+            splices.append(CellReplacement(done, at - done, tuple(waiting)))
         waiting, done = [], at + 1
         if shown[at].source != cell.source:
             texts.append(CellTextChange(at, shown[at].source, cell.source))
     if waiting or done < len(shown):
-        splices.append(CellSplice(done, len(shown) - done, tuple(waiting)))
+        splices.append(CellReplacement(done, len(shown) - done, tuple(waiting)))
     return CellChanges(tuple(texts), tuple(splices))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.app.sessions.live import LiveSession
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, QuestionAsked
 
 ActName: TypeAlias = Literal["steer", "follow_up"]
@@ -126,9 +126,9 @@ class UserActionPlayer:
         )
 
 
-def _recorded_answer(recorded: Mapping[str, Any]) -> Answer:
+def _recorded_answer(recorded: Mapping[str, Any]) -> ApprovalAnswer:
     # Rule ids belong to the recorded session. Later requests that a rule allowed are answered as recorded.
-    return Answer(
+    return ApprovalAnswer(
         "allow" if recorded["decision"] == "allow" else "deny",
         reason=str(recorded.get("reason", "")),
         rule_id=str(recorded.get("ruleId", "")),

@@ -24,7 +24,7 @@ from agent_ls.app.recording.codec import plain, value_of
 from agent_ls.app.recording.tape import FORMAT, told_messages
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
@@ -175,7 +175,7 @@ async def replay(recording: Recording) -> ReplayResult:
         async with anyio.create_task_group() as tasks:
             await tasks.start(manager.run)
             live = await manager.new_session(
-                NewSession(
+                SessionSpec(
                     workspace_folder=place.working_directory(),
                     provider=provider,
                     model=str(header["model"]),

@@ -45,12 +45,12 @@ from agent_ls.loop.events.types import (
     UserInput,
 )
 from agent_ls.loop.ids import SteerId
-from agent_ls.loop.inbox import Input, Steer
+from agent_ls.loop.inbox import Input, QueuedSteer
 from agent_ls.loop.restored import Submitted
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import StoredAgents
 from agent_ls.store.checkpoints import Checkpoint, checkpoint
-from agent_ls.store.journal import Intent, Review, Standing
+from agent_ls.store.journal import Intent, ProposalRecord, Standing
 
 
 @dataclass(slots=True)
@@ -119,9 +119,9 @@ class Fold:
     terminals: dict[str, TerminalOpen] = field(default_factory=dict)
     left_running: dict[str, str] = field(default_factory=dict)
     untold_input: UserTurn | None = None
-    untold_steers: list[Steer] = field(default_factory=list)
+    untold_steers: list[QueuedSteer] = field(default_factory=list)
     queue: list[Input] = field(default_factory=list)
-    steers: list[Steer] = field(default_factory=list)
+    steers: list[QueuedSteer] = field(default_factory=list)
     images: dict[str, tuple[ImagePart, ...]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
     call_ids: set[str] = field(default_factory=set)
@@ -135,7 +135,7 @@ class Fold:
     filed: set[tuple[str, str]] = field(default_factory=set)
     standings: dict[str, Standing] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
-    reviews: dict[str, Review] = field(default_factory=dict)
+    reviews: dict[str, ProposalRecord] = field(default_factory=dict)
     proposed: Proposed = field(default_factory=Proposed)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     turn_ids: list[str] = field(default_factory=list)
@@ -202,7 +202,7 @@ class Fold:
     def stand(self, standing: Standing) -> None:
         self.standings[standing.path] = standing
 
-    def review(self, review: Review) -> None:
+    def review(self, review: ProposalRecord) -> None:
         self.reviews[review.call_id] = review
 
     def event(self, envelope: Envelope) -> None:
@@ -334,7 +334,7 @@ class Fold:
                 self.queue = [self._waiting(item) for item in items if item.queued_id not in self.begun]
             case SteeringQueued(steer_id=steer_id, text=text, client_key=key):
                 self._answer(key, Submitted(steer_id=steer_id))
-                self.steers.append(Steer(SteerId(steer_id), text, self.images.get(steer_id, ()), key))
+                self.steers.append(QueuedSteer(SteerId(steer_id), text, self.images.get(steer_id, ()), key))
             case RuleRemoved(rule_id=rule_id):
                 self.session_grants.discard(rule_id)
                 self.turn_grants.discard(rule_id)

@@ -19,14 +19,14 @@ _KEPT_RECORDS = ("turn", "agentTurn", "prompt", "prefix", "config")
 
 
 @dataclass(frozen=True, slots=True)
-class Fork:
+class ForkedLog:
     """The copy. `lines` follow the header of the new log; `output_refs` are the outputs that they refer to."""
 
     lines: tuple[bytes, ...]
     output_refs: tuple[str, ...]
 
 
-def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
+def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> ForkedLog:
     """Copy the log lines after the header for the session `session_id`. `at_turn` "" means the last complete turn.
 
     Raises:
@@ -47,7 +47,7 @@ def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork:
             event |= {"sessionId": session_id, "seq": seq}
             if ref := event["data"].get("outputRef"):
                 refs.append(ref)
-    return Fork(tuple(json_line(item) for item in kept), tuple(refs))
+    return ForkedLog(tuple(json_line(item) for item in kept), tuple(refs))
 
 
 def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

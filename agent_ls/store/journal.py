@@ -112,7 +112,7 @@ class ProposedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ProposalRecord:
     """A call's proposal, recorded before it is displayed."""
 
     call_id: str
@@ -154,7 +154,7 @@ def standing_from_json(raw: Mapping[str, Any]) -> Standing:
     return Standing(str(raw["path"]), str(raw["text"]), places)
 
 
-def review_from_json(raw: Mapping[str, Any]) -> Review:
+def review_from_json(raw: Mapping[str, Any]) -> ProposalRecord:
     """Restore a record.
 
     Raises:
@@ -164,7 +164,7 @@ def review_from_json(raw: Mapping[str, Any]) -> Review:
         ProposedFile(str(it["path"]), _name(it["before"]), _name(it["after"]), str(it["modeFrom"]))
         for it in raw["files"]
     )
-    return Review(str(raw["callId"]), str(raw["turnId"]), tuple(files))
+    return ProposalRecord(str(raw["callId"]), str(raw["turnId"]), tuple(files))
 
 
 def _name(raw: Any) -> str | None:

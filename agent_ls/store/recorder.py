@@ -22,7 +22,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
-from agent_ls.store.journal import Intent, Review, Standing, Written
+from agent_ls.store.journal import Intent, ProposalRecord, Standing, Written
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
@@ -136,7 +136,7 @@ class StoreRecorder:
         """
         self._log.append(*(record("intent", intent.to_json()) for intent in intents))
 
-    def review(self, review: Review) -> None:
+    def review(self, review: ProposalRecord) -> None:
         """Record a call's proposal before it is displayed, so that a resume can continue to wait for the decisions."""
         self._log.append(record("review", review.to_json()))
 

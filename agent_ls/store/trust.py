@@ -20,7 +20,7 @@ Trust: TypeAlias = Literal["trusted", "restricted"]
 
 
 @dataclass(frozen=True, slots=True)
-class TrustedFolder:
+class TrustRecord:
     """A trust decision. `owner` is the id of the folder's owner at that time, "" where files have no owner.
 
     `decided` is ISO 8601.
@@ -41,7 +41,7 @@ class TrustStore:
     def __init__(self, root: Path | None = None) -> None:
         self._list = KeptList(Layout(root).root, "trust")
 
-    def folders(self) -> Sequence[TrustedFolder]:
+    def folders(self) -> Sequence[TrustRecord]:
         """The decisions, oldest first."""
         return [folder for entry in self._list.read() if (folder := _folder(entry))]
 
@@ -59,7 +59,7 @@ class TrustStore:
         owner = owner_of(workspace)
         if owner is None:
             raise FileNotFoundError(2, "there is no such folder", workspace)
-        new = TrustedFolder(canonical(workspace), owner, trust, now)
+        new = TrustRecord(canonical(workspace), owner, trust, now)
         self._list.change(lambda entries: [*_without(entries, new.path), asdict(new)])
 
     def forget(self, workspace: str) -> bool:
@@ -90,7 +90,7 @@ def _without(entries: Sequence[Any], path: str) -> list[Any]:
     return [entry for entry in entries if not (isinstance(entry, dict) and entry.get("path") == path)]
 
 
-def _folder(entry: Any) -> TrustedFolder | None:
+def _folder(entry: Any) -> TrustRecord | None:
     """Return the decision in an entry, None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
@@ -99,6 +99,6 @@ def _folder(entry: Any) -> TrustedFolder | None:
         return None
     match entry.get("trust"):
         case "trusted" | "restricted" as trust:
-            return TrustedFolder(path, owner, trust, decided)
+            return TrustRecord(path, owner, trust, decided)
         case _:
             return None

@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.app.context.prompts import EARLY_FACTS_MS, PromptWorkspace, SessionPrompts
 from agent_ls.app.permissions.trust import TRUST_VARIABLE, Trusting
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.profiles.create import create_profile
@@ -107,7 +107,7 @@ async def test_a_new_session_runs_git_before_the_first_message_only_if_trusted(
     monkeypatch.delenv(TRUST_VARIABLE)
     async with running(tmp_path, trusting=trusting) as sessions:
         live = await sessions.manager.new_session(
-            NewSession(workspace_folder=str(sessions.folder), provider=PROVIDER)
+            SessionSpec(workspace_folder=str(sessions.folder), provider=PROVIDER)
         )
         assert live.gather_early is not None
         await live.gather_early()  # returns after the one that was started with the session

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, ToolCallEnd
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, allow, deny, running, wait
@@ -241,7 +241,7 @@ async def test_ignored_files_are_hidden_under_every_name_of_the_file_system(work
 
 
 async def test_a_file_replaced_between_the_answer_and_the_write_is_not_overwritten(work: Path) -> None:
-    def replace_and_allow(request: ApprovalRequested) -> Answer:
+    def replace_and_allow(request: ApprovalRequested) -> ApprovalAnswer:
         (work / "a.txt").unlink()
         (work / "a.txt").write_text("another\n")
         return allow(request)
@@ -257,7 +257,7 @@ async def test_a_file_replaced_between_the_answer_and_the_write_is_not_overwritt
 async def test_a_command_whose_file_becomes_a_link_during_the_approval_needs_approval_again(
     work: Path,
 ) -> None:
-    def swap(request: ApprovalRequested) -> Answer:
+    def swap(request: ApprovalRequested) -> ApprovalAnswer:
         if (work / "a.txt").is_symlink():
             assert "outside" in request.reason
             return deny(request)
@@ -272,7 +272,7 @@ async def test_a_command_whose_file_becomes_a_link_during_the_approval_needs_app
 
 
 async def test_a_change_to_plan_mode_during_an_approval_applies_to_the_allowed_call(work: Path) -> None:
-    def plan(request: ApprovalRequested) -> Answer:
+    def plan(request: ApprovalRequested) -> ApprovalAnswer:
         talk.live.approver.mode = "plan"
         return allow(request)
 
@@ -330,8 +330,8 @@ async def test_answers_in_another_order_resolve_their_own_approvals(work: Path) 
             talk.live.session.submit("go")
             await talk.until("approval_requested")
         (first,), (second,) = one.live.approver.pending(), other.live.approver.pending()
-        other.live.approver.answer(second.request_id, Answer("deny"))
-        one.live.approver.answer(first.request_id, Answer("allow"))
+        other.live.approver.answer(second.request_id, ApprovalAnswer("deny"))
+        one.live.approver.answer(first.request_id, ApprovalAnswer("allow"))
         await one.until("tool_call_end")
         await other.until("tool_call_end")
     allowed, denied = (str(request.effect["command"]).split()[1] for request in (first, second))
@@ -344,7 +344,7 @@ async def test_an_answer_for_another_session_is_refused_and_resolves_nothing(wor
         talk, (request,) = await two_questions(rig)
         other = await rig.talk("ask", wait)
         with pytest.raises(UnknownApprovalError):
-            other.live.approver.answer(request.request_id, Answer("allow"))
+            other.live.approver.answer(request.request_id, ApprovalAnswer("allow"))
         assert talk.live.approver.pending() == (request,)
     assert not (work / "made").exists()
 
@@ -353,9 +353,9 @@ async def test_a_repeated_answer_allows_nothing_more(work: Path) -> None:
     script: Script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
     async with running(work.parent, script) as rig:
         talk, (request,) = await two_questions(rig)
-        talk.live.approver.answer(request.request_id, Answer("allow"))
+        talk.live.approver.answer(request.request_id, ApprovalAnswer("allow"))
         await talk.until("approval_requested", 2)
-        replayed = talk.live.approver.answer(request.request_id, Answer("allow"))
+        replayed = talk.live.approver.answer(request.request_id, ApprovalAnswer("allow"))
         assert replayed.request_id == request.request_id
         (second,) = talk.live.approver.pending()
         assert second.request_id != request.request_id
@@ -372,7 +372,7 @@ async def test_a_stopped_turn_with_a_pending_approval_runs_nothing_even_after_a_
         with anyio.fail_after(DEADLINE_S):
             getattr(talk.live.session, how)()
             await talk.until("processing_end")
-        late = talk.live.approver.answer(request.request_id, Answer("allow"))
+        late = talk.live.approver.answer(request.request_id, ApprovalAnswer("allow"))
         assert (late.decision, late.decided_by) == ("deny", "interrupt")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
     assert not (work / "made").exists()

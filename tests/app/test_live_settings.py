@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.models.service import Models
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.models.service import ModelService
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.setup.config import session_config
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
@@ -105,7 +105,7 @@ async def test_options_chosen_for_a_session_stay_and_new_sessions_use_the_settin
         summary, config = talk.live.summary(), talk.live.session.config
         assert (summary.mode, summary.review, summary.effort) == ("edits", "after", "high")
         assert (config.limits.tokens_per_input, config.limits.cost_usd_per_input) == (9, 2)
-        new = await rig.manager.new_session(NewSession(workspace_folder=str(tmp_path), provider=PROVIDER))
+        new = await rig.manager.new_session(SessionSpec(workspace_folder=str(tmp_path), provider=PROVIDER))
         assert (new.summary().mode, new.summary().review, new.summary().effort) == ("plan", "before", "low")
 
 
@@ -165,7 +165,7 @@ async def test_a_changed_provider_url_applies_from_the_next_call(
         def at(server: AnthropicServer, **more: object) -> Settings:
             return Settings.model_validate({"providers": {"anthropic": {"baseUrl": server.base_url, **more}}})
 
-        models = Models(at(one), Credentials.from_environment(), {})
+        models = ModelService(at(one), Credentials.from_environment(), {})
         assert (await models.client.complete(request)).text == "One."
         models.change(at(two, headers={"X-Team": "a"}))
         assert (await models.client.complete(request)).text == "Two."

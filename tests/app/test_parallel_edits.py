@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved
 from tests.support.fake_provider import text, tool_call
 from tests.support.session_rig import running
@@ -29,7 +29,7 @@ async def test_a_stored_rule_resolves_simultaneous_edits_and_a_single_allow_does
         await talk.until("approval_requested", 3)
         first = talk.of(ApprovalRequested)[0]
         rule = first.rules[0]
-        answer = Answer("allow", "session", rule.id) if is_rule_kept else Answer("allow")
+        answer = ApprovalAnswer("allow", "session", rule.id) if is_rule_kept else ApprovalAnswer("allow")
         talk.live.approver.answer(first.request_id, answer)
         if is_rule_kept:
             await talk.until("processing_end")

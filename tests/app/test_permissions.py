@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from agent_ls.app.settings.model import parse_settings
-from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -176,7 +176,7 @@ async def test_after_a_denied_read_outside_the_model_gets_nothing_of_the_file(
 
 @pytest.mark.req("X6", "H7")
 async def test_a_file_that_becomes_a_link_during_the_approval_is_not_written_through(work: Path) -> None:
-    def swap_and_allow(request: ApprovalRequested) -> Answer:
+    def swap_and_allow(request: ApprovalRequested) -> ApprovalAnswer:
         (work / "a.txt").unlink()
         (work / "a.txt").symlink_to(outside(work))
         outside(work).write_text("one\n")  # so that the change would fit
@@ -190,7 +190,9 @@ async def test_a_file_that_becomes_a_link_during_the_approval_is_not_written_thr
     assert outside(work).read_text() == "one\n"
 
 
-def _second_no(first: Callable[[ApprovalRequested], Answer]) -> Callable[[ApprovalRequested], Answer]:
+def _second_no(
+    first: Callable[[ApprovalRequested], ApprovalAnswer],
+) -> Callable[[ApprovalRequested], ApprovalAnswer]:
     answers = iter([first])
     return lambda request: next(answers, deny)(request)
 
@@ -199,7 +201,7 @@ def _second_no(first: Callable[[ApprovalRequested], Answer]) -> Callable[[Approv
 async def test_a_working_folder_that_becomes_a_link_during_the_approval_is_not_used(work: Path) -> None:
     (work / "sub").mkdir()
 
-    def swap_and_allow(request: ApprovalRequested) -> Answer:
+    def swap_and_allow(request: ApprovalRequested) -> ApprovalAnswer:
         if (work / "sub").is_symlink():
             return deny(request)
         (work / "sub").rmdir()
@@ -250,15 +252,15 @@ async def test_a_folder_opened_through_a_link_is_inside_under_that_name_too(work
 # -- what an answer is good for
 
 
-def by_rule(scope: str, kind: str = "") -> Callable[[ApprovalRequested], Answer]:
+def by_rule(scope: str, kind: str = "") -> Callable[[ApprovalRequested], ApprovalAnswer]:
     """Allows with the first rule of this scope whose id begins so."""
 
-    def answer(request: ApprovalRequested) -> Answer:
+    def answer(request: ApprovalRequested) -> ApprovalAnswer:
         rules = [rule for rule in request.rules if rule.scope == scope and rule.id.startswith(kind)]
         rule = next(iter(rules), None)
         if rule is None:
-            return Answer("deny", reason="no such rule")
-        return Answer("allow", rule.scope, rule.id)
+            return ApprovalAnswer("deny", reason="no such rule")
+        return ApprovalAnswer("allow", rule.scope, rule.id)
 
     return answer
 
@@ -340,10 +342,10 @@ async def test_the_first_edit_can_be_allowed_for_the_session_and_allow_once_is_n
 
 @pytest.mark.req("H7")
 async def test_the_first_answer_wins_and_a_later_one_gets_its_decision(work: Path) -> None:
-    def answer_twice(request: ApprovalRequested) -> Answer | None:
+    def answer_twice(request: ApprovalRequested) -> ApprovalAnswer | None:
         approvals = talk.live.approver
-        approvals.answer(request.request_id, Answer("deny", reason="no", client_key="one"))
-        late = Answer("allow", "session", request.rules[0].id, client_key="two")
+        approvals.answer(request.request_id, ApprovalAnswer("deny", reason="no", client_key="one"))
+        late = ApprovalAnswer("allow", "session", request.rules[0].id, client_key="two")
         assert approvals.answer(request.request_id, late).decision == "deny"
         return None
 
@@ -360,11 +362,11 @@ WRONG_RULES = ["command:made-up", EDITS_RULE]
 
 @pytest.mark.req("H7")
 async def test_a_rule_that_was_not_offered_is_refused_and_resolves_nothing(work: Path) -> None:
-    def answer(request: ApprovalRequested) -> Answer:
+    def answer(request: ApprovalRequested) -> ApprovalAnswer:
         for rule_id in WRONG_RULES:
             with pytest.raises(UnknownApprovalError, match="not offered"):
-                talk.live.approver.answer(request.request_id, Answer("allow", "session", rule_id))
-        return Answer("deny")
+                talk.live.approver.answer(request.request_id, ApprovalAnswer("allow", "session", rule_id))
+        return ApprovalAnswer("deny")
 
     async with running(work.parent, [[shell("touch t")]]) as rig:
         talk = await rig.talk("ask", answer)
@@ -376,9 +378,9 @@ async def test_a_rule_that_was_not_offered_is_refused_and_resolves_nothing(work:
 async def test_a_rule_is_not_stored_for_a_wider_scope_than_offered(work: Path) -> None:
     path = str(outside(work))
 
-    def wider(request: ApprovalRequested) -> Answer:
+    def wider(request: ApprovalRequested) -> ApprovalAnswer:
         assert request.rules == () or request.rules[0].id.startswith("read:")
-        return Answer("allow", "session", "")  # "for the session", but no rule is named
+        return ApprovalAnswer("allow", "session", "")  # "for the session", but no rule is named
 
     async with running(work.parent, [[read(path)], [read(path)]]) as rig:
         talk = await rig.talk("ask", wider)
@@ -393,7 +395,7 @@ async def test_a_rule_to_read_a_link_applies_to_its_target(work: Path) -> None:
 
     asked: list[str] = []
 
-    def answer(request: ApprovalRequested) -> Answer:
+    def answer(request: ApprovalRequested) -> ApprovalAnswer:
         asked.append(request.rules[0].label)
         return by_rule("session")(request)
 
@@ -408,7 +410,7 @@ async def test_a_rule_to_read_a_link_applies_to_its_target(work: Path) -> None:
 
 @pytest.mark.req("H7", "H2")
 async def test_a_changed_mode_applies_from_the_next_call(work: Path) -> None:
-    def switch(request: ApprovalRequested) -> Answer:
+    def switch(request: ApprovalRequested) -> ApprovalAnswer:
         talk.live.approver.mode = "full"
         return allow(request)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from agent_ls.loop.calls.approval import Answer, BadReplacementError
+from agent_ls.loop.calls.approval import ApprovalAnswer, BadReplacementError
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, TerminalOpen, ToolCallEnd
 from agent_ls.policy.situation import Mode
 from tests.app.test_suspended_turns import answer, left
@@ -17,7 +17,7 @@ from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.session_rig import SessionRig, Talk, running
 
 Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
-Answers: TypeAlias = Callable[[ApprovalRequested], Answer | None]
+Answers: TypeAlias = Callable[[ApprovalRequested], ApprovalAnswer | None]
 
 
 def shell(command: str, **arguments: Any) -> CallTool:
@@ -31,7 +31,7 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def in_turn(*answers: Answer) -> Answers:
+def in_turn(*answers: ApprovalAnswer) -> Answers:
     """Return these answers one after the other."""
     left = list(answers)
     return lambda request: left.pop(0)
@@ -46,7 +46,7 @@ async def ran(rig: SessionRig, mode: Mode, answers: Answers) -> Talk:
 @pytest.mark.req("X8")
 async def test_the_users_command_runs_and_is_reported_to_the_model(work: Path) -> None:
     async with running(work.parent, [[shell("echo theirs > a.txt")], text("done")]) as rig:
-        mine = Answer("allow", command="echo mine > b.txt; echo said", decided_by="ada")
+        mine = ApprovalAnswer("allow", command="echo mine > b.txt; echo said", decided_by="ada")
         talk = await ran(rig, "ask", in_turn(mine))
         assert (work / "b.txt").read_text() == "mine\n" and not (work / "a.txt").exists()
         (asked,), (resolved,) = talk.of(ApprovalRequested), talk.of(ApprovalResolved)
@@ -62,7 +62,7 @@ async def test_the_users_command_runs_and_is_reported_to_the_model(work: Path) -
 async def test_the_users_command_needs_no_second_approval_even_if_the_mode_would_ask(work: Path) -> None:
     (work / "a.txt").write_text("rubbish\n")
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
-        mine = Answer("allow", command="git --version && rm a.txt")
+        mine = ApprovalAnswer("allow", command="git --version && rm a.txt")
         talk = await ran(rig, "ask", in_turn(mine))
         assert not (work / "a.txt").exists() and not (work / "it").exists()
         assert len(talk.of(ApprovalRequested)) == 1
@@ -74,7 +74,9 @@ async def test_the_approval_covers_only_the_users_command(work: Path) -> None:
     (work / "a.txt").write_text("precious\n")
     script: Script = [[shell("touch it")], [shell("rm a.txt")], text("done")]
     async with running(work.parent, script) as rig:
-        answers = in_turn(Answer("allow", command="rm -f b.txt"), Answer("deny", reason="after all not"))
+        answers = in_turn(
+            ApprovalAnswer("allow", command="rm -f b.txt"), ApprovalAnswer("deny", reason="after all not")
+        )
         talk = await ran(rig, "ask", answers)
         assert len(talk.of(ApprovalRequested)) == 2 and (work / "a.txt").exists()
 
@@ -86,7 +88,7 @@ async def test_a_command_that_the_mode_refuses_is_refused_from_the_user_too(work
         talk.live.session.submit("go")
         await talk.until("approval_requested")
         await talk.live.configure(provider=None, model=None, effort=None, mode="plan", review=None)
-        await answer(talk, Answer("allow", command="touch mine"))
+        await answer(talk, ApprovalAnswer("allow", command="touch mine"))
         await talk.until("processing_end")
         assert not (work / "mine").exists() and talk.of(TerminalOpen) == []
 
@@ -94,7 +96,7 @@ async def test_a_command_that_the_mode_refuses_is_refused_from_the_user_too(work
 @pytest.mark.req("X8")
 async def test_the_same_command_is_no_replacement(work: Path) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
-        talk = await ran(rig, "ask", in_turn(Answer("allow", command="touch it")))
+        talk = await ran(rig, "ask", in_turn(ApprovalAnswer("allow", command="touch it")))
         assert talk.of(ApprovalResolved)[0].command == ""
         assert "The user changed" not in rig.results()[0].content
 
@@ -104,8 +106,8 @@ async def test_a_replaced_command_stores_no_rule(work: Path) -> None:
     script: Script = [[shell("touch it")], text("done"), [shell("touch it")], text("done")]
     async with running(work.parent, script) as rig:
 
-        def answer(request: ApprovalRequested) -> Answer:
-            return Answer("allow", scope="session", command="echo mine")
+        def answer(request: ApprovalRequested) -> ApprovalAnswer:
+            return ApprovalAnswer("allow", scope="session", command="echo mine")
 
         talk = await ran(rig, "ask", answer)
         await talk.say("again")
@@ -115,7 +117,7 @@ async def test_a_replaced_command_stores_no_rule(work: Path) -> None:
 @pytest.mark.req("X8")
 async def test_an_invalid_command_is_refused_with_the_reason(work: Path) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
-        talk = await ran(rig, "ask", in_turn(Answer("allow", command="echo \0")))
+        talk = await ran(rig, "ask", in_turn(ApprovalAnswer("allow", command="echo \0")))
         assert talk.of(ToolCallEnd)[0].error_kind == "validation"
         assert "NUL" in rig.results()[0].content and talk.of(TerminalOpen) == []
 
@@ -124,20 +126,20 @@ async def test_an_invalid_command_is_refused_with_the_reason(work: Path) -> None
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (Answer("deny", command="true"), "denied"),
-        (Answer("allow", command=" \n"), "blank"),
-        (Answer("allow", scope="session", rule_id="the offered", command="true"), "no rule"),
+        (ApprovalAnswer("deny", command="true"), "denied"),
+        (ApprovalAnswer("allow", command=" \n"), "blank"),
+        (ApprovalAnswer("allow", scope="session", rule_id="the offered", command="true"), "no rule"),
     ],
 )
 async def test_a_replacement_with_another_decision_than_allow_resolves_nothing(
-    work: Path, bad: Answer, why: str
+    work: Path, bad: ApprovalAnswer, why: str
 ) -> None:
     async with running(work.parent, [[shell("touch it")], text("done")]) as rig:
         talk = await rig.talk("ask", lambda request: None)
         talk.live.session.submit("go")
         await talk.until("approval_requested")
         (request,) = talk.live.approver.pending()
-        offered = Answer(**{**_plain(bad), "rule_id": request.rules[0].id}) if bad.rule_id else bad
+        offered = ApprovalAnswer(**{**_plain(bad), "rule_id": request.rules[0].id}) if bad.rule_id else bad
         with pytest.raises(BadReplacementError, match=why):
             talk.live.approver.answer(request.request_id, offered)
         assert talk.live.approver.pending() == (request,)
@@ -152,10 +154,10 @@ async def test_only_a_command_can_be_replaced(work: Path) -> None:
         await talk.until("approval_requested")
         (request,) = talk.live.approver.pending()
         with pytest.raises(BadReplacementError, match="only a command"):
-            talk.live.approver.answer(request.request_id, Answer("allow", command="true"))
+            talk.live.approver.answer(request.request_id, ApprovalAnswer("allow", command="true"))
 
 
-def _plain(answer: Answer) -> dict[str, Any]:
+def _plain(answer: ApprovalAnswer) -> dict[str, Any]:
     return {name: getattr(answer, name) for name in ("decision", "scope", "command")}
 
 
@@ -164,7 +166,7 @@ async def test_a_command_can_be_replaced_after_the_asking_process_has_ended(work
     waiting = await left(work.parent, [[shell("echo theirs > a.txt")]])
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await waiting.reopened(rig)
-        await answer(talk, Answer("allow", command="echo mine > b.txt"))
+        await answer(talk, ApprovalAnswer("allow", command="echo mine > b.txt"))
         await talk.until("processing_end")
         assert (work / "b.txt").exists() and not (work / "a.txt").exists()
         assert "The user changed this command" in rig.results()[0].content

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from agent_ls.app.errors import UnknownSessionError
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from agent_ls.store.rules import RuleStore
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
@@ -26,14 +26,14 @@ def shell(command: str, **more: Any) -> CallTool:
     return tool_call("shell", json.dumps({"command": command, **more}), id="c-shell")
 
 
-def general(scope: str) -> Callable[[ApprovalRequested], Answer]:
+def general(scope: str) -> Callable[[ApprovalRequested], ApprovalAnswer]:
     """Allows by the general rule for so long; what has none is denied."""
 
-    def answer(request: ApprovalRequested) -> Answer:
+    def answer(request: ApprovalRequested) -> ApprovalAnswer:
         for rule in request.rules:
             if rule.scope == scope and rule.id.startswith("words:"):
-                return Answer("allow", rule.scope, rule.id)
-        return Answer("deny")
+                return ApprovalAnswer("allow", rule.scope, rule.id)
+        return ApprovalAnswer("deny")
 
     return answer
 
@@ -125,7 +125,7 @@ async def test_rules_of_a_session_that_is_not_open_are_not_listed(tmp_path: Path
 
 async def test_the_model_gets_the_reason_of_a_denied_command(tmp_path: Path) -> None:
     async with running(tmp_path, [[shell("touch a")]]) as rig:
-        talk = await rig.talk("ask", lambda request: Answer("deny", reason="use make instead"))
+        talk = await rig.talk("ask", lambda request: ApprovalAnswer("deny", reason="use make instead"))
         await talk.say("go")
         assert talk.of(ToolCallEnd)[0].error_kind == "permission_denied"
         assert "use make instead" in rig.results()[0].content

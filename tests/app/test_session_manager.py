@@ -18,7 +18,7 @@ from agent_ls.app.errors import (
 )
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.errors import AuthenticationError
@@ -75,7 +75,7 @@ async def test_new_session_without_a_running_manager_is_refused_and_leaves_no_lo
 ) -> None:
     rig = SessionManager(settings=Settings(), credentials=Credentials(), state_dir=tmp_path / "state")
     with pytest.raises(NotRunningError):
-        await rig.new_session(NewSession(workspace_folder=str(tmp_path), provider="walkthrough"))
+        await rig.new_session(SessionSpec(workspace_folder=str(tmp_path), provider="walkthrough"))
     assert await rig.list_sessions(None, None, 10) == ([], None)
 
 
@@ -90,12 +90,12 @@ async def test_options_of_a_new_session_come_from_the_request_then_the_settings_
         assert (summary.provider, summary.model, summary.effort) == ("openai", "gpt-x", "high")
     settings = Settings(provider="openai", model="from-settings", effort="low", mode="plan")
     async with running(tmp_path, settings=settings) as rig:
-        live = await rig.manager.new_session(NewSession(workspace_folder=str(rig.folder)))
+        live = await rig.manager.new_session(SessionSpec(workspace_folder=str(rig.folder)))
         summary = live.summary()
         assert (summary.provider, summary.model) == ("openai", "from-settings")
         assert (summary.effort, summary.mode) == ("low", "plan")
         other = await rig.manager.new_session(
-            NewSession(workspace_folder=str(rig.folder), provider="anthropic")
+            SessionSpec(workspace_folder=str(rig.folder), provider="anthropic")
         )
         assert other.summary().model != "from-settings"
 

@@ -12,7 +12,7 @@ import pytest
 from agent_ls.app.permissions.sandbox import limits_of
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.effects import CommandEffect
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, ToolCallEnd, Warning
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
@@ -52,9 +52,9 @@ async def test_leaving_the_sandbox_needs_approval_in_every_mode_with_a_reason(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     line = f"[ $TMPDIR = {tmp_path} ] && touch outside && exit 0; echo Network is unreachable; exit 7"
 
-    def answers(request: ApprovalRequested) -> Answer:
+    def answers(request: ApprovalRequested) -> ApprovalAnswer:
         is_outside = request.effect.get("outsideSandbox")
-        return Answer(answer if is_outside else "allow", decided_by="test")
+        return ApprovalAnswer(answer if is_outside else "allow", decided_by="test")
 
     async with running(tmp_path, command(line), settings=CONFINED) as rig:
         talk = await rig.talk(mode, answers)

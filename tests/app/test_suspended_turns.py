@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.calls.dispatch import EVENT_SHARE_CHARS
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -35,7 +35,10 @@ __all__ = ["work"]  # the fixture
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H7")]
 
-YES, NO = Answer("allow", decided_by="test"), Answer("deny", reason="not like that", decided_by="test")
+YES, NO = (
+    ApprovalAnswer("allow", decided_by="test"),
+    ApprovalAnswer("deny", reason="not like that", decided_by="test"),
+)
 
 hows = pytest.mark.parametrize("how", ["ended", "killed"])
 
@@ -84,7 +87,7 @@ async def left(
     return Left(talk.session_id, state, asked)
 
 
-async def answer(talk: Talk, answer: Answer, call_id: str = "") -> None:
+async def answer(talk: Talk, answer: ApprovalAnswer, call_id: str = "") -> None:
     """Answer the pending approval, or the one of that call."""
     request = next(it for it in talk.live.approver.pending() if call_id in ("", it.call_id))
     talk.live.approver.answer(request.request_id, answer)
@@ -289,7 +292,7 @@ async def test_rules_of_the_turn_and_the_session_apply_again(how: str, work: Pat
             (request,) = talk.live.approver.pending()
             exact = [rule for rule in request.rules if rule.id.startswith("command:")]
             rule = next(rule for rule in exact if rule.scope == scope)
-            await answer(talk, Answer("allow", rule.scope, rule.id, decided_by="test"))
+            await answer(talk, ApprovalAnswer("allow", rule.scope, rule.id, decided_by="test"))
 
     script: Script = [[shell("touch t")], [shell("touch e")], [shell("rm a.txt")]]
     waiting = await left(work.parent, script, how, count=3, arrange=by_rules)

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, ToolCallEnd, Warning
 from agent_ls.profiles.project_docs import HEADING, HEADING_OF_DATA
 from tests.support.fake_provider import CallTool, text, tool_call
@@ -50,8 +50,8 @@ def trust_asked(talk: Talk) -> list[ApprovalRequested]:
 
 
 def by(decision: Any, who: str) -> Any:
-    def answer(request: ApprovalRequested) -> Answer | None:
-        return Answer(decision, decided_by=who) if request.effect["type"] == "TrustEffect" else None
+    def answer(request: ApprovalRequested) -> ApprovalAnswer | None:
+        return ApprovalAnswer(decision, decided_by=who) if request.effect["type"] == "TrustEffect" else None
 
     return answer
 
@@ -145,7 +145,7 @@ async def test_one_answer_resolves_the_question_of_all_waiting_sessions(
             await first.until("approval_requested")
             await second.until("approval_requested")
             (request,) = first.live.approver.pending()
-            first.live.approver.answer(request.request_id, Answer("allow", decided_by="c-1"))
+            first.live.approver.answer(request.request_id, ApprovalAnswer("allow", decided_by="c-1"))
         assert [it.decided_by for it in second.of(ApprovalResolved)] == ["c-1"]
 
 
@@ -192,7 +192,7 @@ async def test_unrelated_answers_trust_nothing(tmp_path: Path, project: Path) ->
         talk = await rig.talk("full", by("deny", "c-1"))
         await talk.say("Go.")
         (request,) = trust_asked(talk)
-        late = talk.live.approver.answer(request.request_id, Answer("allow", decided_by="c-2"))
+        late = talk.live.approver.answer(request.request_id, ApprovalAnswer("allow", decided_by="c-2"))
         assert (late.decision, late.decided_by) == ("deny", "c-1")
         assert rig.manager.trust.standing(str(project)) == "restricted"
 

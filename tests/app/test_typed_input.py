@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, TerminalExit, ToolCallEnd
 from tests.support.fake_provider import CallTool, Gate, Piece, text, tool_call
 from tests.support.processes import eventually
@@ -29,7 +29,7 @@ def acts(action: str, id: str, **arguments: object) -> CallTool:
 async def test_a_process_is_started_typed_into_read_listed_and_ended(tmp_path: Path) -> None:
     asked: list[tuple[str, str]] = []
 
-    def answer(request: ApprovalRequested) -> Answer:
+    def answer(request: ApprovalRequested) -> ApprovalAnswer:
         typed = request.effect["command"]
         asked.append((typed, request.effect.get("inputOf", "")))
         return deny(request) if typed == "no\n" else allow(request)

@@ -16,7 +16,7 @@ from agent_ls.app.settings.model import ProviderSettings, Settings
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.editor_host import AppliedEdit, EditorHost, LineEdit, OpenDocument
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, ProcessingEnd, RecordedEvent
 from tests.support.fake_editor_host import FakeEditorHost
@@ -51,7 +51,7 @@ async def turn(live: LiveSession, text: str) -> None:
         async for item in events:
             match item.envelope.event:
                 case ApprovalRequested(request_id=request_id):
-                    live.approver.answer(request_id, Answer("allow", decided_by="test"))
+                    live.approver.answer(request_id, ApprovalAnswer("allow", decided_by="test"))
                 case ProcessingEnd(reason=reason):
                     assert reason == "completed"
                     return

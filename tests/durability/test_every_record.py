@@ -11,7 +11,7 @@ import anyio.to_thread
 import pytest
 
 from agent_ls.llm.messages import Role
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
 from agent_ls.store.reader import read_session
 from agent_ls.store.recovery import recover
@@ -50,7 +50,7 @@ def check(log: Path, lines: list[bytes], cut: int) -> None:
     calls = [it.id for turn in turns if isinstance(turn, AssistantTurn) for it in turn.tool_calls]
     results = [it.tool_call_id for turn in turns if isinstance(turn, ToolResultsTurn) for it in turn.results]
     assert results == calls
-    told = [message for message in History(turns).messages("") if message.role is Role.TOOL]
+    told = [message for message in ConversationHistory(turns).messages("") if message.role is Role.TOOL]
     assert sum(len(message.parts) for message in told) == len(calls)
 
 

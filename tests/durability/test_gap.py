@@ -16,7 +16,7 @@ from agent_ls.app.clock import SystemClock
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import UNSETTLED, find, gather
 from agent_ls.app.review.state import ReviewState
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.session_log import PREIMAGE_MAX_BYTES
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.loop.events.types import FileChange, ToolCallEnd, Warning
@@ -69,7 +69,7 @@ class Crash:
         wire = OpenAIResponsesServer if self._calls[-1].name == "apply_patch" else AnthropicServer
         with wire(answers) as provider:
             async with running_manager(self._state, provider, self.host) as manager:
-                live = await manager.new_session(NewSession(workspace_folder=str(self.project)))
+                live = await manager.new_session(SessionSpec(workspace_folder=str(self.project)))
                 self.session_id = live.session.id
                 await turn(live, "Go.")
         assert self.host.left.is_dir(), "the moment never came"

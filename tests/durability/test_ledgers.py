@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.loop.events.types import HunkStateChanged
 from tests.durability.manager_rig import all_events, content, pending, put, running_manager, turn, words
 from tests.support.fake_editor_host import FakeEditorHost
@@ -41,7 +41,7 @@ async def edited(state: Path, file: Path, *calls: ToolCall, host: FakeEditorHost
     """Change a file in a session of a server that shuts down in an orderly way; return the session id."""
     with AnthropicServer(edits(*calls)) as provider:
         async with running_manager(state, provider, host) as manager:
-            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
+            live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             return live.session.id
 
@@ -67,7 +67,7 @@ async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeate
     state = tmp_path / "state"
     with AnthropicServer(edits(edit("to go\n", ""), edit("last\n", "same\nlast\n"))) as provider:
         async with running_manager(state, provider) as manager:
-            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
+            live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             if how == "killed":
                 state = shutil.copytree(state, tmp_path / "killed")
@@ -86,7 +86,7 @@ async def test_hunks_keep_their_positions_in_an_unchanged_file_even_with_repeate
 async def test_hunks_moved_by_typing_keep_their_positions(file: Path, tmp_path: Path) -> None:
     with AnthropicServer(edits(edit("to go\n", ""))) as provider:
         async with running_manager(tmp_path / "state", provider) as manager:
-            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
+            live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             put(file, f"mine\n{content(file)}mine too\n")
             manager.review.user_edit(str(file), content(file))
@@ -161,7 +161,7 @@ async def test_a_decision_not_sent_before_the_end_is_sent_afterwards(file: Path,
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("last\n", "LAST\n")), "I see.", "Yes."]) as provider:
         async with running_manager(state, provider) as manager:
-            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
+            live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             await manager.review.review(
                 "undo", Selection(session_id=live.session.id), comment="not like that"
@@ -177,7 +177,7 @@ async def test_two_sessions_in_one_file_each_restore_their_hunks(file: Path, tmp
     with AnthropicServer([*edits(edit("to go\n", "")), *edits(edit("last\n", "LAST\n"))]) as provider:
         async with running_manager(state, provider) as manager:
             lives = [
-                await manager.new_session(NewSession(workspace_folder=str(file.parent))) for _ in range(2)
+                await manager.new_session(SessionSpec(workspace_folder=str(file.parent))) for _ in range(2)
             ]
             for live in lives:
                 await turn(live, "Go.")
@@ -199,7 +199,7 @@ async def test_a_session_reopened_in_the_same_process_has_the_current_hunks(
 ) -> None:
     with AnthropicServer(edits(edit("last\n", "LAST\n"))) as provider:
         async with running_manager(tmp_path / "state", provider) as manager:
-            live = await manager.new_session(NewSession(workspace_folder=str(file.parent)))
+            live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
             await turn(live, "Go.")
             live.session.abort()
             await live.ended.wait()

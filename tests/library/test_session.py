@@ -91,12 +91,12 @@ async def test_output_of_an_event_is_whole_however_long_it_is(tmp_path: Path) ->
 async def test_approve_is_asked_and_what_it_cannot_decide_is_denied(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.Answer | bool:
+    async def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer | bool:
         asked.append(request.tool)
         if len(asked) == 1:
             return True
         if len(asked) == 2:
-            return agent_ls.Answer("deny", reason="not that one")
+            return agent_ls.ApprovalAnswer("deny", reason="not that one")
         raise RuntimeError("no idea")
 
     script = [call("shell", command=f"echo {n} > {n}.txt") for n in (1, 2, 3, 4)]

@@ -427,7 +427,10 @@ async def test_call_is_reported_as_soon_as_it_is_complete(server: Server, provid
         async with aclosing(client.stream(ask(provider))) as events:
             with anyio.fail_after(30):
                 ended = [event async for event in events if _open_after(event, gate)]
-        assert [event.part.name for event in ended if isinstance(event, ToolCallEnd)] == ["read_file", "ls"]
+        assert [event.part.name for event in ended if isinstance(event, ToolCallEnd)] == [
+            "read_file",
+            "ls",
+        ]
 
 
 def _open_after(event: StreamEvent, gate: Gate) -> bool:

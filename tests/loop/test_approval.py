@@ -8,7 +8,7 @@ import pytest
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
-    Answer,
+    ApprovalAnswer,
     ApprovalQuestion,
     Decision,
     Denied,
@@ -25,7 +25,7 @@ QUESTION = ApprovalQuestion("c1", "t1", "shell", "make", CommandEffect("make", "
 VERDICT = PolicyVerdict("ask", "it runs a command", (RULE,))
 
 
-async def _asked(*answers: Answer) -> tuple[list[Decision], list[RecordedEvent], PendingApprovals]:
+async def _asked(*answers: ApprovalAnswer) -> tuple[list[Decision], list[RecordedEvent], PendingApprovals]:
     events: list[RecordedEvent] = []
     decisions: list[Decision] = []
     approvals = PendingApprovals(events.append)
@@ -47,7 +47,7 @@ async def _asked(*answers: Answer) -> tuple[list[Decision], list[RecordedEvent],
 @pytest.mark.req("H7")
 async def test_an_allowing_answer_resolves_the_request_and_reports_the_waiting_time() -> None:
     decisions, events, approvals = await _asked(
-        Answer("allow", "session", "r1", decided_by="client", client_key="k")
+        ApprovalAnswer("allow", "session", "r1", decided_by="client", client_key="k")
     )
     assert decisions == [Allowed(asked=True, by="client")]
     requested, resolved = events
@@ -75,24 +75,24 @@ async def test_an_allowing_answer_resolves_the_request_and_reports_the_waiting_t
 @pytest.mark.req("H7")
 async def test_the_first_answer_wins_and_a_later_one_gets_the_existing_decision() -> None:
     decisions, events, approvals = await _asked(
-        Answer("deny", reason="not now", decided_by="a"), Answer("allow")
+        ApprovalAnswer("deny", reason="not now", decided_by="a"), ApprovalAnswer("allow")
     )
     assert decisions == [Denied("not now", "a")]
     assert len(events) == 2
     assert isinstance(events[0], ApprovalRequested)
-    assert approvals.answer(events[0].request_id, Answer("allow")) == events[1]
+    assert approvals.answer(events[0].request_id, ApprovalAnswer("allow")) == events[1]
     assert approvals.turn_of(events[0].request_id) == "t1"
 
 
 async def test_a_denial_without_a_reason_names_who_denied() -> None:
-    decisions, _, _ = await _asked(Answer("deny", decided_by="a"))
+    decisions, _, _ = await _asked(ApprovalAnswer("deny", decided_by="a"))
     assert decisions == [Denied("The user said no.", "a")]
 
 
 async def test_an_unknown_request_or_rule_is_refused() -> None:
     approvals = PendingApprovals(lambda _: None)
     with pytest.raises(UnknownApprovalError, match="a-1"):
-        approvals.answer("a-1", Answer("allow"))
+        approvals.answer("a-1", ApprovalAnswer("allow"))
     with pytest.raises(UnknownApprovalError):
         approvals.turn_of("a-1")
     async with anyio.create_task_group() as group:
@@ -100,9 +100,9 @@ async def test_an_unknown_request_or_rule_is_refused() -> None:
         await anyio.wait_all_tasks_blocked()
         request_id = approvals.pending()[0].request_id
         with pytest.raises(UnknownApprovalError, match="not offered"):
-            approvals.answer(request_id, Answer("allow", rule_id="r2"))
+            approvals.answer(request_id, ApprovalAnswer("allow", rule_id="r2"))
         assert len(approvals.pending()) == 1
-        approvals.answer(request_id, Answer("allow"))
+        approvals.answer(request_id, ApprovalAnswer("allow"))
 
 
 @pytest.mark.req("L16")
@@ -130,7 +130,7 @@ async def test_a_question_stays_pending_when_the_wait_ends_without_a_stop() -> N
     other = PendingApprovals(told.append)
     other.restore(requested, "t1")
     assert (other.pending(), other.turn_of(requested.request_id), told) == ((requested,), "t1", [])
-    other.answer(requested.request_id, Answer("deny", reason="not now", decided_by="a"))
+    other.answer(requested.request_id, ApprovalAnswer("deny", reason="not now", decided_by="a"))
     assert await other.wait(requested.request_id) == Denied("not now", "a")
     assert len(told) == 1
 
@@ -158,7 +158,7 @@ async def test_an_unanswered_question_is_denied_after_its_time_limit_and_a_late_
     assert isinstance(denied, Denied) and denied.by == "timeout"
     assert "Nobody answered within 90 s" in denied.reason
     assert approvals.pending() == () and isinstance(events[0], ApprovalRequested)
-    late = approvals.answer(events[0].request_id, Answer("allow"))
+    late = approvals.answer(events[0].request_id, ApprovalAnswer("allow"))
     assert (late.decision, late.decided_by) == ("deny", "timeout")
 
 
@@ -173,7 +173,7 @@ async def test_a_question_answered_in_time_is_resolved() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
         await anyio.wait_all_tasks_blocked()
-        approvals.answer(approvals.pending()[0].request_id, Answer("allow"))
+        approvals.answer(approvals.pending()[0].request_id, ApprovalAnswer("allow"))
     assert decisions == [Allowed(asked=True)]
 
 

@@ -11,7 +11,7 @@ from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolRes
 from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.config import ContextConfig
 from agent_ls.loop.context.compaction import ITEM_CAPS, content, cut, plan_text, transcript
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.events.types import PlanChanged, PlanItem
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from tests.support.fake_provider import problem_of
@@ -73,7 +73,7 @@ def test_a_compaction_keeps_the_configured_number_of_turns(
     shape: str, settings: dict[str, Any], kept: int | None
 ) -> None:
     turns = _turns(shape)
-    found = cut(History(turns), ContextConfig(**settings), SPARE)
+    found = cut(ConversationHistory(turns), ContextConfig(**settings), SPARE)
     assert (found.kept if found else None) == kept
     if found:
         assert found.removed == tuple(turns[: len(turns) - found.kept])
@@ -89,7 +89,7 @@ def test_a_compaction_keeps_the_configured_number_of_turns(
 def test_a_compaction_never_separates_a_call_from_its_result_and_keeps_at_least_six(
     shape: str, strategy: Any, keep: int, spare: float
 ) -> None:
-    history = History(_turns(shape))
+    history = ConversationHistory(_turns(shape))
     config = ContextConfig(strategy=strategy, keep_messages=keep, window_messages=10)
     found = cut(history, config, spare)
     if found is None:
@@ -108,21 +108,21 @@ def test_a_compaction_never_separates_a_call_from_its_result_and_keeps_at_least_
 @pytest.mark.req("L13", "L14")
 def test_a_compacted_history_sends_summary_and_tail_and_keeps_all_turns() -> None:
     turns = _turns("ucracracra")
-    history = History(turns)
+    history = ConversationHistory(turns)
     in_flight = history.messages("p")
     history.append(CompactionTurn("It was so.", 3, "t"))
     assert [m.text for m in history.messages("p")[:2]] == ["p", "It was so."]
     assert history.messages("p")[2:] == in_flight[-3:]
-    assert in_flight == History(turns).messages("p")  # a request in flight has a snapshot
+    assert in_flight == ConversationHistory(turns).messages("p")  # a request in flight has a snapshot
     assert list(history.turns[:-1]) == turns and list(history.visible) == turns[-3:]
     assert (history.chars, history.tool_chars) == (10 + 16 + 7 + 7, 7)  # summary, call, result, text
     assert history.model_calls == 6
-    assert History(history.turns).messages("p") == history.messages("p")
-    assert History(history.turns[:-1]).messages("p") == in_flight  # undone before it
+    assert ConversationHistory(history.turns).messages("p") == history.messages("p")
+    assert ConversationHistory(history.turns[:-1]).messages("p") == in_flight  # undone before it
 
 
 def test_a_second_compaction_replaces_the_first() -> None:
-    history = History([*_turns("uauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")])
+    history = ConversationHistory([*_turns("uauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")])
     history.append(CompactionTurn("two", 3, "t"))
     assert [message.text for message in history.messages("")] == ["two", "words 1", "wish 2", "words 3"]
 
@@ -131,7 +131,7 @@ def test_a_second_compaction_replaces_the_first() -> None:
 @pytest.mark.req("L13")
 def test_the_summary_message_has_frame_summary_user_messages_plan_and_pins() -> None:
     turns = [*_turns("uasa"), UserTurn("never touch the vendor folder", "t"), *_turns("crcrcr")]
-    history = History(turns)
+    history = ConversationHistory(turns)
     plan = PlanChanged(
         "why", (PlanItem("look", "done"), PlanItem("mend", "active"), PlanItem("test", "pending"))
     )
@@ -156,7 +156,7 @@ def test_the_summary_message_has_frame_summary_user_messages_plan_and_pins() -> 
 
 @pytest.mark.req("L13")
 def test_user_messages_before_an_earlier_compaction_are_still_included() -> None:
-    history = History(
+    history = ConversationHistory(
         [UserTurn("use tabs", "t"), *_turns("auauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")]
     )
     told = content(history, history.visible[:4], summary="", plan=None, pinned=())
@@ -165,7 +165,7 @@ def test_user_messages_before_an_earlier_compaction_are_still_included() -> None
 
 def test_of_many_long_user_messages_the_first_and_the_newest_are_included() -> None:
     turns: list[Turn] = [UserTurn(f"wish {number} " + "x" * 3000, "t") for number in range(40)]
-    told = content(History(turns), turns, summary="", plan=None, pinned=())
+    told = content(ConversationHistory(turns), turns, summary="", plan=None, pinned=())
     assert "- wish 0 " in told and "- wish 39 " in told and "- wish 5 " not in told
     assert "more ...]" in told and len(told) < 15_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.size import ContextMeter
 from agent_ls.loop.events.types import ContextParts
@@ -37,7 +37,7 @@ def test_the_estimate_of_a_resumed_session_goes_on_from_its_calibration() -> Non
 @pytest.mark.req("L12")
 def test_the_meter_lists_what_fills_the_window() -> None:
     call = ToolCallPart("1", "look", '{"a": 12345}')
-    history = History(
+    history = ConversationHistory(
         [
             UserTurn("u" * 400, "t"),
             AssistantTurn(
@@ -59,7 +59,7 @@ def test_the_meter_lists_what_fills_the_window() -> None:
 
 
 def _measured(meter: ContextMeter, divisor: int = 4) -> ContextParts:
-    return meter.measure(Prefix("p" * 4000), History(), divisor)
+    return meter.measure(Prefix("p" * 4000), ConversationHistory(), divisor)
 
 
 @pytest.mark.parametrize(("divisor", "tokens"), [(1, 4000), (32, 125), (0, 4000), (99, 125)])

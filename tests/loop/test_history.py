@@ -16,7 +16,7 @@ from agent_ls.llm.messages import (
     ToolResultPart,
 )
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.context.history import NO_RESULT, History
+from agent_ls.loop.context.history import NO_RESULT, ConversationHistory
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, SystemTurn, ToolResultsTurn, Turn, UserTurn
 from tests.support.fake_provider import problem_of
 
@@ -35,7 +35,7 @@ def _results(*ids: str) -> ToolResultsTurn:
 
 def _sent(*turns: Turn) -> list[tuple[str, str]]:
     rows = []
-    for message in History(turns).messages(""):
+    for message in ConversationHistory(turns).messages(""):
         results = "|".join(part.content for part in message.parts if isinstance(part, ToolResultPart))
         rows.append(
             (message.role.value, message.text or results or "+".join(call.id for call in message.tool_calls))
@@ -79,7 +79,7 @@ def test_messages_of(case: str) -> None:
 def test_images_and_what_the_provider_signed_stay_as_they_came() -> None:
     image = ImagePart(b"x", "image/png")
     signed = _answer(ReasoningPart("", Origin("p", "m", {"signature": "s"})), TextPart("ok"))
-    messages = History(
+    messages = ConversationHistory(
         [UserTurn("", "t", (image,)), SteeringTurn("see", "t", images=(image,)), signed]
     ).messages("")
     assert messages[0].parts == (image,)
@@ -89,7 +89,7 @@ def test_images_and_what_the_provider_signed_stay_as_they_came() -> None:
 
 @pytest.mark.req("L5")
 def test_earlier_messages_are_the_same_objects_in_every_request() -> None:
-    history = History([UserTurn("go", "t"), _calls("a")])
+    history = ConversationHistory([UserTurn("go", "t"), _calls("a")])
     history.append(_results("a"))
     before = history.messages("prompt")
     history.append(UserTurn("on", "t"))
@@ -100,7 +100,9 @@ def test_earlier_messages_are_the_same_objects_in_every_request() -> None:
 
 
 def test_characters_and_model_calls_are_counted_as_they_come() -> None:
-    history = History([UserTurn("four", "t"), _calls("a"), _results("a"), _answer(TextPart("ok"))])
+    history = ConversationHistory(
+        [UserTurn("four", "t"), _calls("a"), _results("a"), _answer(TextPart("ok"))]
+    )
     assert history.chars == 4 + len("look{}") + len("a 0") + 2
     assert history.model_calls == 2
 
@@ -116,4 +118,4 @@ TURNS = st.one_of(
 
 @given(st.lists(TURNS, max_size=12))
 def test_any_history_gives_messages_that_are_accepted(turns: list[Turn]) -> None:
-    assert problem_of(History(turns).messages("prompt")) == ""
+    assert problem_of(ConversationHistory(turns).messages("prompt")) == ""

@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
-    Answer,
+    ApprovalAnswer,
     ApprovalQuestion,
     Decision,
     PendingApprovals,
@@ -101,7 +101,7 @@ async def _answer_approvals(b: RunningSession, approvals: PendingApprovals) -> N
             if item.envelope.kind == "approval_requested":
                 await checkpoint()
                 for request in approvals.pending():
-                    approvals.answer(request.request_id, Answer("allow", decided_by="test"))
+                    approvals.answer(request.request_id, ApprovalAnswer("allow", decided_by="test"))
 
 
 async def _played(arrange: Callable[[RunningSession], None], *, goes_on: bool) -> MemoryRecorder:

@@ -11,7 +11,7 @@ from agent_ls.environments.base import ProcessInfo
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
-from agent_ls.loop.calls.terminals import Terminals
+from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.emission import DeltaKind
 from agent_ls.loop.events.types import Envelope, RecordedEvent
 from agent_ls.tools.base import ToolOutput
@@ -75,7 +75,7 @@ async def start() -> ToolOutput:
 
 @pytest.mark.req("T5")
 async def test_reading_an_ended_command_returns_all_of_its_output() -> None:
-    terminals = Terminals(OneProcess(), RecordedEvents(), FakeClock())
+    terminals = SessionTerminals(OneProcess(), RecordedEvents(), FakeClock())
     await terminals.run("c1", EFFECT, start)
     found = await terminals.read("c1", 0)
     if found.running:
@@ -87,7 +87,7 @@ async def test_reading_an_ended_command_returns_all_of_its_output() -> None:
 @pytest.mark.req("T5")
 async def test_a_background_command_stopped_during_its_start_is_ended() -> None:
     environment, has_begun, may_end = OneProcess(), anyio.Event(), anyio.Event()
-    terminals = Terminals(environment, RecordedEvents(), FakeClock())
+    terminals = SessionTerminals(environment, RecordedEvents(), FakeClock())
 
     async def start_slowly() -> ToolOutput:
         # a process start cannot be cancelled: otherwise nobody would end the process

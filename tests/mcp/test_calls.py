@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_ls.headless.allowed import allow_listed
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd, Warning
 from tests.mcp.plans import project_file, raw_server, sent, tool, user_file
 from tests.mcp.rig import running
@@ -86,9 +86,9 @@ async def test_rule_for_a_tool_covers_later_calls_with_other_arguments(tmp_path:
         text("done"),
     ]
 
-    def keep(request: ApprovalRequested) -> Answer:
+    def keep(request: ApprovalRequested) -> ApprovalAnswer:
         rule = next(it for it in request.rules if it.id.startswith("tool:") and it.scope == "session")
-        return Answer("allow", "session", rule.id, decided_by="test")
+        return ApprovalAnswer("allow", "session", rule.id, decided_by="test")
 
     async with running(tmp_path, script) as rig:
         talk = await rig.talk(answers=keep)
@@ -104,9 +104,9 @@ async def test_rule_for_reading_tools_covers_them_all_and_no_other(tmp_path: Pat
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     script: list[Piece] = [tool_call("raw__get"), tool_call("raw__list"), tool_call("raw__put"), text("done")]
 
-    def keep(request: ApprovalRequested) -> Answer:
+    def keep(request: ApprovalRequested) -> ApprovalAnswer:
         rule = next((it for it in request.rules if it.id.startswith("reads:")), None)
-        return Answer("allow", "session", rule.id, decided_by="test") if rule else allow(request)
+        return ApprovalAnswer("allow", "session", rule.id, decided_by="test") if rule else allow(request)
 
     async with running(tmp_path, script) as rig:
         talk = await rig.talk(answers=keep)

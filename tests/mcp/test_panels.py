@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.app.errors import AppError
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested
 from tests.mcp.plans import project_file, raw_server, tool, user_file
 from tests.mcp.rig import running, until_state
@@ -127,5 +127,5 @@ async def test_denied_server_that_is_switched_on_is_asked_about_again(tmp_path: 
             group.start_soon(talk.live.switch_mcp_server, "raw", "on")
             await talk.until("approval_requested", 2)
             asked = talk.of(ApprovalRequested)[1]
-            talk.live.approver.answer(asked.request_id, Answer("allow", decided_by="test"))
+            talk.live.approver.answer(asked.request_id, ApprovalAnswer("allow", decided_by="test"))
         await until_state(talk, "raw", "running")

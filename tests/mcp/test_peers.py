@@ -15,7 +15,7 @@ import anyio
 import httpx2
 import pytest
 
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from tests.mcp.peers import MODULES, NODE, needs_peers, node, python
 from tests.mcp.plans import user_file
@@ -154,7 +154,7 @@ async def test_address_of_everything_is_displayed_and_never_opened(tmp_path: Pat
                 event = item.envelope.event
                 if isinstance(event, ApprovalRequested):
                     assert event.effect["hosts"] == ["127.0.0.1"]
-                    talk.live.approver.answer(event.request_id, Answer("allow", decided_by="test"))
+                    talk.live.approver.answer(event.request_id, ApprovalAnswer("allow", decided_by="test"))
                 if isinstance(event, QuestionAsked):
                     asked.append(event)
                     talk.live.session.questions.reply(event, "Decline", "")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, Warning
 from tests.mcp.plans import change_plan, project_file, raw_server, sent, tool, user_file
 from tests.mcp.rig import running, servers_of, until_state
@@ -162,12 +162,12 @@ async def test_tool_that_changed_after_its_yes_is_asked_about_with_a_diff(tmp_pa
     folder = tmp_path / "plans"
     user_file(tmp_path / "state", raw={**raw_server(folder, "raw"), "trust": "annotations"})
 
-    def keep(request: ApprovalRequested) -> Answer:
+    def keep(request: ApprovalRequested) -> ApprovalAnswer:
         rule = next((it for it in request.rules if it.scope == "project"), None)
         return (
-            Answer("allow", "project", rule.id, decided_by="test")
+            ApprovalAnswer("allow", "project", rule.id, decided_by="test")
             if rule
-            else Answer("allow", decided_by="test")
+            else ApprovalAnswer("allow", decided_by="test")
         )
 
     script: list[Piece] = [tool_call("raw__echo"), text("done"), tool_call("raw__echo"), text("done")]
@@ -189,9 +189,9 @@ async def test_new_tool_among_reading_ones_voids_the_rule_for_them(tmp_path: Pat
     plan: dict[str, Any] = {"tools": [tool("get", **reads)], "calls": {"get": {"do": "change"}}}
     user_file(tmp_path / "state", raw=raw_server(folder, "raw", **plan))
 
-    def keep(request: ApprovalRequested) -> Answer:
+    def keep(request: ApprovalRequested) -> ApprovalAnswer:
         rule = next(it for it in request.rules if it.id.startswith("reads:"))
-        return Answer("allow", "session", rule.id, decided_by="test")
+        return ApprovalAnswer("allow", "session", rule.id, decided_by="test")
 
     script: list[Piece] = [tool_call("raw__get"), text("done"), tool_call("raw__steal"), text("done")]
     async with running(tmp_path, script) as rig:
@@ -232,8 +232,8 @@ async def test_host_that_is_new_is_asked_about_in_full_mode(tmp_path: Path) -> N
     ]
     script: list[Piece] = [*(tool_call("raw__echo", json.dumps(it)) for it in words), text("done")]
 
-    def keep(request: ApprovalRequested) -> Answer:
-        return Answer("allow", "session", request.rules[0].id, decided_by="test")
+    def keep(request: ApprovalRequested) -> ApprovalAnswer:
+        return ApprovalAnswer("allow", "session", request.rules[0].id, decided_by="test")
 
     async with running(tmp_path, script) as rig:
         talk = await rig.talk("full", keep)

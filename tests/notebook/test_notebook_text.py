@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.notebook.cell_alignment import EditorCell, align_cells, editor_cells
-from agent_ls.notebook.cell_changes import CellChanges, CellSplice, diff_cells
+from agent_ls.notebook.cell_changes import CellChanges, CellReplacement, diff_cells
 from agent_ls.notebook.cell_lines import map_source_lines
 from agent_ls.notebook.cells import Cell, Kind, NotebookError, parse_notebook
 from agent_ls.notebook.notebook_text import NEW_NOTEBOOK, TargetCell, build_notebook_text, target_cells
@@ -295,7 +295,9 @@ def test_an_editor_is_asked_only_for_changed_cells(
     changes = diff_cells(cells(old), align_cells(cells(old), cells(new)))
 
     assert [(text.at, text.text) for text in changes.texts] == texts
-    assert changes.splices == tuple(CellSplice(at, count, tuple(cells(told))) for at, count, told in splices)
+    assert changes.splices == tuple(
+        CellReplacement(at, count, tuple(cells(told))) for at, count, told in splices
+    )
     assert applied(cells(old), changes) == [cell.source for cell in cells(new)]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
 from agent_ls.loop.events.editor import DiagnosedFile, EditNews
-from agent_ls.server.editor.diagnostics import MAX_MESSAGE_CHARS, MAX_TOLD, Diagnostics
+from agent_ls.server.editor.diagnostics import MAX_MESSAGE_CHARS, MAX_TOLD, EditorDiagnostics
 from agent_ls.server.protocol import Diagnostic
 
 PATH, URI = "/p/a.py", "file:///p/a.py"
@@ -22,7 +22,7 @@ class Editor:
     def __init__(self, *lines: str, limit_ms: int = FOR_EVER_MS) -> None:
         self.version = 1
         self.lines = lines
-        self.diagnostics = Diagnostics(self.document, limit_ms)
+        self.diagnostics = EditorDiagnostics(self.document, limit_ms)
 
     def document(self, path: str) -> OpenDocument | None:
         return OpenDocument(PATH, self.version, "\n".join(self.lines)) if path == PATH else None

@@ -18,7 +18,7 @@ from agent_ls.environments.language_host import (
     TextChange,
 )
 from agent_ls.server.editor.client_requests import NotDoneError
-from agent_ls.server.editor.diagnostics import MAX_FILES, Diagnostics
+from agent_ls.server.editor.diagnostics import MAX_FILES, EditorDiagnostics
 from agent_ls.server.editor.language import DEADLINE_MS, EditorLanguage
 from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.protocol import Diagnostic
@@ -35,7 +35,7 @@ class Client:
     def __init__(self, answer: Any = None, abilities: ClientAbilities = RICH) -> None:
         self.answer = answer
         self.asked: list[tuple[str, dict[str, Any], int | None]] = []
-        self.known = Diagnostics(self.document)
+        self.known = EditorDiagnostics(self.document)
         self.language = EditorLanguage(lambda: abilities, self.document, self.known)
         self.language.attach(self)
 

@@ -15,7 +15,7 @@ import pytest
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
-    Answer,
+    ApprovalAnswer,
     ApprovalQuestion,
     Decision,
     PendingApprovals,
@@ -93,7 +93,7 @@ class CommandApprover:
 
     def allow(self) -> None:
         for request in self.approvals.pending():
-            self.approvals.answer(request.request_id, Answer("allow", decided_by="test"))
+            self.approvals.answer(request.request_id, ApprovalAnswer("allow", decided_by="test"))
 
 
 @dataclass

@@ -14,7 +14,7 @@ from agent_ls.environments.effects import CommandEffect, ReadEffect
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.calls.approval import (
     Allowed,
-    Answer,
+    ApprovalAnswer,
     ApprovalQuestion,
     Decision,
     PendingApprovals,
@@ -81,7 +81,7 @@ class Person:
     def allow_all(self) -> int:
         waiting = self.approvals.pending()
         for request in waiting:
-            self.approvals.answer(request.request_id, Answer("allow", decided_by="test"))
+            self.approvals.answer(request.request_id, ApprovalAnswer("allow", decided_by="test"))
         return len(waiting)
 
 

@@ -14,13 +14,13 @@ from agent_ls.app.permissions.trust import Trusting
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import Role, ToolResultPart
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, RecordedEvent
 from agent_ls.policy.situation import Mode
@@ -38,7 +38,7 @@ class Talk:
     """A session of the rig, and its events. `answers` returns the answer to an approval; None leaves it pending."""
 
     live: LiveSession
-    answers: Callable[[ApprovalRequested], Answer | None]
+    answers: Callable[[ApprovalRequested], ApprovalAnswer | None]
 
     @property
     def session_id(self) -> str:
@@ -70,12 +70,12 @@ class Talk:
                 await events.__anext__()
 
 
-def allow(request: ApprovalRequested) -> Answer:
-    return Answer("allow", decided_by="test")
+def allow(request: ApprovalRequested) -> ApprovalAnswer:
+    return ApprovalAnswer("allow", decided_by="test")
 
 
-def deny(request: ApprovalRequested) -> Answer:
-    return Answer("deny", decided_by="test")
+def deny(request: ApprovalRequested) -> ApprovalAnswer:
+    return ApprovalAnswer("deny", decided_by="test")
 
 
 def wait(request: ApprovalRequested) -> None:
@@ -94,18 +94,18 @@ class SessionRig:
     async def talk(
         self,
         mode: Mode = "ask",
-        answers: Callable[[ApprovalRequested], Answer | None] = allow,
+        answers: Callable[[ApprovalRequested], ApprovalAnswer | None] = allow,
         **options: Any,
     ) -> Talk:
         folder = options.pop("workspace_folder", str(self.folder))
         provider = options.pop("provider", PROVIDER)
         live = await self.manager.new_session(
-            NewSession(workspace_folder=folder, provider=provider, mode=mode, **options)
+            SessionSpec(workspace_folder=folder, provider=provider, mode=mode, **options)
         )
         return Talk(live, answers)
 
     async def reopen(
-        self, session_id: str, answers: Callable[[ApprovalRequested], Answer | None] = allow
+        self, session_id: str, answers: Callable[[ApprovalRequested], ApprovalAnswer | None] = allow
     ) -> Talk:
         return Talk(await self.manager.open_session(session_id), answers)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.models.service import Models
+from agent_ls.app.models.service import ModelService
 from agent_ls.app.settings.model import ModelSettings
 from agent_ls.loop.model.other_models import Purpose, UnusableModel
 from agent_ls.profiles.base import ProviderProfile
@@ -17,7 +17,7 @@ class ConfiguredModels:
     """`settings` returns the current settings, `profiles` the profile of a model with the session's tools."""
 
     settings: Callable[[], ModelSettings]
-    models: Models
+    models: ModelService
     profiles: Callable[[str, str], ProviderProfile]
 
     def for_purpose(self, purpose: Purpose) -> ProviderProfile | UnusableModel | None:

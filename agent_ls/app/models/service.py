@@ -103,7 +103,7 @@ class ModelChoice:
     address: str = ""
 
 
-class Models:
+class ModelService:
     """The models and providers of this process.
 
     `adapters` are the host's own providers, by name, and `profiles` the profiles of their models; an adapter

@@ -12,7 +12,7 @@ from agent_ls.app.permissions.session_rules import SessionRules
 from agent_ls.environments.effects import CallEffect, CommandEffect, WriteEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
-    Answer,
+    ApprovalAnswer,
     ApprovalQuestion,
     ApprovalScope,
     Decision,
@@ -178,7 +178,7 @@ class PolicyApprover:
         """Return the pending approvals, oldest first."""
         return self.approvals.pending()
 
-    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
+    def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved:
         """Answer a pending approval. A rule that comes with the answer "allow" applies from now on.
 
         Raises:
@@ -204,7 +204,9 @@ class PolicyApprover:
         for request in self.approvals.pending():
             is_edit = request.effect.get("type") == WriteEffect.__name__
             if is_edit and any(rule.id == resolved.rule_id for rule in request.rules):
-                self.approvals.answer(request.request_id, Answer("allow", decided_by=resolved.decided_by))
+                self.approvals.answer(
+                    request.request_id, ApprovalAnswer("allow", decided_by=resolved.decided_by)
+                )
 
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
         """Allow a read-only effect if the policy does so without asking the user."""
@@ -249,7 +251,7 @@ def _is_command(question: ApprovalQuestion) -> bool:
     return isinstance(question.effect, CommandEffect)
 
 
-def _demand_offered(request: ApprovalRequested, answer: Answer) -> None:
+def _demand_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:
     """Check that the answer's rule was offered for this scope or a wider one. Raises UnknownApprovalError."""
     widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
     if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):

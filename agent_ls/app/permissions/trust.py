@@ -16,11 +16,17 @@ import anyio.to_thread
 
 from agent_ls.app.errors import AppError
 from agent_ls.environments.effects import TrustEffect
-from agent_ls.loop.calls.approval import Allowed, Answer, ApprovalQuestion, PendingApprovals, PolicyVerdict
+from agent_ls.loop.calls.approval import (
+    Allowed,
+    ApprovalAnswer,
+    ApprovalQuestion,
+    PendingApprovals,
+    PolicyVerdict,
+)
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.store.layout import canonical
-from agent_ls.store.trust import Trust, TrustedFolder, TrustStore, owner_of
+from agent_ls.store.trust import Trust, TrustRecord, TrustStore, owner_of
 
 TRUST_VARIABLE = "AGENT_LS_TRUSTED_FOLDERS"
 """Variable with folders that are trusted including subfolders, separated as in PATH; for containers."""
@@ -69,7 +75,7 @@ class WorkspaceTrust:
             return "trusted"
         return self._store.decided(folder) or ("restricted" if self.trusting == "kept" else "unknown")
 
-    def folders(self) -> Sequence[TrustedFolder]:
+    def folders(self) -> Sequence[TrustRecord]:
         """Return the stored decisions. Blocks: run in a thread."""
         return self._store.folders()
 
@@ -123,7 +129,7 @@ class WorkspaceTrust:
         for _, approvals in [asking for asking in self._asking if asking[0] == path]:
             for request in approvals.pending():
                 if request.effect.get("type") == TrustEffect.__name__:
-                    approvals.answer(request.request_id, Answer(decision, decided_by=by))
+                    approvals.answer(request.request_id, ApprovalAnswer(decision, decided_by=by))
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from agent_ls.review.proposals import (
     restore_whole_file,
 )
 from agent_ls.review.restore import StoredHunk
-from agent_ls.store.journal import Place, Review, text_fingerprint
+from agent_ls.store.journal import Place, ProposalRecord, text_fingerprint
 from agent_ls.store.sessions import OpenSession
 
 _HUNK_STATE = b'"kind":"hunk_state"'
@@ -35,7 +35,9 @@ class WaitingCall:
     judged: tuple[Judged, ...] = ()
 
 
-def read_waiting(opened: OpenSession, session_id: str, reviews: Iterable[Review]) -> dict[str, WaitingCall]:
+def read_waiting(
+    opened: OpenSession, session_id: str, reviews: Iterable[ProposalRecord]
+) -> dict[str, WaitingCall]:
     """Return the waiting calls whose file contents are all stored, by call id. Blocks."""
     found: dict[str, WaitingCall] = {}
     for review in reviews:

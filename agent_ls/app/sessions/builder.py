@@ -23,7 +23,7 @@ from agent_ls.app.context.prompts import (
     no_skills,
 )
 from agent_ls.app.models.other_models import ConfiguredModels
-from agent_ls.app.models.service import Models
+from agent_ls.app.models.service import ModelService
 from agent_ls.app.permissions.approver import ConfinementFacts, PolicyApprover
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.paths import PathBounds, places_of, user_memory
@@ -121,7 +121,7 @@ class SessionBuilder:
     current settings. `looking` confines read-only commands. `hide` adds values to redact.
     """
 
-    models: Models
+    models: ModelService
     secrets: Known
     clock: SystemClock
     rules: RuleStore

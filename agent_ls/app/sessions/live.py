@@ -36,7 +36,7 @@ from agent_ls.store.locks import Owner
 from agent_ls.store.pages import ItemPage
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.workspaces.worktree import BroughtFile, SessionWorktree
+    from agent_ls.app.sessions.workspaces.worktree import SessionWorktree, WorktreeFile
     from agent_ls.app.settings.model import Settings
     from agent_ls.store.layout import StoredSummary
     from agent_ls.store.progress import Activity, StoredProgress
@@ -189,7 +189,7 @@ class LiveSession:
             self.touched.changed(state.path)
         return states
 
-    async def bring_changes(self, *, may_ask: bool = True) -> list[BroughtFile]:
+    async def bring_changes(self, *, may_ask: bool = True) -> list[WorktreeFile]:
         """Bring the changes of the session's worktree to the user's folder. `may_ask`: approvals can be answered.
 
         Raises:

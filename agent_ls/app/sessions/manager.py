@@ -29,7 +29,7 @@ from agent_ls.app.errors import (
     UnknownSessionError,
 )
 from agent_ls.app.mentions.commits import RecentCommits
-from agent_ls.app.models.service import WALKTHROUGH, Models, profile_settings
+from agent_ls.app.models.service import WALKTHROUGH, ModelService, profile_settings
 from agent_ls.app.models.warm_up import warm_up
 from agent_ls.app.permissions.looking import LookingSandbox
 from agent_ls.app.permissions.paths import user_memory
@@ -41,7 +41,7 @@ from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.builder import SessionBuilder, SessionChoice
 from agent_ls.app.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.own_task import in_own_task
 from agent_ls.app.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.app.sessions.ownership.takeover_notices import follow_missing
@@ -111,7 +111,7 @@ class SessionManager:
         self._clock = SystemClock()
         own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
-        self.models = Models(
+        self.models = ModelService(
             settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
         )
         self.mentions = Mentions(self._run_beside, self._clock)
@@ -223,7 +223,7 @@ class SessionManager:
         self.models.set_credential(provider, secret)
         self._run_beside(partial(self.models.client.prepare, provider))
 
-    async def new_session(self, new: NewSession) -> LiveSession:
+    async def new_session(self, new: SessionSpec) -> LiveSession:
         """Create a session and start it.
 
         Raises:

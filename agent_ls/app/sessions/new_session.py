@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
+class SessionSpec:
     """A session to create. None: the value of the settings, and for the model that of the first provider with a key.
 
     `worktree`: it works in a git worktree of its own, which begins with that.

@@ -14,7 +14,7 @@ import anyio.to_thread
 from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
 from agent_ls.llm.messages import JsonValue
 from agent_ls.store.errors import OwnershipLostError
-from agent_ls.store.journal import Intent, ProposedFile, Review, Written, fingerprint
+from agent_ls.store.journal import Intent, ProposalRecord, ProposedFile, Written, fingerprint
 from agent_ls.store.layout import log_path
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
@@ -107,7 +107,7 @@ class SessionFiles:
         except OSError as error:  # a full disk must not stop the call: only its wait does not survive a crash
             log.warning("the proposed changes of a call cannot be stored for a restart: %s", error)
             return
-        self.opened.recorder.review(Review(attribution.call_id, attribution.turn_id, files))
+        self.opened.recorder.review(ProposalRecord(attribution.call_id, attribution.turn_id, files))
 
     def _blob(self, data: bytes | None) -> str | None:
         return None if data is None else self.opened.keep(data)

@@ -47,7 +47,7 @@ class NoChangesError(AppError):
 
 
 @dataclass(frozen=True, slots=True)
-class CommitMessage:
+class GeneratedCommitMessage:
     """`staged`: it describes the staged changes, else all changes of the work tree."""
 
     text: str
@@ -61,7 +61,7 @@ class CommitMessages:
         self._context = context
         self._call = ModelCall(context.models, context.settings)
 
-    async def write(self, folder: str, draft: str, folders: Sequence[str]) -> CommitMessage:
+    async def write(self, folder: str, draft: str, folders: Sequence[str]) -> GeneratedCommitMessage:
         """Return a message for the changes below `folder`: the staged ones, else all. `draft` is what the user has
         typed, `folders` are open in the editor.
 
@@ -85,7 +85,7 @@ class CommitMessages:
         text = clean_message(answer)
         if not text:
             raise AppError(f"{title(profile)} answered without a message", "Try again, or write it yourself")
-        return CommitMessage(text, changes.staged)
+        return GeneratedCommitMessage(text, changes.staged)
 
     def _checked(self, folder: str, folders: Sequence[str]) -> tuple[str, PathBounds]:
         """Return the real path of the folder, and what decides which of its files may be sent. Blocks.

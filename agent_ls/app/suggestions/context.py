@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from agent_ls.app.models.service import Models
+from agent_ls.app.models.service import ModelService
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.settings.model import Settings
@@ -16,7 +16,7 @@ from agent_ls.loop.calls.redaction import redacted
 class SuggestionContext:
     """Decides what may be sent to a model. `settings` returns the current settings, `secrets` the keys."""
 
-    models: Models
+    models: ModelService
     trust: WorkspaceTrust
     settings: Callable[[], Settings]
     secrets: Callable[[], Collection[str]]

@@ -9,7 +9,7 @@ import anyio
 
 from agent_ls.app.errors import AppError, BadChoiceError
 from agent_ls.app.models.other_models import ConfiguredModels
-from agent_ls.app.models.service import WALKTHROUGH, Models
+from agent_ls.app.models.service import WALKTHROUGH, ModelService
 from agent_ls.app.settings.model import Settings
 from agent_ls.llm.catalog import find_entry
 from agent_ls.llm.messages import Message
@@ -33,7 +33,7 @@ class NoModelError(AppError):
 class ModelCall:
     """Calls the model of `models.suggestions`, else that of titles, else that of new sessions."""
 
-    def __init__(self, models: Models, settings: Callable[[], Settings]) -> None:
+    def __init__(self, models: ModelService, settings: Callable[[], Settings]) -> None:
         self._models = models
         self._for_purpose = ConfiguredModels(lambda: settings().models, models, models.profile)
 

@@ -97,7 +97,7 @@ class Approver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApprovalAnswer:
     """A user's decision on a pending request.
 
     `rule_id` must be one of the rules that the request offered; "" stores no rule. `decided_by` names
@@ -194,7 +194,9 @@ class PendingApprovals:
             # Requests of subagents, and requests without a call, cannot be resumed after a restart.
             is_lost = request.event.agent_id or not request.event.call_id
             if request.resolved is None and (is_lost or self._is_stopped()):
-                self._settle(request, Answer("deny", reason="The turn was stopped.", decided_by="interrupt"))
+                self._settle(
+                    request, ApprovalAnswer("deny", reason="The turn was stopped.", decided_by="interrupt")
+                )
         resolved = request.resolved
         if resolved is None or resolved.decision == "deny":
             reason = resolved.reason if resolved else ""
@@ -214,9 +216,9 @@ class PendingApprovals:
         await clock.sleep(limit_ms / 1000)
         words = f"Nobody answered within {limit_ms / 1000:g} s, so it was denied and not run."
         if not request.resolved:
-            self._settle(request, Answer("deny", reason=words, decided_by="timeout"))
+            self._settle(request, ApprovalAnswer("deny", reason=words, decided_by="timeout"))
 
-    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved:
+    def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved:
         """Resolve a pending request. The first answer wins: later callers get the first decision back.
 
         Raises:
@@ -248,7 +250,7 @@ class PendingApprovals:
             return request
         raise UnknownApprovalError(f"No approval {request_id} is known in this session. It may have ended.")
 
-    def _settle(self, request: _Request, answer: Answer) -> ApprovalResolved:
+    def _settle(self, request: _Request, answer: ApprovalAnswer) -> ApprovalResolved:
         request.resolved = ApprovalResolved(
             request_id=request.event.request_id,
             decision=answer.decision,
@@ -264,7 +266,7 @@ class PendingApprovals:
         return request.resolved
 
 
-def _why_not_replaced(request: ApprovalRequested, answer: Answer) -> str:
+def _why_not_replaced(request: ApprovalRequested, answer: ApprovalAnswer) -> str:
     if request.effect["type"] != CommandEffect.__name__:
         return "only a command can be replaced: this request is about something else"
     if request.effect.get("inputOf"):

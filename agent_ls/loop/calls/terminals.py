@@ -73,7 +73,7 @@ class _Command:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
-class Terminals:
+class SessionTerminals:
     """The commands of a session by id. Emits when they start, wait for input, and end."""
 
     def __init__(
@@ -241,7 +241,7 @@ class Terminals:
 class _Watcher:
     """The TerminalWatcher for the command of one call."""
 
-    terminals: Terminals
+    terminals: SessionTerminals
     call_id: str
 
     def opened(self, terminal: CommandTerminal) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.events.types import PlanChanged
 from agent_ls.loop.turns import (
     AssistantTurn,
@@ -66,7 +66,7 @@ class Cut:
     kept: int
 
 
-def cut(history: History, config: ContextConfig, spare_share: float) -> Cut | None:
+def cut(history: ConversationHistory, config: ContextConfig, spare_share: float) -> Cut | None:
     """Return the turns to remove, or None if there are none.
 
     `spare_share` is the share of the conversation that the strategy `dropOldest` removes.
@@ -121,7 +121,7 @@ def transcript(turns: Iterable[Turn], before: CompactionTurn | None, max_chars: 
 
 
 def content(
-    history: History,
+    history: ConversationHistory,
     gone: Sequence[Turn],
     *,
     summary: str,
@@ -146,7 +146,7 @@ def plan_text(plan: PlanChanged) -> str:
     return "\n".join([plan.explanation, *rows] if plan.explanation else rows)
 
 
-def _all_gone(history: History, gone: Sequence[Turn]) -> list[Turn]:
+def _all_gone(history: ConversationHistory, gone: Sequence[Turn]) -> list[Turn]:
     """Return all removed turns, including those of earlier compactions, because the user's earlier requests
     still apply."""
     turns: list[Turn] = [turn for turn in history.turns if not isinstance(turn, CompactionTurn)]

@@ -14,7 +14,7 @@ from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.compaction import DROP_TO_SHARE, Cut, content, cut, transcript
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.summary_call import summary_request, summed_up
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.errors import CompactionOffError, NothingToCompactError
@@ -70,7 +70,7 @@ class AgentConversation(Protocol):
     """Interface to the conversation of one agent. `history` changes when the session goes back to an earlier turn."""
 
     @property
-    def history(self) -> History: ...
+    def history(self) -> ConversationHistory: ...
 
     @property
     def plan(self) -> PlanChanged | None:

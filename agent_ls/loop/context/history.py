@@ -38,7 +38,7 @@ NO_RESULT = "This call was interrupted before it gave a result. It may have had 
 IMAGE_CHARS = 4_800  # an image of the size of a screen costs about 1,200 tokens
 
 
-class History:
+class ConversationHistory:
     """The turns of one session and the messages made of them.
 
     `chars` counts the code points of these messages in a request, `tool_chars` those of the tool results
@@ -135,7 +135,7 @@ def message_of(turn: UserTurn | AssistantTurn | SystemTurn | SteeringTurn | Comp
         case SystemTurn():
             return Message(Role.DEVELOPER, (TextPart(turn.content),)) if turn.content else None
         case CompactionTurn():
-            return None  # `History` handles this turn: it starts the list of messages again
+            return None  # `ConversationHistory` handles this turn: it starts the list of messages again
         case UserTurn() | SteeringTurn():
             context = turn.context if isinstance(turn, UserTurn) else ""
             text = tuple(TextPart(words) for words in (turn.content, context) if words)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.loop.context.compaction import text_of
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, ToolResultsTurn, Turn
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 
@@ -34,7 +34,7 @@ class SearchHistoryArguments(Arguments):
     max_results: int = Field(default=20, ge=1, le=100, description="How many messages to list.")
 
 
-def search_history_tool(history: Callable[[], History]) -> Tool[Any]:
+def search_history_tool(history: Callable[[], ConversationHistory]) -> Tool[Any]:
     async def prepare(arguments: SearchHistoryArguments, context: ToolContext) -> Prepared:
         if not arguments.query.strip() and not arguments.turn:
             raise ToolError("Give `query` to search, or `turn` to read one message.", kind="validation")
@@ -50,7 +50,7 @@ def search_history_tool(history: Callable[[], History]) -> Tool[Any]:
     )
 
 
-async def _run(arguments: SearchHistoryArguments, history: History) -> ToolOutput:
+async def _run(arguments: SearchHistoryArguments, history: ConversationHistory) -> ToolOutput:
     turns = tuple(history.turns)
     if arguments.turn:
         return _page(turns, arguments.turn, arguments.offset)

@@ -6,7 +6,7 @@ Only running sums are used, so that measuring costs the same however long the se
 
 from __future__ import annotations
 
-from agent_ls.loop.context.history import History
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.events.types import ContextParts
 
@@ -24,7 +24,7 @@ class ContextMeter:
         self._reported = calibration != 1.0
         self._warned = False
 
-    def measure(self, prefix: Prefix, history: History, chars_per_token: int) -> ContextParts:
+    def measure(self, prefix: Prefix, history: ConversationHistory, chars_per_token: int) -> ContextParts:
         """Return the estimated tokens of the next request by category. `chars_per_token` is limited to 1 to
         32.
         """

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError, OwnerSilentError, SessionOwnedError
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.ownership.session_ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.environments.errors import EnvError, StaleFileError
@@ -458,7 +458,7 @@ class ChatRoom:
     async def _new(self, worktree: Start | None) -> LiveSession:
         await self._means.context.settled()
         return await self._means.context.manager.new_session(
-            NewSession(
+            SessionSpec(
                 workspace_folder=self.folder,
                 provider=None,
                 model=None,

@@ -57,7 +57,7 @@ class CodeLens(_Sent):
     text_document: Document
 
 
-class Completion(_Sent):
+class CompletionParams(_Sent):
     text_document: Document
     position: Position
 

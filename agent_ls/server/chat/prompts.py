@@ -16,7 +16,7 @@ import anyio
 from lsprotocol import types as lsp
 
 from agent_ls.background import TaskStarter
-from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved
 from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, PROMPT_CHARS, TRUST, is_trust, question
 from agent_ls.server.transport.jsonrpc import AgentProtocol
@@ -32,16 +32,16 @@ SHOWN_LIMIT_S = 3.0
 class Answerable(Protocol):
     """Interface of the session's pending approvals."""
 
-    def answer(self, request_id: str, answer: Answer) -> ApprovalResolved: ...
+    def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved: ...
 
 
-def choices(request: ApprovalRequested) -> dict[str, Answer]:
+def choices(request: ApprovalRequested) -> dict[str, ApprovalAnswer]:
     """Return the titles and their answers, the safe one first. No two titles are equal."""
     if is_trust(request):
-        return {DISTRUST: Answer("deny"), TRUST: Answer("allow")}
-    found = {DENY: Answer("deny"), ALLOW: Answer("allow")}
+        return {DISTRUST: ApprovalAnswer("deny"), TRUST: ApprovalAnswer("allow")}
+    found = {DENY: ApprovalAnswer("deny"), ALLOW: ApprovalAnswer("allow")}
     for rule in request.rules:
-        found.setdefault(rule.label, Answer("allow", scope=rule.scope, rule_id=rule.id))
+        found.setdefault(rule.label, ApprovalAnswer("allow", scope=rule.scope, rule_id=rule.id))
     return found
 
 
@@ -127,7 +127,7 @@ class ApprovalPrompts:
             answer = offered.get(await self._title(params))
             if answer is None:
                 return
-            given = Answer(
+            given = ApprovalAnswer(
                 answer.decision, scope=answer.scope, rule_id=answer.rule_id, decided_by=self._decided_by
             )
             try:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.sessions.ownership.session_ownership import AccessChange
 from agent_ls.background import TaskStarter
-from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages
 from agent_ls.server.chat.chat_text import is_chat, read_chat
 from agent_ls.server.chat.closed import LeftSessions
@@ -283,7 +283,7 @@ class StockFace:
         return [offers.new_worktree_offer(uri)] if is_first else []
 
     async def _completion(self, raw: Any) -> dict[str, Any]:
-        params = _read(messages.Completion, lsp.TEXT_DOCUMENT_COMPLETION, raw)
+        params = _read(messages.CompletionParams, lsp.TEXT_DOCUMENT_COMPLETION, raw)
         path = maybe_path(params.text_document.uri) or ""
         room = self._rooms.get(path)
         if not room:
@@ -342,17 +342,17 @@ class StockFace:
 
     async def _approve(self, raw: Any) -> None:
         given = _read(messages.Approval, "agentLs.approve", raw)
-        answer = Answer("allow", scope=given.scope, rule_id=given.rule_id)
+        answer = ApprovalAnswer("allow", scope=given.scope, rule_id=given.rule_id)
         self._answer(self._asked(given.request_id), given.request_id, answer)
 
     async def _deny(self, raw: Any) -> None:
         given = _read(messages.Denial, "agentLs.deny", raw)
         waiting = list({request_id: None for room in self._rooms.values() for request_id in room.pending})
         for request_id in [given.request_id] if given.request_id else waiting:
-            self._answer(self._asked(request_id), request_id, Answer("deny", reason=given.reason))
+            self._answer(self._asked(request_id), request_id, ApprovalAnswer("deny", reason=given.reason))
 
-    def _answer(self, live: LiveSession, request_id: str, answer: Answer) -> None:
-        given = Answer(
+    def _answer(self, live: LiveSession, request_id: str, answer: ApprovalAnswer) -> None:
+        given = ApprovalAnswer(
             answer.decision,
             scope=answer.scope,
             rule_id=answer.rule_id,

@@ -65,7 +65,7 @@ class _File:
 
 
 @dataclass(slots=True)
-class Diagnostics:
+class EditorDiagnostics:
     """All reported diagnostics. `document` finds the synced document of a path; `limit_ms` limits how long an edit's
     result waits.
 

@@ -27,7 +27,7 @@ from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.review import in_flight_edit
 from agent_ls.server.chat.chat_text import is_chat
 from agent_ls.server.editor.ask_to_save import AskToSave
-from agent_ls.server.editor.diagnostics import Diagnostics
+from agent_ls.server.editor.diagnostics import EditorDiagnostics
 from agent_ls.server.editor.foreign_locks import held_elsewhere
 from agent_ls.server.editor.language import EditorLanguage
 from agent_ls.server.editor.notebooks import CellEditor, OpenNotebooks
@@ -179,7 +179,7 @@ class LspEditorHost:
         self._asks_to_save = AskToSave(self._ask_user)
         self.notebooks = OpenNotebooks(protocol)
         self.view = EditorView(self.open_document)
-        self.diagnostics = Diagnostics(self.open_document)
+        self.diagnostics = EditorDiagnostics(self.open_document)
         self.language = EditorLanguage(lambda: protocol.client, self.open_document, self.diagnostics)
         self.watched_files = WatchedFiles(protocol.send_request, lambda: protocol.client)
 

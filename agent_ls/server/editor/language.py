@@ -23,7 +23,7 @@ from agent_ls.environments.language_host import (
     TextChange,
 )
 from agent_ls.server.editor.client_requests import NotDoneError
-from agent_ls.server.editor.diagnostics import SEVERITIES, Diagnostics, FindDocument
+from agent_ls.server.editor.diagnostics import SEVERITIES, EditorDiagnostics, FindDocument
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.lsp.from_lsp import maybe_path
@@ -66,7 +66,7 @@ class EditorLanguage:
     """
 
     def __init__(
-        self, client: Callable[[], ClientAbilities], document: FindDocument, known: Diagnostics
+        self, client: Callable[[], ClientAbilities], document: FindDocument, known: EditorDiagnostics
     ) -> None:
         self._client = client
         self._document = document

@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import sha256
-from agent_ls.loop.calls.approval import Answer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server import protocol as wire
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc import to_wire
@@ -34,7 +34,7 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
         # The turn is being stopped, so the call is about to be denied; an answer that arrives after the stop allows
         # nothing.
         return wire.ApproveResult(decision="deny", decided_by="interrupt")
-    answer = Answer(
+    answer = ApprovalAnswer(
         decision=params.decision,
         scope=params.scope,
         rule_id=params.rule_id or "",

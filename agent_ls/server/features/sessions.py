@@ -12,7 +12,7 @@ import anyio.to_thread
 from pydantic import ValidationError
 
 from agent_ls.app.errors import SessionOwnedError
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.plan import accept_plan
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 async def new_session(context: Context, params: wire.NewSession) -> wire.SessionResult:
     await context.settled()
     live = await context.manager.new_session(
-        NewSession(
+        SessionSpec(
             workspace_folder=context.folder(params.workspace_folder),
             provider=params.provider,
             model=params.model,

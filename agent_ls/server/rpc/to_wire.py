@@ -17,7 +17,7 @@ from agent_ls.server.lsp import to_lsp
 if TYPE_CHECKING:
     from agent_ls.app.sessions.live import SessionSummary
     from agent_ls.app.sessions.rollback import RolledFile
-    from agent_ls.loop.inbox import Steer
+    from agent_ls.loop.inbox import QueuedSteer
     from agent_ls.store.locks import Owner
 
 # The start of an encoded event. Only events of these kinds name files that an editor may show.
@@ -92,7 +92,7 @@ def queue(items: Sequence[QueueItem]) -> tuple[dict[str, Any], ...]:
     return tuple({"queuedId": it.queued_id, "text": it.text, "images": it.images} for it in items)
 
 
-def steering(steers: Sequence[Steer]) -> tuple[dict[str, Any], ...]:
+def steering(steers: Sequence[QueuedSteer]) -> tuple[dict[str, Any], ...]:
     return tuple({"steerId": steer.id, "text": steer.text} for steer in steers)
 
 

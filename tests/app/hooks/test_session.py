@@ -122,9 +122,9 @@ async def test_a_users_command_changed_by_a_hook_needs_approval_again(tmp_path: 
     write_hooks(tmp_path / "state/hooks.json", PreToolUse=script(tmp_path / "hooks", body))
     asked: list[str] = []
 
-    def approve(request: agent_ls.ApprovalRequested) -> agent_ls.Answer | bool:
+    def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer | bool:
         asked.append(str(request.effect["command"]))
-        return agent_ls.Answer("allow", command="touch mine") if len(asked) == 1 else False
+        return agent_ls.ApprovalAnswer("allow", command="touch mine") if len(asked) == 1 else False
 
     model = FakeProvider([shell("touch theirs"), [text("Done.")]])
     ends, _ = await played(tmp_path, model, mode="ask", approve=approve)

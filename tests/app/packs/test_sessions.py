@@ -17,7 +17,7 @@ from agent_ls.app.settings.model import Settings, parse_settings
 from agent_ls.app.tools.packs.catalog import PACKS
 from agent_ls.app.tools.packs.load import pack_tools
 from agent_ls.llm.requests import Request
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, ToolCallEnd, Warning
 from tests.app.packs.test_policy import DEFINED, arguments_of
 from tests.support.fake_provider import Piece, text, tool_call
@@ -139,7 +139,7 @@ async def test_moved_file_is_a_change_that_the_user_approves_and_reviews(tmp_pat
     (tmp_path / "project" / "a.py").write_text("x = 1\n")
     asked: list[str] = []
 
-    def answer(request: ApprovalRequested) -> Answer:
+    def answer(request: ApprovalRequested) -> ApprovalAnswer:
         asked.append(str(request.effect.get("type")))
         return allow(request)
 
@@ -157,9 +157,9 @@ async def test_reading_tool_runs_unasked_and_a_denied_one_changes_nothing(tmp_pa
     begin_repository(tmp_path / "project")
     asked: list[str] = []
 
-    def deny(request: ApprovalRequested) -> Answer:
+    def deny(request: ApprovalRequested) -> ApprovalAnswer:
         asked.append(request.tool)
-        return Answer("deny", decided_by="test")
+        return ApprovalAnswer("deny", decided_by="test")
 
     script: Script = [tool_call("git_status", "{}"), tool_call("git_branch", '{"name": "x"}'), text("Done.")]
     async with running(tmp_path, script, settings=settings(packs=["git"])) as sessions:
@@ -184,7 +184,7 @@ async def test_every_reading_tool_of_the_machine_runs_unasked(tmp_path: Path) ->
     ]
     packs = sorted({tool.pack for pack in PACKS for tool in pack_tools(pack) if tool.name in reading})
     async with running(tmp_path, [*calls, text("Done.")], settings=settings(packs=packs)) as sessions:
-        talk = await sessions.talk("ask", lambda request: Answer("deny", decided_by="test"))
+        talk = await sessions.talk("ask", lambda request: ApprovalAnswer("deny", decided_by="test"))
         await talk.say("go")
         ends = {event.name: event for event in talk.of(ToolCallEnd)}
         asked = talk.of(ApprovalRequested)

@@ -13,7 +13,7 @@ import pytest
 from agent_ls.app.recording.codec import plain, value_of
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
@@ -107,7 +107,7 @@ async def recorded(tmp_path: Path) -> Path:
     async with anyio.create_task_group() as tasks:
         await tasks.start(rig.run)
         live = await rig.new_session(
-            NewSession(workspace_folder=str(project), provider="anthropic", mode="ask")
+            SessionSpec(workspace_folder=str(project), provider="anthropic", mode="ask")
         )
         talk = Talk(live, allow)
         await talk.say("go")

@@ -14,7 +14,7 @@ from agent_ls.app.recording.codec import plain, value_of
 from agent_ls.app.recording.sharing import Redaction
 from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import NewSession
+from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.environments.base import ExecResult, FileState, GrepLine, GrepResult
 from agent_ls.environments.errors import PathNotFoundError
@@ -74,7 +74,7 @@ async def recorded(
     async with anyio.create_task_group() as tasks:
         await tasks.start(rig.run)
         live = await rig.new_session(
-            NewSession(workspace_folder=str(project), provider="anthropic", mode="ask")
+            SessionSpec(workspace_folder=str(project), provider="anthropic", mode="ask")
         )
         talk = Talk(live, allow)
         for words in inputs or ("go",):
@@ -265,7 +265,7 @@ async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same
     async with anyio.create_task_group() as tasks:
         await tasks.start(rig.run)
         live = await rig.new_session(
-            NewSession(workspace_folder=str(tmp_path / "project"), provider="anthropic")
+            SessionSpec(workspace_folder=str(tmp_path / "project"), provider="anthropic")
         )
         session = live.session
         with anyio.fail_after(DEADLINE_S), session.subscribe() as events:

@@ -10,7 +10,7 @@ import pytest
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.settings.model import Settings
 from agent_ls.headless.allowed import allow_listed
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from agent_ls.replay.session import read_recording, replay
 from agent_ls.tools.web_fetch import WebPage as Fetched
@@ -46,9 +46,9 @@ async def test_an_approval_displays_the_whole_url_and_a_stored_rule_covers_the_n
 ) -> None:
     asked: list[ApprovalRequested] = []
 
-    def by_rule(request: ApprovalRequested) -> Answer:
+    def by_rule(request: ApprovalRequested) -> ApprovalAnswer:
         asked.append(request)
-        return Answer("allow", rule_id=request.rules[0].id, scope="session", decided_by="test")
+        return ApprovalAnswer("allow", rule_id=request.rules[0].id, scope="session", decided_by="test")
 
     pages = {"/guide?page=1": Page(b"<h1>Guide</h1>", "text/html"), "/more": Page(b"More.")}
     with web_server(pages) as server:

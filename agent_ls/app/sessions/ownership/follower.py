@@ -34,7 +34,7 @@ from agent_ls.loop.events.types import (
     StateChanged,
     Warning,
 )
-from agent_ls.loop.inbox import Steer
+from agent_ls.loop.inbox import QueuedSteer
 from agent_ls.loop.seams import Clock
 from agent_ls.policy.situation import Mode
 from agent_ls.review.hunks import OPEN_STATES
@@ -150,7 +150,7 @@ class ReadAlong:
         return [item for item in self._waiting if item.queued_id not in self._fold.begun]
 
     @property
-    def steering(self) -> Sequence[Steer]:
+    def steering(self) -> Sequence[QueuedSteer]:
         return self._fold.steers
 
     def approvals(self) -> Sequence[ApprovalRequested]:

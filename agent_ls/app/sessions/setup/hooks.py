@@ -9,7 +9,7 @@ from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.sessions.session_log import SessionFiles
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.wrappers.with_input import InputEnvironment
-from agent_ls.loop.calls.approval import Answer
+from agent_ls.loop.calls.approval import ApprovalAnswer
 
 if TYPE_CHECKING:
     from agent_ls.app.permissions.sandbox import SessionSandbox
@@ -46,7 +46,8 @@ def create_hooks(
     def deny(request_id: str, reason: str) -> None:
         if any(request.request_id == request_id for request in approver.pending()):
             approver.answer(
-                request_id, Answer("deny", reason=f"a hook of the user's: {reason}", decided_by="hook")
+                request_id,
+                ApprovalAnswer("deny", reason=f"a hook of the user's: {reason}", decided_by="hook"),
             )
 
     return SessionHooks(

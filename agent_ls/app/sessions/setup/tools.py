@@ -9,7 +9,7 @@ from agent_ls.app.tools.notebooks import with_notebooks
 from agent_ls.app.tools.yaml_tools import CliTools, with_cli_tools
 
 if TYPE_CHECKING:
-    from agent_ls.app.models.service import Models
+    from agent_ls.app.models.service import ModelService
     from agent_ls.app.sessions.setup.parts import RecordedParts
     from agent_ls.app.settings.model import Settings
     from agent_ls.app.skills.service import SessionSkills
@@ -25,7 +25,7 @@ Profiles: TypeAlias = "Callable[[str, str], ProviderProfile]"
 def with_session_tools(
     profiles: Profiles,
     tools: CliTools,
-    models: Models,
+    models: ModelService,
     skills: SessionSkills,
     language: LanguageHost | None,
     *,
@@ -58,7 +58,7 @@ def with_session_tools(
 
 
 def web_profiles(
-    models: Models,
+    models: ModelService,
     settings: Callable[[], Settings],
     parts: RecordedParts,
     fetcher: WebFetcher | None,

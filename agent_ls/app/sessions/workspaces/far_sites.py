@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError, BadChoiceError
-from agent_ls.app.models.service import Models
+from agent_ls.app.models.service import ModelService
 from agent_ls.app.permissions.disk import FarDisk
 from agent_ls.app.permissions.paths import PathBounds, far_places
 from agent_ls.app.settings.model import Settings
@@ -69,7 +69,9 @@ class FarSites:
     agent-ls's own files.
     """
 
-    def __init__(self, now: Callable[[], Settings], models: Models, state: Path, has_editor: bool) -> None:
+    def __init__(
+        self, now: Callable[[], Settings], models: ModelService, state: Path, has_editor: bool
+    ) -> None:
         self._now = now
         self._models = models
         self._state = str(state)

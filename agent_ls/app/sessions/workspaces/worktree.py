@@ -57,7 +57,7 @@ How = Literal["unasked", "requested", "requested_without_questions"]
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtFile:
+class WorktreeFile:
     """A changed file of a worktree. `path` is in the user's folder. `left`: nothing was changed; `reason` says why."""
 
     path: str
@@ -129,7 +129,7 @@ class SessionWorktree:
             log.warning("changes of a worktree were not brought: %s", error)
             self._link.emit(Warning(f"The changes of the worktree were not brought: {error}", CODE))
 
-    async def bring(self, how: How) -> list[BroughtFile]:
+    async def bring(self, how: How) -> list[WorktreeFile]:
         """Bring the changes of the worktree to the user's folder. Returns each changed file.
 
         Raises:
@@ -147,8 +147,8 @@ class SessionWorktree:
                 await self.worktree.settle([plan.change for plan in left])
                 await self.worktree.mark_unbrought(is_unbrought=bool(left))
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
-            files = [BroughtFile(self._path(plan), came) for plan in done if plan.writes]
-            files += [BroughtFile(self._path(plan), "left", plan.reason) for plan in left]
+            files = [WorktreeFile(self._path(plan), came) for plan in done if plan.writes]
+            files += [WorktreeFile(self._path(plan), "left", plan.reason) for plan in left]
             self._report(files)
             return files
 
@@ -278,7 +278,7 @@ class SessionWorktree:
     def _name(self, path: str) -> str:
         return relative_to_folder(path, os.path.realpath(self._folder)) or path
 
-    def _report(self, files: Sequence[BroughtFile]) -> None:
+    def _report(self, files: Sequence[WorktreeFile]) -> None:
         """Tell the user and the model what came and what did not."""
         came = [self._name(it.path) for it in files if it.state != "left"]
         waiting = [self._name(it.path) for it in files if it.reason == NEEDS_APPROVAL]

@@ -19,7 +19,7 @@ from agent_ls.store.worktrees import has_unbrought, remove_worktree, worktree_pa
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_ls.app.models.service import Models
+    from agent_ls.app.models.service import ModelService
     from agent_ls.app.permissions.trust import WorkspaceTrust
     from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.worktrees.git import LocalGit
@@ -33,7 +33,7 @@ class Worktrees:
     """`layout` says where worktrees are. `models` has the variables for git, without keys."""
 
     def __init__(
-        self, layout: Layout, models: Models, trust: WorkspaceTrust, builder: SessionBuilder
+        self, layout: Layout, models: ModelService, trust: WorkspaceTrust, builder: SessionBuilder
     ) -> None:
         self._layout = layout
         self._models = models

@@ -16,7 +16,7 @@ from agent_ls.environments.local.processes.children import Children
 from agent_ls.environments.local.processes.output import BackgroundOutput
 from agent_ls.environments.local.processes.pipes import InputPipe, drain, new_pipe
 from agent_ls.environments.local.processes.thread_pipes import ThreadInputPipe, new_input
-from agent_ls.environments.local.terminals.shown import TerminalInput
+from agent_ls.environments.local.terminals.shown import InteractiveInput
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child
 
 MAX_RUNNING = 20
@@ -39,7 +39,7 @@ class _Background:
     id: str
     command: str
     child: Child
-    input: InputPipe | ThreadInputPipe | TerminalInput
+    input: InputPipe | ThreadInputPipe | InteractiveInput
     output: BackgroundOutput
     reader: threading.Thread | None
     started_ms: int
@@ -50,7 +50,7 @@ class _Background:
 
     def info(self) -> ProcessInfo:
         process = self.child.process
-        is_waiting = isinstance(self.input, TerminalInput) and self.input.is_awaited
+        is_waiting = isinstance(self.input, InteractiveInput) and self.input.is_awaited
         return ProcessInfo(
             self.id, self.command, process.pid, process.returncode, self.started_ms, is_waiting
         )
@@ -88,10 +88,10 @@ class BackgroundProcesses:
     async def _started(self, command: str, folder: str, options: CommandOptions) -> _Background:
         launch = await self._children.prepared(command, folder, options)
         output, reader = BackgroundOutput(), None
-        given: InputPipe | ThreadInputPipe | TerminalInput
+        given: InputPipe | ThreadInputPipe | InteractiveInput
         if link := await self._children.terminal(options):
             child, process = await self._children.in_terminal(link, launch, options, output.add)
-            given = TerminalInput(process)
+            given = InteractiveInput(process)
         else:
             with new_pipe() as pipe, new_pipe() as stdin:
                 child = await self._children.by_pipes(launch, pipe, pipe, stdin)

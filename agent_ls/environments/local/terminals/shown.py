@@ -45,7 +45,7 @@ LOST_NOTE = (
 )
 
 
-class TerminalInput:
+class InteractiveInput:
     """The terminal as the input of a background process: data is typed, and closing sends end of input (Ctrl-D)."""
 
     def __init__(self, process: RelayedProcess) -> None:
