@@ -136,6 +136,7 @@ def _rounds(session: Session, model: Model, folder: Path, count: int) -> Figures
     before = session.server.resident_mib()
     model.play(*(calls[number % 10] for number in range(count)), {"text": "Done."})
     session.work_off()
+    time.sleep(SETTLE_S)  # the server returns freed memory about a second after a turn
     grown = session.server.resident_mib() - before
     times = between_rounds(model.take())
     share = max(10, count // 20)

@@ -39,6 +39,7 @@ from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import find, gather, stand_found
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.builder import SessionBuilder, SessionChoice
+from agent_ls.app.sessions.freed_memory import return_memory_after_turns
 from agent_ls.app.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
 from agent_ls.app.sessions.new_session import SessionSpec
@@ -62,7 +63,7 @@ from agent_ls.app.store_errors import STATE_VARIABLE, closed_on_failure, store_e
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.budget import known_limits
-from agent_ls.loop.events.types import Warning
+from agent_ls.loop.events.types import State, Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.store.errors import OwnershipLostError
 from agent_ls.store.log import Header
@@ -201,6 +202,7 @@ class SessionManager:
         try:
             async with anyio.create_task_group() as self._group:
                 self._run_beside(self.owners.look)
+                self._run_beside(partial(return_memory_after_turns, self._progress, self._clock))
                 task_status.started()
                 try:
                     await anyio.sleep_forever()
@@ -219,7 +221,7 @@ class SessionManager:
         await warm_up(self.models.client, *self.models.choose(None, None))
 
     def set_credential(self, provider: str, secret: str | None) -> None:
-        """Set the API key, as Models.set_credential does, and preload what the first call with it needs."""
+        """Set the API key, as ModelService.set_credential does, and preload what the first call with it needs."""
         self.models.set_credential(provider, secret)
         self._run_beside(partial(self.models.client.prepare, provider))
 
@@ -400,6 +402,10 @@ class SessionManager:
         """Return a session that can still receive notices; None after its SESSION_END."""
         live = self._live.get(session_id)
         return live if live and live.session.state != "CLOSED" else None
+
+    def _progress(self) -> list[tuple[State, int]]:
+        """Return the state and the last event number of each open session."""
+        return [(live.session.state, live.session.last_seq) for live in self._live.values()]
 
     def _run_beside(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a short task in the background; its failure does not affect the sessions."""
