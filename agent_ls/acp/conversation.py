@@ -336,7 +336,7 @@ class AcpConversation:
         self._tick()
 
     async def _begin(self, event: UserInput) -> None:
-        """Handle the start of an input: answer the prompt before it."""
+        """Handle the start of an input: first answer the previous prompt."""
         prompt = next((it for it in self._prompts if it.key == event.client_key), None)
         if self._current and self._current is not prompt:
             await self._answer(self._current, "completed")

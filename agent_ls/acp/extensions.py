@@ -86,7 +86,7 @@ class Extensions:
         changed, refused = await manager.review.review(
             params.verdict, Selection(hunk_ids=chosen), comment=params.comment, confirm=params.confirm
         )
-        gone = [(it, "it waits for no decision") for it in params.hunk_ids or () if it not in own]
+        gone = [(it, "it is not waiting for a decision") for it in params.hunk_ids or () if it not in own]
         return AcpReviewResult(
             changed=tuple(map(_hunk, changed)),
             refused=tuple(LeftAlone(id=id_, reason=reason) for id_, reason in (*refused, *gone)),

@@ -1,5 +1,4 @@
-"""An environment whose files an ACP client may have open: the client's unsaved text is read and never
-overwritten.
+"""An environment whose files may be open in an ACP client: unsaved text of the client is read and never overwritten.
 
 The protocol reports no versions and no changes. So the disk is always read too. A client's answer counts only
 if it differs from the disk in more than line ends, and a write counts only after it was read back.

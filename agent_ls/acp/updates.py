@@ -1,7 +1,7 @@
 """Convert events of a session to ACP's session updates. Pure.
 
-One `UpdateMapper` follows one session. It stores what the client was sent, so that a call is announced once,
-its status never goes back, and a text is sent once, whether it came in pieces or whole.
+One `UpdateMapper` follows one session. It remembers what was sent to the client: a call is announced once, its status
+never goes back, and a text is sent once, as deltas or as a whole.
 """
 
 from __future__ import annotations

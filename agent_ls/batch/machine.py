@@ -152,7 +152,10 @@ class LocalMachine:
 
 def read_error(path: str, reason: str) -> AppError:
     """Return the error for a patch that cannot be read."""
-    return AppError(f"the patch {path} cannot be read: {reason}", "let the task change less, or free memory")
+    return AppError(
+        f"the patch {path} cannot be read: {reason}",
+        "free memory, or divide the task so that it changes fewer files",
+    )
 
 
 def copy_error(source: str, reason: str) -> AppError:

@@ -1,6 +1,6 @@
 """An environment in front of another one, `inner`: notebooks open in the editor are read and changed by cells.
 
-Reading an open notebook returns the file with the editor's cells instead of its own. Writing it changes
+Reading an open notebook returns the file's content with the cells replaced by those in the editor. Writing it changes
 cells; a notebook is never written on disk while an editor has it open.
 """
 

@@ -97,7 +97,7 @@ def _rule_of_builtin(name: str, category: str, kind: str) -> str:
             "list commands by their first words, such as --allow 'npm test', or use --approve all",
         )
     if kind == "web_fetch":
-        raise _refused(name, "is asked about for each site", "list the sites: --allow https://HOST")
+        raise _refused(name, "needs approval for each site", "list the sites: --allow https://HOST")
     return ""
 
 

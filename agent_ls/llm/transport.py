@@ -48,7 +48,7 @@ class _Row:
 
 _NET = "Check the network, the proxy settings and the base URL."
 _AGAIN = "Send again."
-_SLOW = "Try again, or raise the setting that limits silence."
+_SLOW = "Try again, or increase the setting silenceTimeoutMs."
 _SETTING = "Check the provider's settings: base URL, headers and key."
 
 ROWS: Mapping[type[Exception], _Row] = {

@@ -36,9 +36,9 @@ class Settlement:
     """The records that an interrupted turn lacks. The session appends them before it emits that it was
     resumed.
 
-    The order is that of a turn: end events of open parts and calls, then the turns made from them, then
-    the end of the turn. A resume that is interrupted itself can therefore be resumed. The end events of
-    subagents come first, each with the id of the agent that emits it.
+    The order is as in a live session: end events of open parts and calls, then the history entries made from them,
+    then the event that ends processing. A resume that is interrupted itself can therefore be resumed. The end events
+    of subagents come first, each with the id of the agent that emits it.
     """
 
     turn_id: str = ""

@@ -9,7 +9,7 @@ from agent_ls.llm.requests import Usage
 
 @dataclass(slots=True)
 class Spending:
-    """Tokens and cost. `cost_usd` is None (unknown) after a call whose price is unknown."""
+    """Tokens and cost. `cost_usd` is None (unknown) once a call with an unknown price was made."""
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0

@@ -261,8 +261,9 @@ class Subagents:
         raise ToolError(f"No agent {agent_id!r}. Known: {known}.", kind="unknown_agent")
 
     def _revived(self, stored: RestoredAgent) -> _Agent:
-        """Restore a subagent that ended in an earlier process, so that it can report or receive another
-        message. One of a kind is not: its file, which takes tools away, may be another one by now."""
+        """Restore a subagent that ended in an earlier process, so that it can report or receive another message. A
+        subagent of a kind is not restored, because the file that limits its tools may have changed.
+        """
         if stored.changed.agent_kind:
             ended = f"Agent {stored.changed.agent_id} of the kind {stored.changed.agent_kind} has ended."
             raise ToolError(f"{ended} Start another one.", kind="validation")

@@ -173,7 +173,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         allow=tuple(entry.tools.allow),
         deny=tuple(entry.tools.deny),
         timeout_ms=entry.timeout_ms,
-        # A project cannot reduce the approvals of its own servers.
+        # A project cannot make its own servers need fewer approvals.
         trusts_annotations=entry.trust == "annotations" and source != "project",
         oauth_client_id=entry.oauth_client_id,
     )

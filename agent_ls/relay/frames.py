@@ -18,7 +18,7 @@ HELLO, STARTED, FAILED, OUTPUT, WAITS, CLOSED, EXIT = b"H", b"S", b"F", b"O", b"
 
 HEAD_BYTES = 5
 MAX_BYTES = 16 * 1024 * 1024
-"""Limit for one frame. Systems accept less for the arguments and environment of a command."""
+"""Limit for one frame. It is larger than any command, because systems limit arguments and environment to less."""
 
 
 def encode_frame(kind: bytes, payload: bytes = b"") -> bytes:

@@ -30,12 +30,12 @@ the version for which the edit was made and does not contain the edit.
                otherwise                                     Refused, with what is known
     Closed                                                   Refused
 
-`Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not
-apply it any more. If versions were seen to repeat, only "not applied" is trusted. `Refused` is not safe: the
-edit may still be applied later (a person answers the editor's question late, or the text is undetermined), so
-it is reported as failed and never repeated. The settling time is for editors that send changes in several
-messages. It is measured from the first Undecided with `settling`; typing does not restart it, because
-otherwise a typing user could delay it forever.
+`Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not apply it
+any more. If versions were seen to repeat, only "not applied" is trusted. After `Refused` a retry is not safe: the
+editor may still apply the edit later, for example when the user answers its question. So the edit is reported as
+failed and never repeated. The settling time is for editors that send changes in several messages. It is measured from
+the first Undecided with `settling`; typing does not restart it, because otherwise a typing user could delay it
+forever.
 """
 
 from __future__ import annotations

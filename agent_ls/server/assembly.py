@@ -154,7 +154,7 @@ def assemble(
 
 
 def _face(context: Context, protocol: AgentProtocol, start: TaskStarter) -> RichFindings | StockFace:
-    """Return what answers the standard messages of the client."""
+    """Return the handler of the client's standard messages."""
     if context.client.is_rich:
         return RichFindings(context, context.manager.review.findings, protocol, start)
     # Imported only here, because it is a tenth of our classes and rich clients do not need it.

@@ -100,7 +100,7 @@ async def test_a_local_server_that_does_not_answer_is_not_waited_for() -> None:
     [
         ("vllm", "vLLM, at the address of llama.cpp (this machine)"),
         ("llamacpp", "llama.cpp (this machine)"),
-        ("openai", "a server that does not say which, at the port of llama.cpp (this machine)"),
+        ("openai", "an unidentified server at the port of llama.cpp (this machine)"),
     ],
 )
 async def test_server_is_named_by_what_it_says_and_not_by_its_port(owner: str, title: str) -> None:

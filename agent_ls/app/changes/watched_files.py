@@ -1,9 +1,9 @@
 """Watch the files that a session has read or changed, and tell the model when others change them.
 
-Files are checked before each model call, and between turns when the editor reports a change. At most the
-MAX_FILES most recently used files are checked, and only those with a new stamp are read. The ledger takes
-the current text; the model gets one notice per file that differs from what it knows, until it reads the
-file again.
+Files are checked before each model call, and between turns when the editor reports a change. At most the MAX_FILES
+most recently used files are checked, and only those with a new stamp are read. The ledger is updated to the current
+text. The model gets one notice for each file whose content differs from what the model knows, and no second notice
+before it has read the file.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def image_part(media_type: str, data: str) -> ImagePart:
 
 
 def fenced(text: str) -> str:
-    """Return text as a code block that nothing in it can close."""
+    """Return text as a code block whose fence is longer than any fence in the text."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,7 +1,7 @@
 """Pure: fuzzy search in paths.
 
-A path matches if it contains the letters in their order. The rank depends on their position: in the file
-name before its folders, together before apart, at the beginning of a word before its middle.
+A path matches if it contains the letters in their order. A match in the file name ranks before a match in a folder,
+adjacent letters before scattered ones, and the beginning of a word before its middle.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from heapq import nsmallest
 _WORD_START = re.compile(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
 
 MAX_APART = 20_000
-"""At most this many paths that have the letters apart are ranked, the shortest ones: ranking them is slow."""
+"""Maximum number of paths with scattered letters that are ranked, the shortest ones, because ranking is slow."""
 
 Rank = tuple[int, bool, int, str]
 
@@ -22,8 +22,8 @@ Rank = tuple[int, bool, int, str]
 def best(query: str, paths: Iterable[str], limit: int, first: Sequence[str] = ()) -> list[str]:
     """Return at most `limit` matching paths, best first.
 
-    Among equal matches, paths in `first` precede others, then shorter ones precede longer ones. A path that
-    ends with `/` is a folder. Paths that have the letters apart are ranked only if too few have them together.
+    Among equal matches, paths in `first` precede others, then shorter ones precede longer ones. A path that ends with
+    `/` is a folder. Paths with scattered letters are ranked only if too few paths contain the letters in sequence.
     """
     letters = "".join(query.split()).lower()
     preferred = frozenset(first)

@@ -26,7 +26,7 @@ often.
 """
 MORE = 20
 FIRST_WAIT_S = 2.0
-"""How long to wait for the first list of a folder. A later request gets a list that takes longer."""
+"""How long to wait for the first list of a folder. If listing takes longer, a later request gets the list."""
 
 ListFiles = Callable[[str, int], Awaitable[Sequence[str]]]
 

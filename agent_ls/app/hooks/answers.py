@@ -89,11 +89,11 @@ def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
     arguments = next((answer.arguments for answer in reversed(answers) if answer.arguments is not None), None)
     for answer in answers:
         if answer.problem:
-            return CallVerdict("ask", f"A hook of yours did not answer: {answer.problem}.", arguments)
+            return CallVerdict("ask", f"One of your hooks did not answer: {answer.problem}.", arguments)
     for answer in answers:
         if answer.decision == "ask":
             return CallVerdict(
-                "ask", f"A hook of yours wants to have this confirmed: {answer.reason}.", arguments
+                "ask", f"One of your hooks asks you to confirm this: {answer.reason}.", arguments
             )
     return CallVerdict("none", "", arguments)
 

@@ -230,7 +230,7 @@ class SessionHooks:
         found, waiting = await anyio.to_thread.run_sync(self._load)
         self._hooks = found.hooks
         for problem in found.problems:
-            self._report(f"A hook is left out: {problem}")
+            self._report(f"A hook is ignored: {problem}")
         if waiting:
             noun = "hook" if waiting == 1 else "hooks"
             self._report(

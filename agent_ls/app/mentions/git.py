@@ -68,7 +68,7 @@ async def recent_commits(environment: ExecutionEnvironment, folder: str) -> Sequ
 
 class GitMentions:
     """Reads mentions in one folder, below which all paths are. `bounds` is the path policy: files that it denies, or
-    about which the user would have to be asked, are left out.
+    that need the user's approval, are left out.
     """
 
     def __init__(self, folder: str, environment: ExecutionEnvironment, bounds: PathBounds) -> None:

@@ -340,7 +340,7 @@ def server_title(reached: ReachedProvider) -> str:
     title = provider_title(reached.provider)
     if reached.says:
         return title if title.startswith(reached.says) else f"{reached.says}, at the address of {title}"
-    return f"a server that does not say which, at the port of {title}" if reached.is_guessed else title
+    return f"an unidentified server at the port of {title}" if reached.is_guessed else title
 
 
 def _other_server(reached: ReachedProvider) -> str:

@@ -32,7 +32,7 @@ class Disk(Protocol):
         ...
 
     def exists(self, real: str) -> bool:
-        """Return whether there is something at a resolved path, also a link that leads nowhere."""
+        """Return whether a resolved path exists; a broken link counts as existing."""
         ...
 
     def has_other_names(self, path: str) -> bool:

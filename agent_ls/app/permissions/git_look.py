@@ -113,7 +113,8 @@ class _Check:
                 if name == "core.hookspath":
                     hooks = place
         if name := _fetching_program(known):
-            return f"{os.path.join(common, 'config')} sets {name}, and git may fetch what the repository lacks by it."
+            config = os.path.join(common, "config")
+            return f"{config} sets {name}, so git may connect to another machine for missing objects."
         if os.path.lexists(os.path.join(hooks, _HOOK)):
             return f"{os.path.join(hooks, _HOOK)} is run by git when it refreshes its index."
         return ""

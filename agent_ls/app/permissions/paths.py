@@ -290,7 +290,7 @@ def _look_at_command(effect: CommandEffect, places: Places) -> Look:
                 )
     if hidden := _looks_through(effect, found, places):
         return Look(
-            resolved, tuple(leads), f"it looks through a folder with {hidden}, which {IGNORE_FILE} names"
+            resolved, tuple(leads), f"it searches a folder that contains {hidden}, which {IGNORE_FILE} names"
         )
     doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
     if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
@@ -314,11 +314,11 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
     resolved = {path: disk.real_path(path) for path in named}
     doubt = ""
     if any(map(_is_pattern, found.paths)):
-        doubt = "its patterns stand for files of another machine, which were not looked at"
+        doubt = "its patterns match files on another machine, which were not checked"
     elif found.git_folders:
         doubt = _FAR_FILES
     elif found.needs_plain_names or reads_folders(effect.command, found.commands):
-        doubt = "it reads folders of another machine, whose files were not checked for secrets"
+        doubt = "it reads folders on another machine, where files were not checked for secrets"
     return Look(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
 
 

@@ -109,7 +109,7 @@ def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
             # The index may have names that are not on the disk.
             tracked = (os.path.relpath(it.path, os.path.realpath(folder)) for it in tracked_files(folder))
             if name := next((it for it in tracked if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
-                return f"xargs makes other words of the name {name!r}."
+                return f"xargs would split or change the name {name!r}."
     seen = 0
     for folder in read_folders(command, found, working_dir):
         for place, folders, names in os.walk(folder):
@@ -117,7 +117,7 @@ def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
             if seen > MAX_ENTRIES:
                 return f"{folder} has too many files to check their names."
             if name := next(filter(_UNUSUAL.search, (*folders, *names)), ""):
-                return f"xargs makes other words of the name {os.path.join(place, name)!r}."
+                return f"xargs would split or change the name {os.path.join(place, name)!r}."
     return ""
 
 
@@ -133,7 +133,7 @@ def compared_folder(found: Understanding) -> str:
         for place in folders:
             paths = [it for word in argv[1:] for it in _named_by(word, place)]
             if folder := next(filter(os.path.isdir, paths), ""):
-                return f"diff shows each file of {folder}, also those that links lead to."
+                return f"diff shows each file of {folder}, also files that links in it lead to."
     return ""
 
 

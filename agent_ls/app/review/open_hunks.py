@@ -1,4 +1,4 @@
-"""Pure: the undecided hunks of files, and the text that a file would have with its proposals."""
+"""Pure: the undecided hunks of files, and the text of a file after all its proposals."""
 
 from __future__ import annotations
 

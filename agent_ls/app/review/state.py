@@ -108,7 +108,7 @@ class ReviewState:
             self.files[path] = ReviewedFile(open_ledger(path, text))
 
     def user_edit(self, path: str, text: str | None) -> None:
-        """Take the file's current text: everything that changed since the last report is an edit of the user's."""
+        """Take the file's current text: each change since the last report counts as an edit by the user."""
         if (file := self.files.get(path)) and file.ledger.current_text != text:
             self.replace_ledger(file, user_edited(file.ledger, text), "editor")
             if back := reopen_missing(file.ledger, self._missing.get(path, ())):

@@ -34,10 +34,10 @@ FILES = ("mcp.json",)
 PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
 
 REASON = (
-    "A server is a program of its own: what it does on this machine, agent-ls neither sees nor limits, and "
+    "An MCP server is a separate program. agent-ls neither sees nor limits what it does on this machine, and "
     "`.agent-ls-ignore` does not bind it. Approve it when you know it."
 )
-HANDED_OVER = " Your editor hands it over with this session."
+HANDED_OVER = " Your editor configured it for this session."
 FETCHED = " This command downloads the program that it runs, so it may be another one each time."
 
 
@@ -183,7 +183,7 @@ def _limits(config: ServerConfig) -> str:
         return REASON
     network = "with the network" if sandbox.network else "without network"
     writes = ", ".join(("the folder of the session", *sandbox.writable))
-    return f"It runs in a sandbox, {network}, and writes below {writes} only. Approve it when you know it."
+    return f"It runs in a sandbox, {network}, and writes below {writes} only. Approve it only if you know it."
 
 
 def effect_of(config: ServerConfig) -> ServerEffect:

@@ -91,7 +91,7 @@ def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:
             given[argument.name] = value
         elif argument.is_required:
             raise AppError(
-                f"the prompt needs {argument.name}", f"write it behind the name: {argument.description}"
+                f"the prompt needs {argument.name}", f"write it after the name: {argument.description}"
             )
     return given
 

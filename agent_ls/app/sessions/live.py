@@ -197,8 +197,8 @@ class LiveSession:
         """
         if self.worktree is None:
             raise BadChoiceError(
-                "this session works in your folder itself, where its changes are already",
-                "begin a session in a worktree to have its changes apart",
+                "this session works in your folder, so its changes are already there",
+                "start a session in a worktree to keep its changes separate",
             )
         try:
             return await self.worktree.bring("requested" if may_ask else "requested_without_questions")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpec:
-    """A session to create. None: the value of the settings, and for the model that of the first provider with a key.
+    """A session to create. None: the value in the settings; for the model, the first provider that has a key.
 
-    `worktree`: it works in a git worktree of its own, which begins with that.
+    `worktree`: the session works in a separate git worktree, which starts with this content.
     """
 
     workspace_folder: str

@@ -126,7 +126,9 @@ def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]
 
 
 def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Settings, list[str]]:
-    """Parse settings that a client sent while agent-ls runs; what only the user's file may name stays as it is."""
+    """Parse settings that a client sent while agent-ls runs; settings that only the user's own file may contain are
+    not changed.
+    """
     kept, ignored = of_client(options)
     settings, problems = parse_settings(kept, before)
     return settings.model_copy(update={"place": before.place}), [*problems, *ignored]

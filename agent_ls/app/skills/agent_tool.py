@@ -35,7 +35,7 @@ _INTRODUCTION = (
     "# Kinds of agents\n"
     "When a part of your task fits one of these descriptions, name it as the agent's kind when you start an agent."
 )
-_DESCRIPTION = "A kind of agent that is listed in your instructions; left out, one like you."
+_DESCRIPTION = "A kind of agent that your instructions list. Default: an agent like you."
 
 LoadKinds = Callable[[], Awaitable[AgentKinds]]
 

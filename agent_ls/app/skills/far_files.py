@@ -27,9 +27,9 @@ WANTED = (*PROJECT_FOLDERS, (TOOL_FOLDER, ".yaml"), (TOOL_FOLDER, ".yml"))
 class FarInstructionFiles:
     """Implements InstructionFiles for a place. `levels` lists all files there, with one request.
 
-    The other methods answer from the last listing; `read` asks for all texts that are new or changed at once. A
-    place that does not answer has no files. `to_far` and `to_near` convert paths where this machine shows folders of
-    that place under other names.
+    The other methods answer from the last listing; `read` asks for all texts that are new or changed at once. If the
+    place does not answer, the result is empty. `to_far` and `to_near` convert paths where this machine shows folders
+    of that place under other names.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ def insert_arguments(text: str, arguments: str) -> str:
     """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}`.
 
     The words are appended if the text has no placeholder. A command in the text (`` !`git diff` ``) becomes a request
-    to the model to run it: a file must not run anything, and commands of the model are judged by policy.
+    to the model to run it: a file must not run anything, while the policy checks the model's commands.
     """
     words = _split(arguments)
     has_place = False

@@ -12,7 +12,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.profiles.git_snapshot import RECENT_COMMITS, find_git_root
 
 DIFF_CHARS = 40_000
-"""Characters of the changes that a model gets. Large files give way to small ones."""
+"""Characters of the changes that a model gets. Changes of large files are shortened first."""
 
 MAX_NEW_FILES = 50
 _CUT = "\n[the rest of this file's change is not shown]\n"

@@ -88,7 +88,7 @@ class ModelCall:
 
 
 def _least_effort(profile: ProviderProfile) -> str | None:
-    """Return the lowest reasoning effort of the model; None for one that does not reason unless it is asked to."""
+    """Return the lowest reasoning effort of the model; None for a model that reasons only on request."""
     entry = find_entry(profile.id, profile.model)
     known = ("none", "minimal") if entry.thinking == "budget" else ("none", "minimal", "low")
     return next((effort for effort in known if effort in entry.efforts), None)

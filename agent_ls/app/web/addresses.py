@@ -19,7 +19,7 @@ def is_public(address: str) -> bool:
 
 
 def literal_address(host: str) -> str:
-    """The address that a host's name is by itself, "" when it has to be looked up. `host` without brackets."""
+    """The host itself if it is an IP address, "" if it is a name. `host` without brackets."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"

@@ -56,7 +56,7 @@ class ProviderSearches:
 
 
 def _sources(response: Response) -> dict[tuple[str, str], None]:
-    """Those that the words rest on, then those that were only found; each address once."""
+    """First the sources that the answer cites, then the other search results; each address once."""
     cited = [
         citation.source
         for part in response.message.parts

@@ -18,7 +18,7 @@ from agent_ls.tools.web_search import web_search
 def with_web_tools(
     profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebFetcher | None
 ) -> ProviderProfile:
-    """The same profile; a tool that is there under such a name stays."""
+    """The same profile; an existing tool with the same name is kept."""
     known = profile.registry.names()
     for tool in _web_tools(profile, settings, client, pages):
         for named in family_tools(tool, profile.id, native_names=settings.native_tool_names):

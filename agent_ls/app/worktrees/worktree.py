@@ -1,4 +1,4 @@
-"""A git worktree that one session works in, and the changes in it that the user's folder does not have yet.
+"""The git worktree of one session, and its changes that are not in the user's folder yet.
 
 The worktree is made at the user's HEAD and may get the uncommitted changes of the user's folder. Its own git index is
 the agent's. A second index next to it, which the agent cannot change, has the text that the user's folder has of the

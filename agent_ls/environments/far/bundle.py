@@ -23,7 +23,7 @@ _OWN = (
 """Files and folders of agent_ls."""
 
 _LIBRARIES = ("anyio", "idna", "pathspec", "sniffio", "typing_extensions")
-"""Libraries in pure Python. If one is not installed here, the others do not need it."""
+"""Pure Python libraries. A library that is not installed here is left out, because the others then do not need it."""
 
 _DATE = (2020, 1, 1, 0, 0, 0)  # a fixed date, so that the same content gives the same digest
 

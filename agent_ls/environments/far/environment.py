@@ -144,7 +144,8 @@ class FarEnvironment:
         lost: FarConnection,
         error: EnvironmentLostError,
     ) -> Sequence[FileState]:
-        """Find out, over a new connection, what a commit did before the loss; complete it if it is not done.
+        """Find out over a new connection what a commit had done before the connection was lost; complete it if
+        necessary.
 
         Raises:
             EnvironmentLostError: names the files that were written, that were not, and that are unknown.

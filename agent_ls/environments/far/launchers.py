@@ -1,6 +1,6 @@
 """The command lines that start the far end. Pure.
 
-Each is the user's own program for that place, so that its configuration counts: ssh_config, agents, jump hosts,
+Each uses the user's own program for that place, so that its configuration applies: ssh_config, agents, jump hosts,
 contexts of docker and kubectl. None gets a terminal, which would change bytes.
 """
 

@@ -1,4 +1,4 @@
-"""Distinguish denials caused by a command's confinement from denials that would happen without it."""
+"""Distinguish denials caused by a command's confinement from denials that would also occur without confinement."""
 
 from __future__ import annotations
 

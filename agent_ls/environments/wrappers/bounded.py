@@ -81,7 +81,7 @@ class Bounds(Protocol):
         """Check a file that was opened as `path`; `real` is its real path, "" if unknown.
 
         Raises:
-            AccessDeniedError: it is not the file that was judged.
+            AccessDeniedError: it is not the file that the policy checked.
         """
         ...
 
@@ -89,7 +89,7 @@ class Bounds(Protocol):
         """Check a file, or its folder, that is open for writing.
 
         Raises:
-            AccessDeniedError: this call's change was not judged for this file.
+            AccessDeniedError: the policy did not check this call's change for this file.
         """
         ...
 
@@ -97,7 +97,7 @@ class Bounds(Protocol):
         """Check that a path may be written by this call.
 
         Raises:
-            AccessDeniedError: the path resolves to another file than when this call's change was judged.
+            AccessDeniedError: the path resolves to another file than when the policy checked this call's change.
         """
         ...
 

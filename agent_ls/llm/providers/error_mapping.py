@@ -92,16 +92,22 @@ _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     RequestTooLargeError: ("the request is too large for {provider}", "Leave out large images or files."),
     InvalidRequestError: (
         "{provider} rejected the request",
-        "Check the model's name and the key: some servers report a wrong one so. If both are right, please report it.",
+        (
+            "Check the model's name and the key: some servers answer this if one is wrong. "
+            "If both are right, please report it."
+        ),
     ),
     QuotaExceededError: (
         "the credit at {provider} is used up",
         "Check plan, billing and spend limits there.",
     ),
     RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
-    ContentFilterError: ("{provider} refused the content", "Put the request in other words."),
+    ContentFilterError: ("{provider} refused the content", "Rephrase the request."),
     OverloadedError: ("{provider} is overloaded", "Try again in a few minutes, or choose another model."),
-    ServerError: ("{provider} failed", "Try again; if it stays so, look at the provider's status page."),
+    ServerError: (
+        "{provider} failed",
+        "Try again. If the error remains, look at the provider's status page.",
+    ),
     ProviderError: ("{provider} answered with an error", "Try again."),
 }
 

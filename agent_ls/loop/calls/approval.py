@@ -270,11 +270,13 @@ def _why_not_replaced(request: ApprovalRequested, answer: ApprovalAnswer) -> str
     if request.effect["type"] != CommandEffect.__name__:
         return "only a command can be replaced: this request is about something else"
     if request.effect.get("inputOf"):
-        return "what is typed into a process can be denied, not replaced: say in the denial what to type"
+        return "input for a process can be denied but not replaced: say in the denial what to type"
     if answer.decision == "deny":
         return "a command that is denied is not replaced"
     if answer.rule_id:
-        return "no rule is kept for a command that was replaced: the rule names the one that was asked about"
+        return (
+            "no rule is stored for a replaced command, because a rule is for the command that was asked about"
+        )
     return "a command cannot be blank" if not answer.command.strip() else ""
 
 

@@ -37,7 +37,7 @@ FRAME: Final = (
 )
 
 SUMMARY_PROMPT: Final = """\
-You take over the notes of a coding agent. You are shown the earlier part of its conversation with a user, as a \
+You take over the notes of a coding agent. You get the earlier part of its conversation with a user, as a \
 transcript. Write down what the agent must know to go on with the work when it can no longer see that part.
 
 Write in Markdown, under these headings, and leave out those for which there is nothing:

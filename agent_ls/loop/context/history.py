@@ -1,4 +1,4 @@
-"""Pure: convert turns to messages. Only this module knows both types.
+"""Pure: convert turns to messages. Only this module converts between both types.
 
 Turns and messages are append-only: the messages of earlier rounds are the same frozen objects in every
 request. Messages that a provider would refuse are never created: each call is followed by its result (an

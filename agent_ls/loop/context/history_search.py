@@ -20,7 +20,7 @@ AROUND_CHARS = 160  # characters of an excerpt on each side of the match
 PAGE_CHARS = 20_000
 
 _DESCRIPTION = """\
-Finds something in the whole conversation, also in the part that was taken out and stands in a summary now: what the \
+Searches the whole conversation, also the part that a summary has replaced: what the \
 user said, what you said, calls and their results.
 
 With `query`, lists the messages that hold these words (upper and lower case are the same), newest first, each with \

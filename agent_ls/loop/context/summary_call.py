@@ -16,7 +16,7 @@ from agent_ls.loop.events.types import Retry
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.profiles.base import ProviderProfile
 
-DWELL_ON = "\n\nThe user asks that the summary dwell on this: "
+DWELL_ON = "\n\nThe user wants the summary to focus on this: "
 
 
 def summary_request(profile: ProviderProfile, transcript: str, instructions: str, cache_key: str) -> Request:

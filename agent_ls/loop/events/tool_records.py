@@ -48,7 +48,7 @@ _CORRECT = Remedy("ValidationError", "Correct the arguments that the message nam
 _LOOK = Remedy("ResourceError", "Look for the right path with glob or list_dir.")
 _READ_AGAIN = Remedy("ExecutionError", "Read the file again, and retry with its present text.")
 _OTHERWISE = Remedy("PermissionError", "Choose another way, or tell the user what you need.")
-_CHECK = Remedy("ExecutionError", "Look at what was done, then go on or retry.")
+_CHECK = Remedy("ExecutionError", "Check what was done, then continue or retry.")
 
 REMEDIES: Mapping[str, Remedy] = MappingProxyType(
     {
@@ -62,7 +62,8 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "invalid_notebook": _OTHERWISE,
         "is_notebook": _OTHERWISE,
         "lost": Remedy(
-            "ResourceError", "Look at what is there before you try again: part of it may have happened."
+            "ResourceError",
+            "Check the current state before you try again: part of the call may have had an effect.",
         ),
         "no_answer": Remedy("ResourceError", "Use another tool: the editor cannot answer this."),
         "not_a_file": _LOOK,
@@ -82,7 +83,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "permission_denied": _OTHERWISE,
         "access_denied": _OTHERWISE,
         "edit_refused": _OTHERWISE,
-        "unsupported": Remedy("ResourceError", "Do without it: this environment does not support it."),
+        "unsupported": Remedy("ResourceError", "Continue without it: this environment does not support it."),
         "limit": Remedy("QuotaError", "Wait for what runs, then call again."),
         "network": Remedy("NetworkError", "Retry in a while, or go on without it."),
         "http_status": Remedy("NetworkError", "Check the address, or go on without it."),

@@ -41,9 +41,12 @@ _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     ),
     (NotFoundError, "Check the model's name, or choose another model, then send the message again."),
     (QuotaExceededError, "Top up the account or choose another provider, then send the message again."),
-    (ContentFilterError, "Put the request in other words, then send it again."),
+    (ContentFilterError, "Rephrase the request, then send it again."),
     (ContextLengthError, "Start a new session, or choose a model with a larger context window."),
-    (InvalidRequestError, "This is likely a fault of agent-ls. The conversation is kept; please report it."),
+    (
+        InvalidRequestError,
+        "This is probably a fault in agent-ls. The conversation is kept; please report it.",
+    ),
 )
 _RETRY_HINT = "Send the message again in a few minutes."
 _CONTINUE_HINT = "What has arrived is kept: send a message to go on."
@@ -95,7 +98,7 @@ def _action(error: LlmError) -> UserAction:
 def ended_badly(finish: FinishReason) -> Error:
     """Return the error for an answer that the provider ended early; the text that has arrived is kept."""
     if finish.kind == "content_filter":
-        return Error(cut_message(finish), finish.kind, "Put the request in other words, then send it again.")
+        return Error(cut_message(finish), finish.kind, "Rephrase the request, then send it again.")
     return Error(cut_message(finish), "provider", _CONTINUE_HINT, retryable=True, action="continue")
 
 

@@ -34,7 +34,7 @@ UNAVAILABLE = (
     NetworkError,
     RequestTimeoutError,
 )
-"""Failures that another model may not have. Others, such as a wrong key, are for the user to know."""
+"""Failures that another model may not have. Other errors, such as a wrong key, are reported to the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Fallbacks:
 def model_for(
     models: OtherModels, purpose: Purpose, profile: ProviderProfile, emitter: Emitter
 ) -> ProviderProfile:
-    """Return the model for a purpose, and `profile` if there is none. A warning names one that is unusable."""
+    """Return the model for a purpose, and `profile` if there is none. If that model is unusable, a warning says so."""
     chosen = models.for_purpose(purpose)
     if isinstance(chosen, UnusableModel):
         message = f"The model {chosen.name} for {purpose} is not used: {chosen.reason}."

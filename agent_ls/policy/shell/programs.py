@@ -265,7 +265,7 @@ class Programs:
                 self._found.needs_plain_names = True
                 self._found.is_plain = False
             if any(word.text in SHELLS for word in inner):
-                self._found.doubt("It makes code of what it reads from its input.")
+                self._found.doubt("It runs its input as code.")
             inner, stdin = (*inner, _FROM_INPUT), "pipe"
         self.run(inner, state, stdin, depth + 1)
 
@@ -320,7 +320,7 @@ class Programs:
         argv = tuple(word.text for word in words)
         actions = read_only.split_actions(argv[1:])[1]
         if len(actions) > MAX_ACTIONS:
-            self._found.doubt("find is to run very many commands.")
+            self._found.doubt("find would run very many commands.")
         for inner in actions[:MAX_ACTIONS]:
             if not inner:
                 self._found.doubt("The action of find is not understood.")
@@ -328,7 +328,7 @@ class Programs:
             if not (read_only.prints_names_only(inner) or read_only.lists_files_only(argv)):
                 self._found.changes = True
             if inner[0] in SHELLS or any("{}" in word and word != "{}" for word in inner):
-                self._found.doubt("It makes code, or an option, of the names of files.")
+                self._found.doubt("File names would become code or options of a command.")
             by_text = {word.text: word for word in sorted(words, key=lambda word: word.kind != "text")}
             by_text["{}"] = _FOUND
             self.run(tuple(by_text[text] for text in inner), state, "file", depth + 1)

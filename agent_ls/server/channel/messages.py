@@ -1,7 +1,7 @@
 """The messages that a client of the local channel may send: those that read a session, and the user's decisions in it.
 
-Rolling back is such a decision, and completion reads names of files. API keys, trusted folders, stored rules, the
-editor's draft and state, and deletion are left out.
+A roll back counts as a decision, and completion is allowed because it only reads names of files. API keys, trusted
+folders, stored rules, the editor's draft and state, and deletion are left out.
 """
 
 from __future__ import annotations

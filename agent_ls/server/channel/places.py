@@ -64,7 +64,7 @@ def read_channel_token() -> str:
 async def listen(path: Path) -> SocketListener:
     """Return a listener with mode 0600. Sockets of processes that are gone are deleted.
 
-    The socket gets its name once it listens, so that nobody is refused who finds it.
+    The socket is renamed to its final name once it listens, so that a client that finds it can connect.
 
     Raises:
         OSError: it cannot be created.

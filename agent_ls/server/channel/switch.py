@@ -1,4 +1,6 @@
-"""Open and close the local channel as the setting `panel` says. What it needs is imported when it opens."""
+"""Open and close the local channel as the setting `panel` says. The modules that it needs are imported when it
+opens.
+"""
 
 from __future__ import annotations
 

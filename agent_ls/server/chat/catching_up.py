@@ -1,4 +1,6 @@
-"""Pure: find what a chat document lacks of its session's last turn, because it was closed or not saved."""
+"""Pure: find the part of the last turn that a chat document does not have, because the document was closed or not
+saved.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,9 @@ class Following:
         """After `catch_up`: the document ends with the user's last message and has no part of its answer."""
 
     async def catch_up(self) -> None:
-        """Write what the document lacks of the last turn. Subscribe to the session before, so that no event is lost."""
+        """Write the part of the last turn that the document does not have. Subscribe to the session before, so that no
+        event is lost.
+        """
         try:
             events = await anyio.to_thread.run_sync(self._live.events_since, 0)
         except OSError as error:
@@ -144,7 +146,9 @@ class Following:
         self._asks = self._asks or asks
 
     def _compare(self) -> bool:
-        """Write what the document lacked of the turn. Returns whether it has a place for it."""
+        """Write the part of the turn that the document does not have. Returns whether the document has a position for
+        it.
+        """
         turn, self._turn = self._turn, None
         return turn is not None and self._writer.take_up(turn.said, self._told)
 

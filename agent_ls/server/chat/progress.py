@@ -1,4 +1,4 @@
-"""Show a running turn as work-done progress with a cancel button, which interrupts the turn."""
+"""Show a running turn as work-done progress; its cancel button interrupts the turn."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """User interface for plugin-free clients: the open chat documents, and the answers to the standard messages about them.
 
 Commands answer at once, because some editors block until then; their effects and errors are reported by what follows.
-A client only gets what it announced.
+A client only gets messages that it announced support for.
 """
 
 from __future__ import annotations

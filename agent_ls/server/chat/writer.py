@@ -86,8 +86,8 @@ class ChatWriter:
             self._wake.set()
 
     def take_up(self, said: str, told: str) -> bool:
-        """Write what the document lacks of an answer to the message `said`. Returns whether the document has a
-        place for it.
+        """Write the part of the answer to the message `said` that the document does not have. Returns whether the
+        document has a position for it.
 
         The document ends with a part of that answer, or with the message if no part of the answer was saved.
         """

@@ -1,4 +1,5 @@
-"""Handle settings that change while the server runs: pull them if the client supports it, else take those it pushes.
+"""Handle settings that change while the server runs: request them if the client supports that, otherwise use the
+pushed ones.
 
 They override the settings of `initialize` by name. A client's answer may include settings from files of the workspace,
 so until the workspace is trusted it cannot make anything less strict (app/settings/untrusted.py).

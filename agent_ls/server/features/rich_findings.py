@@ -60,7 +60,9 @@ class _Command(_Sent):
 
 
 class RichFindings:
-    """Implements Watcher of editor/host.py. `answers` are the handlers of the standard messages."""
+    """Implements Watcher of editor/host.py. `answers` contains handlers of standard LSP messages, by
+    method.
+    """
 
     def __init__(
         self, context: Context, findings: ReviewFindings, protocol: AgentProtocol, start: TaskStarter

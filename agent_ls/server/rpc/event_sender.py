@@ -22,8 +22,8 @@ from agent_ls.server.rpc import to_wire
 
 PACE_S = 0.016
 PACE_DELTAS = 16
-"""Most deltas sent per PACE_S seconds. More than a thousand a second are joined, even if the pipe could take
-them.
+"""Most deltas sent per PACE_S seconds. Deltas above a thousand per second are joined, even if the pipe could take
+more.
 
 An editor does work for each event, and nobody can read faster.
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_ls.loop.inbox import QueuedSteer
     from agent_ls.store.locks import Owner
 
-# The start of an encoded event. Only events of these kinds name files that an editor may show.
+# The start of an encoded event. Only events of these kinds contain paths of files that an editor may display.
 _NAMES_FILES = re.compile(
     rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted|diagnostics)"'
 )

@@ -1,6 +1,6 @@
 """Pure: find the id, the method and the document of a message that is too large to be read.
 
-Only its first and last bytes are kept, so only what is there on the top level is found.
+Only its first and last bytes are kept, so only top-level members in these are found.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ MEMORY_TEXT, USER_TEXT, MEMORY_TOOL = "memoryText", "userMemoryText", "memoryToo
 
 HEADING = (
     f"# Memory\n\nNotes that were kept in {MEMORY_FILE} in earlier sessions, and that the user may have edited. "
-    "Work by them. One that turns out to be wrong is to be corrected in the file."
+    "Work by them. Correct a note in the file if it turns out to be wrong."
 )
 USER_HEADING = (
     "# Memory of the user\n\nNotes that the user keeps for the sessions of all projects, in {file}. Work by them, as "

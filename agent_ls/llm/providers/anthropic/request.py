@@ -94,7 +94,7 @@ def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
             f"{request.model} cannot be forced to call a tool",
             provider=NAME,
             model=request.model,
-            hint="Ask for the call in words, with the tool choice auto, or choose another model.",
+            hint="Ask for the call in the prompt, with the tool choice auto, or choose another model.",
         )
     match choice:
         case "auto":
@@ -133,7 +133,7 @@ def _output(request: Request, facts: ModelCapabilities, history: AnthropicHistor
             f"{NAME} answers in JSON only if it gets a schema",
             provider=NAME,
             model=request.model,
-            hint="Give the schema of the answer, or ask for JSON in words.",
+            hint="Set the schema of the answer, or ask for JSON in the prompt.",
         )
     config = told.get("output_config", {})
     shape: JsonObject = {"type": "json_schema", "schema": request.response_format.schema}
