@@ -21,6 +21,8 @@ import httpx
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_mapping import PROXY_LOGIN
+from agent_ls.text import strip_escapes, to_display_line
 
 # httpcore imports `sniffio` for each request if it is installed, and otherwise searches sys.path for it
 # several times. anyio has already checked; None marks the module as missing.
@@ -105,15 +107,25 @@ _CERTIFICATES = (
 """Phrases of OpenSSL, each with our message and hint. The first match is used."""
 
 
+_FORBIDDEN = (
+    "the proxy between this machine and {provider} does not allow the connection",
+    "Ask the administrator of the proxy to allow this host, or add the host to NO_PROXY.",
+)
+_PROXY_REFUSALS: Mapping[str, tuple[str, str]] = {"403": _FORBIDDEN, "405": _FORBIDDEN, "407": PROXY_LOGIN}
+"""Statuses with which a proxy refuses a tunnel for good, each with our message and hint."""
+
+
 def to_llm_error(error: Exception, host: str) -> LlmError:
     """Convert an exception of the HTTP library to an LlmError. `host` is named in the message."""
     row = next(ROWS[kind] for kind in type(error).__mro__ if kind in ROWS)
-    lead = row.lead.format(host=host)
-    told = str(error) if row.is_telling else ""
-    hint = row.hint
-    if "CERTIFICATE_VERIFY_FAILED" in told:
-        told, hint = next(row for words, row in _CERTIFICATES if words in told)
-    return row.kind(f"{lead}: {told}" if told else lead, hint=hint)
+    lead, hint = row.lead.format(host=host), row.hint
+    reason = to_display_line(strip_escapes(str(error))) if row.is_telling else ""
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        reason, hint = next(row for words, row in _CERTIFICATES if words in reason)
+    if isinstance(error, httpx.ProxyError) and (refusal := _PROXY_REFUSALS.get(reason[:3])):
+        problem, advice = refusal
+        return ConfigurationError(f"{problem.format(provider=host)}: {reason}", hint=advice)
+    return row.kind(f"{lead}: {reason}" if reason else lead, hint=hint)
 
 
 class StreamedReply:

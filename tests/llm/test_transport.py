@@ -186,6 +186,29 @@ async def test_proxy_of_the_environment_is_used_and_an_unusable_one_is_named(
         Transport(Endpoint("http://api.example.org", SECRET))
 
 
+@pytest.mark.req("U8", "U11")
+@pytest.mark.parametrize(
+    ("status", "is_final", "words"),
+    [
+        ("407 Proxy Authentication Required", True, ("requires a login", "HTTPS_PROXY")),
+        ("403 Forbidden", True, ("does not allow the connection", "NO_PROXY")),
+        ("405 Method Not Allowed", True, ("does not allow the connection", "NO_PROXY")),
+        ("502 Bad \x1b[31mGateway", False, ("refused the connection", "proxy settings")),
+    ],
+)
+async def test_proxy_that_refuses_a_tunnel_is_reported_with_the_next_step(
+    status: str, is_final: bool, words: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raw_server(answer(status)) as url:
+        monkeypatch.setenv("HTTPS_PROXY", url)
+        error = await failed(Endpoint("https://api.example.org", SECRET))
+    assert isinstance(error, ConfigurationError) is is_final
+    assert error.retryable is not is_final
+    assert words[0] in str(error) and "api.example.org" in str(error) and status[:3] in str(error)
+    assert words[1] in error.hint
+    assert str(error).isprintable()
+
+
 @pytest.mark.req("U11")
 @pytest.mark.parametrize("content", [None, "no certificate"])
 def test_ca_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None) -> None:

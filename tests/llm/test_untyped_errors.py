@@ -40,8 +40,12 @@ async def test_an_error_in_the_stream_without_its_type_is_reported_in_the_words_
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"),
-    [(405, e.ConfigurationError), (407, e.ConfigurationError), (413, e.ContextLengthError)],
+    ("status", "kind", "happened", "advice"),
+    [
+        (405, e.ConfigurationError, "the address of {} does not take", "Check the base URL"),
+        (407, e.ConfigurationError, "the proxy between this machine and {} requires a login", "HTTPS_PROXY"),
+        (413, e.RequestTooLargeError, "the request is too large for {}", "Leave out large images or files"),
+    ],
 )
 @pytest.mark.parametrize(
     "body",
@@ -59,12 +63,19 @@ async def test_an_error_in_the_stream_without_its_type_is_reported_in_the_words_
     ids=["own", "page", "quota"],
 )
 @every_wire
-async def test_what_never_succeeds_is_not_tried_again(
-    server: Server, provider: str, status: int, kind: type[e.LlmError], body: dict[str, object] | str | None
+async def test_final_refusal_says_what_happened_and_what_to_do_and_is_not_sent_again(
+    server: Server,
+    provider: str,
+    status: int,
+    kind: type[e.LlmError],
+    happened: str,
+    advice: str,
+    body: dict[str, object] | str | None,
 ) -> None:
     reply = ErrorReply(status, body, headers={"x-should-retry": "true"})
     async with connected(server, provider, [reply]) as (client, _):
         error = await failure(client, ask(provider))
-    assert isinstance(error, kind)
+    assert type(error) is kind
     assert not error.retryable
-    assert error.hint
+    assert str(error).startswith(happened.format(provider)) and f"(HTTP {status})" in str(error)
+    assert advice in error.hint

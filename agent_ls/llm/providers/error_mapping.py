@@ -43,16 +43,19 @@ _STATUSES: Mapping[int, type[ProviderError]] = {
     529: OverloadedError,
 }
 
+PROXY_LOGIN = (
+    "the proxy between this machine and {provider} requires a login",
+    "Put user and password into the address of the proxy (HTTPS_PROXY), or do without the proxy.",
+)
+"""Message and hint for status 407, whether the proxy answers a request or refuses a tunnel to the provider."""
+
 # Statuses that a wrong address or a proxy causes: the same request never succeeds.
 _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     405: (
         "the address of {provider} does not take requests of this kind",
         "Check the base URL of the provider.",
     ),
-    407: (
-        "the proxy between this machine and {provider} requires a login",
-        "Put user and password into the address of the proxy (HTTPS_PROXY), or do without the proxy.",
-    ),
+    407: PROXY_LOGIN,
 }
 
 # Statuses for which a phrase in the message may select a more specific error class.
