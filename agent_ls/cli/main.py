@@ -55,6 +55,9 @@ _SERVERS = ("serve", "acp")
 _OWN_OUTPUT = ("serve", "acp", "exec")
 """Commands whose output is read by programs, or whose options select its format."""
 
+_PRINTING = frozenset({"--login", "--help", "-h"})
+"""Options with which a server prints text for its user and ends."""
+
 _OWN_STYLE = ("exec", "batch", "demo")
 """Commands that colour and clean their output themselves."""
 
@@ -77,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _import_command(name).add_arguments(sub)
     if wanted not in _OWN_OUTPUT:
         configure_output_encoding()
-    if wanted in _SERVERS and "--login" not in arguments:
+    if wanted in _SERVERS and not _PRINTING.intersection(arguments):
         if sys.stdout is None or sys.stdin is None:
             name = "input" if sys.stdin is None else "output"
             print(f"agent-ls {wanted}: standard {name} is closed; start it from an editor", file=sys.stderr)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.cli.main import COMMANDS
 from agent_ls.cli.output import escaped_json, to_single_row
 from agent_ls.store.rules import RuleStore
 from agent_ls.store.trust import TrustStore
@@ -72,7 +73,7 @@ def test_a_list_row_is_one_line() -> None:
     assert to_single_row("a\r\nb") == "a\\nb"
 
 
-COMMANDS = [
+PRINTED = [
     ("models",),
     ("sessions",),
     ("doctor", "--offline"),
@@ -81,6 +82,16 @@ COMMANDS = [
     ("policy", "explain", "ls"),
     ("exec", "--provider", "walkthrough", "go"),
     ("exec", "--json", "--provider", "walkthrough", "go"),
+    ("docs",),
+    ("hooks",),
+    ("keys", "list"),
+    ("mcp", "list"),
+    ("nvim-path",),
+    ("policy", "list"),
+    ("protocol", "--schema"),
+    ("skills",),
+    ("tools",),
+    *((name, "--help") for name in COMMANDS),
 ]
 
 
@@ -88,7 +99,7 @@ COMMANDS = [
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
 @pytest.mark.parametrize(
     ("words", "target"),
-    [(words, target) for words in COMMANDS for target in (">/dev/full", ">&-")]
+    [(words, target) for words in PRINTED for target in (">/dev/full", ">&-")]
     + [(("sessions",), ">/dev/full 2>/dev/full"), (("sessions",), ">&- 2>&-")],
 )
 def test_a_failed_print_is_one_sentence_and_exit_code_1(
