@@ -31,6 +31,18 @@ class Submitted:
     compaction_id: str = ""
 
 
+MAX_SUBMIT_RESULTS = 1000
+"""Number of results kept per session. Clients repeat a message soon (a lost answer, a restart) or never."""
+
+
+def store_result(results: dict[str, Submitted], client_key: str, result: Submitted) -> None:
+    """Store the first result of a client key, and drop the oldest beyond the limit. An empty key has no result."""
+    if client_key and client_key not in results:
+        results[client_key] = result
+        while len(results) > MAX_SUBMIT_RESULTS:
+            del results[next(iter(results))]
+
+
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """The records that an interrupted turn lacks. The session appends them before it emits that it was

@@ -19,7 +19,7 @@ from agent_ls.loop.ids import SessionId
 from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.ports import Ports, Shared
-from agent_ls.loop.restored import Restored, Submitted, Suspended
+from agent_ls.loop.restored import Restored, Submitted, Suspended, store_result
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
@@ -104,6 +104,5 @@ class SubmitResults:
         return self._known.get(client_key) if client_key else None
 
     def keep(self, client_key: str, answer: Submitted) -> Submitted:
-        if client_key:
-            self._known[client_key] = answer
+        store_result(self._known, client_key, answer)
         return answer

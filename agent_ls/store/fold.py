@@ -46,7 +46,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.ids import SteerId
 from agent_ls.loop.inbox import Input, QueuedSteer
-from agent_ls.loop.restored import Submitted
+from agent_ls.loop.restored import Submitted, store_result
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import StoredAgents
 from agent_ls.store.checkpoints import Checkpoint, checkpoint
@@ -383,8 +383,7 @@ class Fold:
             self.untold_steers.append(found)
 
     def _answer(self, client_key: str, answer: Submitted) -> None:
-        if client_key:
-            self.answers.setdefault(client_key, answer)
+        store_result(self.answers, client_key, answer)
 
     def _end_turn(self) -> None:
         self.turn_id = ""

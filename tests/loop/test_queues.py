@@ -16,6 +16,7 @@ from agent_ls.loop.events.types import (
     SteeringRemoved,
     UserInput,
 )
+from agent_ls.loop.restored import MAX_SUBMIT_RESULTS
 from agent_ls.loop.turns import SteeringTurn, UserTurn
 from agent_ls.tools.base import ToolContext, ToolOutput
 from tests.support.fake_provider import Fail, FakeProvider, Gate, text, tool_call
@@ -187,6 +188,15 @@ async def test_the_same_client_key_gets_the_same_result_and_does_nothing() -> No
         assert b.session.follow_up("f", client_key="k3") == b.session.follow_up("f", client_key="k3")
         await b.idle()
     assert _said(b) == ["go", "s", "f"]
+
+
+@pytest.mark.req("H2", "R5")
+async def test_results_of_old_client_keys_are_forgotten_and_those_of_recent_ones_kept() -> None:
+    async with running_session(FakeProvider([])) as b:
+        steers = [b.session.steer("s", client_key=f"k{n}") for n in range(MAX_SUBMIT_RESULTS + 1)]
+        assert b.session.steer("s", client_key="k1") == steers[1]
+        assert b.session.steer("s", client_key="k0") != steers[0], "else the memory for keys has no limit"
+        assert b.session.steer("s", client_key=f"k{MAX_SUBMIT_RESULTS}") == steers[-1]
 
 
 async def test_a_closed_session_refuses_messages() -> None:
