@@ -179,6 +179,60 @@ def test_markdown_of_a_whole_answer(panel: Panel, nvim: Nvim) -> None:
 
 
 @pytest.mark.req("H10")
+def test_rows_wrap_at_spaces_and_links_take_the_width_of_their_text(
+    start_nvim: StartNvim, server: StandIn
+) -> None:
+    nvim = start_nvim("one.txt", columns=80, rows=24)
+    panel = Panel(nvim, server)
+    panel.open()
+    panel.say(
+        "It is rounded in agent_ls/loop/session.py:203, and :AgentLs demo is e.g. quick.\n\n"
+        "See [the long documentation](https://example.org/a/long/page.html#round) of it.\n\n"
+        "> Quoted words that wrap: they too."
+    )
+
+    shot = nvim.wait_screen("  too.")
+
+    rows = [row.split("│")[-1].strip() for row in shot.split("\n")]
+    first = next(at for at, row in enumerate(rows) if row.startswith("It is"))
+    assert rows[first : first + 9] == [
+        "It is rounded in",
+        "agent_ls/loop/session.py:203,",
+        "and :AgentLs demo is e.g. quick.",
+        "",
+        "See the long documentation of",
+        "it.",
+        "",
+        "> Quoted words that wrap: they",
+        "too.",
+    ]
+    assert "│   too." in shot, "a wrapped quote is not indented"
+    go_to(nvim, "See the long")
+    nvim.keys("w")
+    assert nvim.lua("return vim.ui._get_urls()") == ["https://example.org/a/long/page.html#round"]
+
+
+@pytest.mark.req("H10")
+@pytest.mark.parametrize("own", ["", " -"], ids=["default", "set by the user"])
+@pytest.mark.parametrize("set_while_open", ["", " !"], ids=["", "set while the panel is open"])
+def test_option_breakat_of_the_user_is_kept_when_the_panel_closes(
+    start_nvim: StartNvim, own: str, set_while_open: str
+) -> None:
+    nvim = start_nvim("one.txt")
+    options = nvim.nvim.options
+    options["breakat"] = own or options["breakat"]
+    before = options["breakat"]
+    nvim.cmd("AgentLs")
+    nvim.wait_screen("What should change?")
+    assert options["breakat"] == (own or " \t")
+    if set_while_open:
+        options["breakat"] = before = set_while_open
+    nvim.cmd("AgentLs close")
+    nvim.wait_gone("What should change?")
+    assert options["breakat"] == before
+
+
+@pytest.mark.req("H10")
 def test_empty_panel_offers_messages_and_sessions(start_nvim: StartNvim, server: StandIn) -> None:
     server.session("s7", title="The old one", workspaceFolder="")
     nvim = start_nvim("one.txt")

@@ -360,6 +360,23 @@ for name, case in pairs(INLINE) do
   end
 end
 
+spec["markdown: a link to a web page is its text, and keeps its address in the mark"] = function()
+  local marks, _, text = markdown.line("- see [the *docs*](https://example.org/a?b=c) and **[here](b.md)**, `x`", nil)
+  support.same(text, "- see the *docs* and **[here](b.md)**, `x`")
+  support.same(marks[2], { col = 6, opts = { end_col = 16, hl_group = "AgentLsLink", url = "https://example.org/a?b=c" } })
+  local code = marks[#marks - 1]
+  support.same(text:sub(code.col + 1, code.opts.end_col), "x")
+end
+
+spec["markdown: the address of a link to no web page is hidden and stays in the text"] = function()
+  for _, line in ipairs({ "[a](b.md)", "[a](https://x/\27]0;title\7)", "[a](javascript:alert)" }) do
+    local marks, _, text = markdown.line(line, nil)
+    support.same(text, line)
+    support.same(marks[#marks].opts.conceal, "")
+    support.same(vim.iter(marks):any(function(mark) return mark.opts.url ~= nil end), false)
+  end
+end
+
 spec["markdown: a fence ends with one like it"] = function()
   local _, fence = markdown.line("````md", nil)
   support.same(fence, "````")

@@ -1,5 +1,7 @@
 -- Highlights one line of markdown at a time, so that the cost of a stream depends on its new lines only. Pure. Marks
--- are { col, opts } with the options of nvim_buf_set_extmark; the text is never changed.
+-- are { col, opts } with the options of nvim_buf_set_extmark. The text is changed in one way only: a link to a web page
+-- is its text, and the address is in the mark. Concealed columns count when Neovim wraps a line, so a concealed
+-- address would leave empty rows.
 local M = {}
 
 ---@alias agent_ls.LineMark {col: integer, opts: table}
@@ -22,10 +24,14 @@ local INLINE = {
   { pattern = "()%*()[^%s*][^*]-()%*()", group = "AgentLsEmphasis" },
 }
 
+---A terminal gets the address in an escape sequence, so it must be printable.
+local PAGE = "^https?://[\33-\126]+$"
+
 ---@param line string
 ---@param marks agent_ls.LineMark[]
+---@return string line without the addresses of links to web pages
 local function inline(line, marks)
-  local at = 1
+  local at, text = 1, ""
   while true do
     local best ---@type {[1]: integer, [2]: integer, [3]: integer, [4]: integer, group: string}?
     for _, rule in ipairs(INLINE) do
@@ -35,12 +41,23 @@ local function inline(line, marks)
       end
     end
     if not best then
-      return
+      return text .. line:sub(at)
     end
-    hide(marks, best[1] - 1, best[2] - 1)
-    span(marks, best[2] - 1, best[3] - 1, best.group)
-    hide(marks, best[3] - 1, best[4] - 1)
-    at = best[4]
+    local open, first, close, after = best[1], best[2], best[3], best[4]
+    text = text .. line:sub(at, open - 1)
+    local address = best.group == "AgentLsLink" and line:sub(close + 2, after - 2) or ""
+    local from = #text
+    if address:match(PAGE) then
+      text = text .. line:sub(first, close - 1)
+      local opts = { end_col = #text, hl_group = best.group, url = address }
+      marks[#marks + 1] = { col = from, opts = opts }
+    else
+      text = text .. line:sub(open, after - 1)
+      hide(marks, from, from + first - open)
+      span(marks, from + first - open, from + close - open, best.group)
+      hide(marks, from + close - open, #text)
+    end
+    at = after
   end
 end
 
@@ -59,6 +76,7 @@ end
 ---@param fence string? the fence of the code block that this line is in
 ---@return agent_ls.LineMark[] marks
 ---@return string? fence for the next line
+---@return string text to show
 function M.line(line, fence)
   local marks = {} ---@type agent_ls.LineMark[]
   local own = fence_of(line)
@@ -67,22 +85,22 @@ function M.line(line, fence)
   end
   if fence then
     if not closes(line, fence) then
-      return marks, fence
+      return marks, fence, line
     end
     hide(marks, 0, #line)
-    return marks, nil
+    return marks, nil, line
   end
   if own then
     local from = assert(line:find(own, 1, true)) - 1
     hide(marks, from, from + #own)
     span(marks, from + #own, #line, "AgentLsDim")
-    return marks, own
+    return marks, own, line
   end
   local hashes = line:match("^#+ +")
   if hashes then
     hide(marks, 0, #hashes)
     span(marks, #hashes, #line, "AgentLsHeading")
-    return marks, nil
+    return marks, nil, line
   end
   local task_indent, done = line:match("^(%s*)[-*+] %[([ xX])%] ")
   local indent = line:match("^(%s*)[-*+] ")
@@ -98,8 +116,7 @@ function M.line(line, fence)
   elseif line:match("^%s*>") then
     span(marks, 0, #line, "AgentLsDim")
   end
-  inline(line, marks)
-  return marks, nil
+  return marks, nil, inline(line, marks)
 end
 
 ---@return boolean render-markdown.nvim is configured to draw the transcript, so we do not

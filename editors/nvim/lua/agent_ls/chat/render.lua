@@ -44,16 +44,16 @@ function M.stream(part, first, fence, is_dim, width)
   for i = first, last do
     local line = part.lines[i] or ""
     before = fence
-    local marks
+    local marks, text
     if is_dim then
       marks = { { col = 0, opts = { end_col = #line, hl_group = "AgentLsDim" } } }
     else
-      marks, fence = markdown.line(line, fence)
+      marks, fence, text = markdown.line(line, fence)
     end
     for _, mark in ipairs(is_ours and marks or {}) do
       out.marks[#out.marks + 1] = { row = #out.lines, col = mark.col, opts = mark.opts }
     end
-    out.lines[#out.lines + 1] = line
+    out.lines[#out.lines + 1] = is_ours and text or line
   end
   if first == 1 and not part.open and not is_dim and is_ours then
     add_blocks(out, width or math.huge)

@@ -44,7 +44,7 @@ function M.buffer()
   local options = vim.bo[bufnr]
   options.undolevels, options.modifiable = -1, false
   -- Wrapped lines are indented to the text after a glyph or a list marker ('breakindentopt' list).
-  options.formatlistpat = [[^\s*\(\d\+[.)]\|[-*+❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
+  options.formatlistpat = [[^\s*\(\d\+[.)]\|[-*+>❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
   blocks, shown, footer = {}, nil, 0
   return bufnr
 end

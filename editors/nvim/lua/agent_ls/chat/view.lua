@@ -10,6 +10,7 @@ local progress = require("agent_ls.chat.progress")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
 local transcript = require("agent_ls.chat.transcript")
+local wrapping = require("agent_ls.chat.wrapping")
 
 local api = vim.api
 
@@ -502,6 +503,7 @@ function M.show()
   set_window(windows.transcript, { conceallevel = 2, concealcursor = "nc", breakindentopt = "list:-1" })
   set_window(windows.prompt, COMMON)
   set_window(windows.prompt, { winfixheight = true })
+  wrapping.start()
   bars.set(windows.transcript, windows.prompt)
   map_keys()
   watch_windows()
@@ -567,6 +569,7 @@ function M.close()
   local pair = windows
   windows = {}
   vim.iter(vim.tbl_values(pair)):each(close_window)
+  wrapping.stop()
 end
 
 function M.toggle()
