@@ -13,7 +13,7 @@ import pytest
 from agent_ls.environments import notebooks
 from agent_ls.environments.base import READ_LIMIT_BYTES, Attribution, FileWrite
 from agent_ls.environments.editor_host import OpenNotebook
-from agent_ls.environments.errors import EditRefusedError, StaleFileError
+from agent_ls.environments.errors import CommitError, EditRefusedError, StaleFileError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.notebooks import NotebookEnvironment
@@ -263,6 +263,22 @@ async def test_a_commit_with_other_files_is_all_or_nothing(
     await calls.environment.commit([writes[0], FileWrite("/project/b.txt", b"b", None)], CALL)
 
     assert host.cells()[0].source == "# T" and await disk.read_bytes("/project/b.txt") == b"b"
+
+
+async def test_a_notebook_that_cannot_be_restored_is_named(calls: ToolCalls, host: FakeNotebookHost) -> None:
+    def type_into_the_change() -> None:
+        if host.asked:
+            host.type(0, "typed")
+
+    host.before_change = type_into_the_change
+    writes = [
+        FileWrite(PATH, TEXT.replace("# Title", "# T").encode(), TEXT.encode()),
+        FileWrite("/project/b.txt", b"b", b"what it never was"),
+    ]
+    with pytest.raises(CommitError, match="Could not restore") as caught:
+        await calls.environment.commit(writes, CALL)
+    assert caught.value.unrestored == (PATH,)
+    assert host.cells()[0].source == "typed"
 
 
 async def test_a_notebook_that_is_not_open_is_changed_on_disk(
