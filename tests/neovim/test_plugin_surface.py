@@ -213,6 +213,40 @@ def test_rows_wrap_at_spaces_and_links_take_the_width_of_their_text(
 
 
 @pytest.mark.req("H10")
+def test_wrapped_lines_of_a_change_under_approval_are_indented_below_their_code(
+    start_nvim: StartNvim, server: StandIn
+) -> None:
+    nvim = start_nvim("one.txt", columns=80, rows=24)
+    panel = Panel(nvim, server)
+    panel.open()
+    panel.call("c1", "edit_file", "one.txt")
+    diff = "@@ -1,2 +1,2 @@\n one\n-    amount = amount - DISCOUNT_RATE\n+    amount = amount * (1 - RATE)\n"
+    file = {"path": "/w/one.txt", "action": "modify", "diff": diff}
+    data = {"requestId": "a1", "callId": "c1", "tool": "edit_file", "summary": "one.txt", "reason": ""}
+    server.emit("approval_requested", data | {"effect": {"files": [file]}, "digest": "d", "rules": []})
+
+    shot = nvim.wait_screen("Make this change?", "DISCOUNT_RATE")
+
+    rows = [row.split("│")[-1].rstrip() for row in shot.split("\n")]
+    first = next(at for at, row in enumerate(rows) if "-     amount" in row)
+    assert rows[first + 1] == " " * rows[first].index("amount") + "DISCOUNT_RATE"
+
+
+@pytest.mark.req("H10")
+@pytest.mark.parametrize(("columns", "is_below"), [(80, True), (200, False)])
+def test_message_that_does_not_fit_the_panel_is_in_the_message_line_too(
+    start_nvim: StartNvim, server: StandIn, columns: int, is_below: bool
+) -> None:
+    nvim = start_nvim("one.txt", columns=columns, rows=24)
+    Panel(nvim, server).open()
+    server.replies["agent/mcpServers"] = {"servers": [], "problems": []}
+    nvim.keys("<Esc>")
+    nvim.cmd("AgentLs mcp")
+    shot = nvim.wait_screen("No MCP server here: see", "agent-ls-mcp")
+    assert ("agent-ls: No MCP server" in shot) is is_below
+
+
+@pytest.mark.req("H10")
 @pytest.mark.parametrize("own", ["", " -"], ids=["default", "set by the user"])
 @pytest.mark.parametrize("set_while_open", ["", " !"], ids=["", "set while the panel is open"])
 def test_option_breakat_of_the_user_is_kept_when_the_panel_closes(

@@ -47,7 +47,8 @@ local function show()
   vim.notify(message.text, message.level, { title = "agent-ls" })
 end
 
----Shows a message closer to the cursor than the message line; set by the panel. Returns false if not shown.
+---Shows a message closer to the cursor than the message line; set by the panel. Returns false if not all of it is
+---visible.
 ---@type fun(text: string): boolean
 M.nearby = function() return false end
 

@@ -199,7 +199,7 @@ function M.mcp()
       log.warn(problem)
     end
     if #result.servers == 0 then
-      return log.notify("This session has no MCP server. They start with its first message. See :help agent-ls-mcp.")
+      return log.notify("No MCP server here: see :help agent-ls-mcp")
     end
     local options = { prompt = "MCP servers", format_item = server_label, preview = server_preview }
     require("agent_ls.menu").select(result.servers, options, function(server)

@@ -43,8 +43,9 @@ function M.buffer()
   bufnr = scratch.make("agent-ls://transcript", "agent_ls_transcript", bufnr)
   local options = vim.bo[bufnr]
   options.undolevels, options.modifiable = -1, false
-  -- Wrapped lines are indented to the text after a glyph or a list marker ('breakindentopt' list).
-  options.formatlistpat = [[^\s*\(\d\+[.)]\|[-*+>❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
+  -- Wrapped lines are indented to the text after a glyph or a list marker ('breakindentopt' list), also in a block with
+  -- a bar at its left.
+  options.formatlistpat = [[^\s*\(┃\s*\)\?\(\d\+[.)]\|[-*+>❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
   blocks, shown, footer = {}, nil, 0
   return bufnr
 end

@@ -532,14 +532,14 @@ end
 
 ---Shows a message if the user is in the panel.
 ---@param text string
----@return boolean said
+---@return boolean said all of it is visible
 function M.say(text)
   local here = api.nvim_get_current_win()
   if here ~= windows.transcript and here ~= windows.prompt then
     return false
   end
   bars.flash(text)
-  return true
+  return api.nvim_strwidth(text) < api.nvim_win_get_width(here)
 end
 
 ---Focuses the prompt in Insert mode.
