@@ -11,11 +11,11 @@ from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, pars
 MODELS_PATH = "/models"
 
 _WINDOW_KEYS = (
+    "loaded_context_length",  # the size that the model was started with; it may be less than the largest one
     "context_length",
     "context_window",
     "max_model_len",
     "max_context_length",
-    "loaded_context_length",
 )
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation", "dall-e", "transcribe")
 
