@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from subprocess import run
 
 import pytest
 
@@ -187,3 +190,24 @@ async def test_groups_that_a_command_creates_in_its_group_end_with_it(tmp_path: 
         done = await ended_at_its_limit(environment, command, "ready", CommandOptions())
         assert done.timed_out and not processes_with(token)
     assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
+
+
+# Unmounts control groups for a program and its children only.
+WITHOUT_GROUPS = ("unshare", "--mount", "sh", "-c", 'umount --all --lazy --types cgroup2 && exec "$@"', "sh")
+
+
+def can_hide_groups() -> bool:
+    return (
+        bool(shutil.which("unshare")) and run([*WITHOUT_GROUPS, "true"], capture_output=True).returncode == 0
+    )
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not cgroups.own_group(), reason="the other tests of this file run without control groups")
+@pytest.mark.skipif(not can_hide_groups(), reason="control groups cannot be hidden from a program here")
+def test_stray_processes_end_also_where_no_control_group_can_be_created() -> None:
+    """With groups, each stray ends with the group of its command, also if nothing has adopted it."""
+    test = f"{__file__}::{test_stray_process_ends_with_its_command.__name__}"
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", test]
+    done = run([*WITHOUT_GROUPS, *words], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0 and f"{2 * len(CASES)} passed" in done.stdout, done.stdout
