@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -134,6 +135,19 @@ async def test_a_dropped_edit_answered_as_applied_is_stale() -> None:
         with pytest.raises(StaleFileError):
             await found.edit(LineEdit(1, 2, ""))
         assert found.editor.text == "Xone\ntwo\nthree\n"
+
+
+@pytest.mark.req("H4")
+async def test_a_dropped_edit_is_not_sent_again_to_an_editor_that_has_repeated_a_version() -> None:
+    """It may still make the edit, because it cannot see that the edit is for an older text."""
+    repeating = Manners(stale="lie", counts=False)
+    async with host_rig(repeating) as found:
+        found.editor.type(0, "x")  # another text with the number of the first one
+        found.editor.manners = replace(repeating, counts=True)
+        found.editor.on_request = lambda: found.editor.type(0, "X")
+        with pytest.raises(EditRefusedError, match="not known"):
+            await found.edit(LineEdit(1, 2, ""))
+        assert len(found.editor.requests) == 1
 
 
 @pytest.mark.req("H4")
