@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -236,12 +237,10 @@ def erase_environment_variables(names: Collection[str]) -> None:
         with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
         begin, end = (int(fields[at]) for at in _ENVIRONMENT_AT)
-        at = begin
-        for variable in ctypes.string_at(begin, end - begin).split(b"\0") if begin else ():
-            key, separator, value = variable.partition(b"=")
-            if separator and os.fsdecode(key) in names:
-                ctypes.memset(at + len(key) + 1, 0, len(value))
-            at += len(variable) + 1
+        environment = ctypes.string_at(begin, end - begin) if begin else b""
+        for variable in re.finditer(rb"([^\0=]+)=([^\0]*)", environment):
+            if os.fsdecode(variable[1]) in names:
+                ctypes.memset(begin + variable.start(2), 0, len(variable[2]))
 
 
 def claim_stdio() -> tuple[int, int]:
