@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -94,9 +94,10 @@ def _holds_documents(message: Any) -> bool:
     return method == lsp.WORKSPACE_APPLY_EDIT or (method is None and error is None)
 
 
+@cache
 def plain_converter() -> Converter:
-    """Return a converter that leaves parameters without a type as plain JSON; pygls makes nested namedtuples of
-    them.
+    """Return the converter of all connections. It leaves parameters without a type as plain JSON; pygls makes nested
+    namedtuples of them.
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls left it untyped
     for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
