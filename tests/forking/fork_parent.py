@@ -17,7 +17,8 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -31,24 +32,50 @@ MOST_DESCRIPTORS = 16
 _ARGUMENTS_AT, _VARIABLES_AT = 45, 47
 """Fields of /proc/self/stat after the name: where each begins in memory. Their ends follow."""
 
-_IMPORTED = (
+_OF_ALL = ("app", "environments", "llm", "loop", "policy", "profiles", "store", "tools")
+_OF_SERVER = ("server",)
+_OF_COMMANDS = ("acp", "headless")
+_OTHER_MODULES = (
+    "agent_ls.cli.main",
     "agent_ls.cli.output",
-    "agent_ls.app.sessions.manager",
-    "agent_ls.app.models.warm_up",
-    "agent_ls.app.permissions.sandbox",
-    "agent_ls.app.sessions.setup.hooks",
-    "agent_ls.llm.transport",
-    "agent_ls.llm.providers.anthropic",
-    "agent_ls.profiles.anthropic",
-    "anyio._backends._asyncio",
-    "httpx",
-)
-_OF_SERVER = ("agent_ls.server.start", "agent_ls.server.assembly", "agent_ls.server.server")
-_OF_COMMANDS = (
-    "agent_ls.acp.start",
-    "agent_ls.acp.serving",
-    "agent_ls.headless.exec",
+    "agent_ls.cli.acp",
+    "agent_ls.cli.exec",
+    "agent_ls.cli.serve",
     "agent_ls.cli.sessions",
+    "agent_ls.confinement.confine",
+    "agent_ls.mcp",
+    "anyio._backends._asyncio",
+    "anyio._core._fileio",
+    "anyio._core._subprocesses",
+    "certifi",
+    "encodings.ascii",
+    "encodings.utf_8_sig",
+    "h11",
+    "httpcore",
+    "httpx",
+    "pathspec",
+    "resource",
+)
+
+_READ_MESSAGES = (
+    "ApplyWorkspaceEditResponse",
+    "DidChangeTextDocumentNotification",
+    "DidOpenTextDocumentNotification",
+    "DidSaveTextDocumentNotification",
+    "ResponseErrorMessage",
+    "ShowMessageResponse",
+    "WorkDoneProgressCreateResponse",
+)
+_WRITTEN_MESSAGES = (
+    "ApplyWorkspaceEditRequest",
+    "ConfigurationRequest",
+    "ProgressNotification",
+    "ShowMessageNotification",
+    "ShowMessageRequest",
+    "WorkDoneProgressBegin",
+    "WorkDoneProgressCreateRequest",
+    "WorkDoneProgressEnd",
+    "WorkDoneProgressReport",
 )
 
 
@@ -98,14 +125,60 @@ def preload(module: str, is_server: bool) -> None:
     from agent_ls.lean_imports import make_lean
 
     make_lean(speaks_lsp=is_server)
-    for name in ("agent_ls.cli.main", *(_OF_SERVER if is_server else _OF_COMMANDS), *_IMPORTED):
-        importlib.import_module(name)
+    for name in (*_OTHER_MODULES, *modules_below(*_OF_ALL, *(_OF_SERVER if is_server else _OF_COMMANDS))):
+        with suppress(
+            ModuleNotFoundError
+        ):  # of another system, or with an optional package that is not installed
+            importlib.import_module(name)
     from agent_ls.app.models.service import make_profile
     from agent_ls.loop.events import codec
 
     for build in codec.builders():
         build()
     make_profile("anthropic", "claude-sonnet-4-5").registry.definitions()
+    finish_classes()
+    if is_server:
+        make_converters()
+
+
+def modules_below(*packages: str) -> Iterator[str]:
+    """Return the names of all modules in these packages of agent_ls that the program could import later."""
+    for package in packages:
+        for path in Path(REPOSITORY, "agent_ls", package).rglob("*.py"):
+            names = path.relative_to(REPOSITORY).with_suffix("").parts
+            if "sample_project" not in names:
+                yield ".".join(names).removesuffix(".__init__")
+
+
+def finish_classes() -> None:
+    """Compile the methods and validators of agent-ls that are made at their first use (lean_imports.py, pydantic)."""
+    from pydantic import BaseModel
+
+    from agent_ls import lean_imports
+
+    for found in gc.get_objects():
+        if isinstance(found, lean_imports._Written):
+            with suppress(KeyError):
+                found.method("")
+    models = [BaseModel]
+    while models:
+        model = models.pop()
+        models += model.__subclasses__()
+        if model.__module__.startswith("agent_ls.") and not model.__pydantic_complete__:
+            model.model_rebuild()
+
+
+def make_converters() -> None:
+    """Make the functions by which a server reads and writes the LSP messages of most tests."""
+    from lsprotocol import types
+
+    from agent_ls.server.transport.jsonrpc import plain_converter
+
+    converter = plain_converter()
+    for name in _READ_MESSAGES:
+        converter.get_structure_hook(getattr(types, name))
+    for name in _WRITTEN_MESSAGES:
+        converter.get_unstructure_hook(getattr(types, name))
 
 
 def fork() -> int:
