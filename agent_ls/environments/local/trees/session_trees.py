@@ -95,6 +95,10 @@ def default_shell() -> str:
     return bash or "/bin/sh"
 
 
+_tried_launchers: dict[tuple[str, ...], bool] = {}
+"""Launchers that this process has run once, and whether they worked."""
+
+
 async def _death_signal_launcher() -> tuple[str, ...]:
     """Return a command prefix that makes a command die with this process even if this process is killed; ()
     if unsupported.
@@ -106,8 +110,10 @@ async def _death_signal_launcher() -> tuple[str, ...]:
     if setpriv is None:
         return ()
     launcher = (setpriv, "--pdeathsig", "KILL")
-    try:
-        trial = await run_program([*launcher, "true"])
-    except OSError:
-        return ()
-    return launcher if trial.returncode == 0 else ()
+    if launcher not in _tried_launchers:
+        try:
+            trial = await run_program([*launcher, "true"])
+        except OSError:
+            return ()
+        _tried_launchers[launcher] = trial.returncode == 0
+    return launcher if _tried_launchers[launcher] else ()
