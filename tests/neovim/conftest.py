@@ -26,8 +26,9 @@ needs_neovim = pytest.mark.skipif(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folder = f"{Path(__file__).parent}/"
     for item in items:
-        if Path(item.path).parent == Path(__file__).parent:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.neovim)
             item.add_marker(needs_neovim)
 
