@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +96,18 @@ LINES = [
 ]  # fmt: skip
 
 
+def errors_since(client: AcpClient, start: int) -> list[dict[str, Any]]:
+    return [message["error"] for _, message in client.wire[start:] if "error" in message]
+
+
 async def test_an_invalid_line_is_answered_with_an_error(project: Path) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         await client.initialize()
         for line, code in LINES:
             start = len(client.wire)
             await client.send_line(line)
-            await client.wait_for(lambda at=start: any("error" in message for _, message in client.wire[at:]))
-            error = next(message["error"] for _, message in client.wire[start:] if "error" in message)
+            await client.wait_for(partial(errors_since, client, start))
+            (error,) = errors_since(client, start)
             assert error["code"] == code and is_a_sentence(error), line[:99]
             await lives(client)
 
