@@ -14,6 +14,7 @@ from lsprotocol import types as lsp
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import make_test_lsp_client
 
+from tests.forking.fork_parent import REPOSITORY
 from tests.support.framed_client import DEADLINE_S, Handler
 
 ASKED = (
@@ -104,7 +105,8 @@ async def pytest_lsp_server(env: dict[str, str]) -> AsyncIterator[PytestLspClien
     """Run a real server process with pytest-lsp's client; raise the problems that this client found at the
     end."""
     client = make_test_lsp_client()
-    await client.start_io(sys.executable, "-m", "agent_ls", "serve", "--stdio", env=env)
+    environ = {**env, "PYTHONPATH": REPOSITORY}
+    await client.start_io(sys.executable, "-m", "agent_ls", "serve", "--stdio", env=environ)
     try:
         yield PytestLspClient(client)
         assert client.error is None, client.error

@@ -34,7 +34,7 @@ _ARGUMENTS_AT, _VARIABLES_AT = 45, 47
 
 _OF_ALL = ("app", "environments", "llm", "loop", "policy", "profiles", "store", "tools")
 _OF_SERVER = ("server",)
-_OF_COMMANDS = ("acp", "headless")
+_OF_COMMANDS = ("acp", "cli", "headless")
 _OTHER_MODULES = (
     "agent_ls.cli.main",
     "agent_ls.cli.output",
@@ -87,6 +87,7 @@ class Request(NamedTuple):
     starts_session: bool
     group: int
     """The process group to join, 0 for one of its own; -1 for this process's."""
+    takes_terminal: bool
     kept: list[int]
     """Numbers of the descriptors that were sent; those of the new process are the same."""
 
@@ -227,6 +228,8 @@ def become(module: str, request: Request) -> None:
         os.setsid()
     if request.group >= 0:
         os.setpgid(0, request.group)
+    if request.takes_terminal:
+        take_terminal()
     os.chdir(request.folder)
     # In the "C" locale the interpreter sets this one for itself and its children when it starts.
     coerced = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
@@ -242,6 +245,14 @@ def become(module: str, request: Request) -> None:
     _open_standard_streams()
     if start_time := sys.modules.get("agent_ls.server.start_time"):
         vars(start_time)["STARTED_AT"] = time.time()
+
+
+def take_terminal() -> None:
+    """Make the standard input the terminal of this session."""
+    import fcntl  # there is none on Windows
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def encode(words: Iterable[str]) -> bytes:

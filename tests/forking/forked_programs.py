@@ -26,7 +26,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.forking import fork_parent
-from tests.forking.fork_parent import PADDING, PADDING_BYTES, REPOSITORY, Request, encode, variable_lines
+from tests.forking.fork_parent import (
+    PADDING,
+    PADDING_BYTES,
+    REPOSITORY,
+    Request,
+    encode,
+    take_terminal,
+    variable_lines,
+)
 
 _PR_SET_CHILD_SUBREAPER = 36
 _MODULES = ("agent_ls", "tests.support.wire_server", "tests.forking.process_facts")
@@ -73,7 +81,7 @@ class _Start:
         """
         is_plain = (
             self.close_fds
-            and self.preexec_fn is None
+            and self.preexec_fn in (None, take_terminal)
             and (self.gid, self.groups, self.uid) == (None, None, None)
             and self.umask < 0
             and self.executables == (os.fsencode(sys.executable),)
@@ -97,7 +105,13 @@ class _Start:
             *kept,
         ]
         request = Request(
-            words[3:], variables, folder, self.start_new_session, self.process_group, [0, 1, 2, *kept]
+            words[3:],
+            variables,
+            folder,
+            self.start_new_session,
+            self.process_group,
+            self.preexec_fn is take_terminal,
+            [0, 1, 2, *kept],
         )
         word = next((word for word in request.arguments if not word.startswith("-")), "")
         read = {n: v for n, v in variables.items() if n.startswith(_READ_AT_START) and n not in _SET_BY_FORK}

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from tests.forking.fork_parent import take_terminal
+
 DEADLINE_S = 60.0
 
 
@@ -33,7 +35,7 @@ class PseudoTerminal:
                 stderr=theirs,
                 start_new_session=True,
                 # The terminal is the new session's own, so that Ctrl-C reaches the command.
-                preexec_fn=_take_terminal,
+                preexec_fn=take_terminal,
             )
         finally:
             os.close(theirs)
@@ -76,10 +78,3 @@ class PseudoTerminal:
             return False
         self.printed += data.decode("utf-8", "replace").replace("\r\n", "\n")
         return bool(data)
-
-
-def _take_terminal() -> None:
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
