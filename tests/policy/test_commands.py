@@ -13,7 +13,7 @@ from agent_ls.policy.situation import Allow, Ask, Mode, Refuse, Situation
 from tests.docs.pages import ROOT
 from tests.policy.corpus import DISGUISES, Verdict, corpus, dangerous
 
-SHARE = 6
+SHARE = 18
 """One of this many commands is tried with a disguise, unless the sweep is run whole."""
 PLACES = Places(("/w",), "/home/u")
 EXPECTED: dict[Verdict, dict[Mode, type]] = {
@@ -35,11 +35,17 @@ def test_corpus_is_large_and_names_each_command_once() -> None:
 
 
 @pytest.mark.req("X7", "X8", "H7")
-@pytest.mark.parametrize(("command", "verdict"), list(corpus()), ids=ascii)
-def test_command_of_the_corpus_gets_its_verdict_in_every_mode(command: str, verdict: Verdict) -> None:
-    for mode, kind in EXPECTED[verdict].items():
-        found = judged(command, mode)
-        assert type(found) is kind, f"{mode}: {found}"
+@pytest.mark.parametrize("verdict", EXPECTED)
+def test_commands_of_the_corpus_get_their_verdict_in_every_mode(verdict: Verdict) -> None:
+    commands = [text for text, expected in corpus() if expected == verdict]
+    assert len(commands) > 50
+    wrong = [
+        (command, mode, found)
+        for command in commands
+        for mode, kind in EXPECTED[verdict].items()
+        if type(found := judged(command, mode)) is not kind
+    ]
+    assert not wrong
 
 
 @pytest.mark.sweep
