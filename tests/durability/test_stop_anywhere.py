@@ -28,7 +28,7 @@ from tests.support.fake_provider import Piece, problem_of, reasoning, text, tool
 from tests.support.processes import eventually, new_token, processes_with, zombies_of_ours
 from tests.support.session_rig import DEADLINE_S, Talk, running
 
-SEED, SHARE = 6, 10  # points of each kind of stop; the sweep takes all
+SEED, SHARE = 6, 4  # points of each kind of stop; the sweep takes all
 IDLE_STEPS = 150
 """Await points from a stop to IDLE if no command runs: only records are written."""
 
