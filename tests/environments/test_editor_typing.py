@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -28,6 +29,8 @@ from tests.environments.simulated_editor import (
 from tests.support.ledger_checks import problems
 from tests.support.ledger_decisions import keep_hunks, undo_hunks
 
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+RUNS = 50 if IS_WHOLE else 15  # of each editor
 PATH = "/project/a.py"
 TEXT = "".join(f"line {n}\n" if n % 3 else "\n" for n in range(25))
 
@@ -131,8 +134,9 @@ async def play(seed: int, quirks: Quirks) -> Play:
 
 
 @pytest.mark.req("H4", "H6")
+@pytest.mark.sweep
 @pytest.mark.parametrize("quirks", [NEOVIM, VSCODE, EGLOT, WORST], ids=str)
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(RUNS))
 async def test_a_user_who_types_while_the_agent_edits_loses_no_character(seed: int, quirks: Quirks) -> None:
     played = await play(seed, quirks)
     text, ledger = played.editor.text, played.host.ledger

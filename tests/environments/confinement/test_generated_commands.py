@@ -26,11 +26,11 @@ LIMIT = CommandOptions(timeout_ms=500)
 PARTS_OF_LANDLOCK, PARTS_OF_BUBBLEWRAP = (16, 4) if IS_WHOLE else (1, 1)
 KINDS = [
     *(
-        pytest.param("landlock", SEED + part, 1_000 if IS_WHOLE else 100, marks=needs_landlock)
+        pytest.param("landlock", SEED + part, 1_000 if IS_WHOLE else 40, marks=needs_landlock)
         for part in range(PARTS_OF_LANDLOCK)
     ),
     *(
-        pytest.param("bubblewrap", SEED + part, 1_000 if IS_WHOLE else 24, marks=needs_bubblewrap)
+        pytest.param("bubblewrap", SEED + part, 1_000 if IS_WHOLE else 12, marks=needs_bubblewrap)
         for part in range(PARTS_OF_BUBBLEWRAP)
     ),
 ]

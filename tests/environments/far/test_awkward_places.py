@@ -131,14 +131,14 @@ async def test_names_that_are_not_utf_8_are_listed_read_and_written(tmp_path: Pa
     await env.cleanup()
 
 
-async def test_a_folder_of_100000_files_is_listed(tmp_path: Path) -> None:
+async def test_a_folder_of_20000_files_is_listed(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    for number in range(100_000):
+    for number in range(20_000):
         os.close(os.open(folder / f"file-{number:06}", os.O_CREAT | os.O_WRONLY))
     env = far(folder, {})
     entries = await env.list_directory(".")
-    assert len(entries) == 100_000 and entries[-1].name == "file-099999"
+    assert len(entries) == 20_000 and entries[-1].name == "file-019999"
     await env.cleanup()
 
 

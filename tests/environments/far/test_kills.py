@@ -20,7 +20,7 @@ from tests.support import far_kills
 from tests.support.environments import SHORT_GRACE_MS
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-KILLS = 50 if IS_WHOLE else 3  # for each kind of kill and of work
+KILLS = 50 if IS_WHOLE else 1  # for each kind of kill and of work
 
 pytestmark = [
     pytest.mark.anyio,
