@@ -135,15 +135,19 @@ FAULTS: dict[str, tuple[str, Callable[[Path], None]]] = {
 """By name: the file that the other program changes ("": none), and the change."""
 
 
+STEP = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 3
+"""Each fault happens at every third operation, unless the sweep is run whole."""
+
+
 def runs() -> Iterator[dict[str, Any]]:
-    """Run each fault at each operation, until a commit has no further operation."""
+    """Run each fault at its share of the operations, until a commit has no further operation."""
     global _fault
     sys.addaudithook(_hook)
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         before, after = _both_ends(top)
-        for fault, (touched, happen) in FAULTS.items():
-            at, is_over = 0, False
+        for number, (fault, (touched, happen)) in enumerate(FAULTS.items()):
+            at, is_over = number % STEP, False
             while not is_over:
                 folder = top / "tree"
                 (top / "outside.txt").write_bytes(b"outside\n")
@@ -167,7 +171,7 @@ def runs() -> Iterator[dict[str, Any]]:
                     "touched": _touched(folder / touched) if touched else "",
                 }
                 shutil.rmtree(folder)
-                at += 1
+                at += STEP
 
 
 INNER = (

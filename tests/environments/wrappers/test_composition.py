@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from itertools import permutations
@@ -22,6 +23,9 @@ from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 pytestmark = [pytest.mark.req("X4")]
 
 WHO = Attribution()
+SHARE = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 5
+ORDERS = list(permutations(["logging", "read-only", "bounded", "sandboxed"]))[::SHARE]
+"""One of this many orders is tried, unless the sweep is run whole: each wrapper is outermost in one of them."""
 Wrap = Callable[[ExecutionEnvironment], ExecutionEnvironment]
 
 
@@ -41,9 +45,8 @@ def wrappers(root: Path, said: list[str]) -> Mapping[str, Wrap]:
 
 
 @needs_bubblewrap
-@pytest.mark.parametrize(
-    "order", list(permutations(["logging", "read-only", "bounded", "sandboxed"])), ids="-".join
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
 async def test_each_wrapper_works_in_every_order(order: tuple[str, ...], tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
