@@ -17,6 +17,7 @@ from tests.batch.play import (
     environ_of,
     git,
     json_lines,
+    prompt_of,
     repository,
     results,
     work_folders,
@@ -55,7 +56,7 @@ def play(server: AnthropicServer, folder: Path, manifest: str, *more: str) -> An
 
 
 @pytest.mark.req("X5")
-def test_tasks_at_a_place_get_patches_and_checks_and_leave_nothing_there(tmp_path: Path) -> None:
+def test_tasks_at_a_trusted_place_get_patches_and_checks_and_leave_nothing_there(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
     commit = repository(there / "project")
@@ -74,7 +75,15 @@ def test_tasks_at_a_place_get_patches_and_checks_and_leave_nothing_there(tmp_pat
     ]
     manifest = str(write_manifest(tmp_path / "tasks.jsonl", tasks))
     with AnthropicServer(write_a_file) as server:
-        done = play(server, tmp_path, manifest, "--jobs", "2")
+        environ = environ_of(server, tmp_path / "home", AGENT_LS_TRUSTED_FOLDERS="")
+        arguments = ("batch", manifest, "--out", "runs", *place(there))
+        keys = [f"command:{there}/{name}:{BARE_PYTHON}" for name in ("project", "plain")]
+        refused = run(*arguments, cwd=tmp_path, environ=environ)
+        assert refused.code == 2 and keys[0] in refused.err and "is not trusted" in refused.err, refused
+        assert not server.requests and not (tmp_path / "runs").exists()
+        for key in keys:
+            assert run("trust", "add", key, cwd=tmp_path, environ=environ).code == 0
+        done = run(*arguments, "--jobs", "2", cwd=tmp_path, environ=environ)
         assert len(server.requests) == 4, done
         again = play(server, tmp_path, manifest)
         assert len(server.requests) == 4, again
@@ -94,43 +103,28 @@ def test_tasks_at_a_place_get_patches_and_checks_and_leave_nothing_there(tmp_pat
     assert moved.code == 2 and "another task with the id" in moved.err, "a result of another place counts"
 
 
-def test_a_folder_at_the_place_needs_trust(tmp_path: Path) -> None:
-    manifest = one_task(tmp_path)
-    key = f"command:{tmp_path}/there/project:{BARE_PYTHON}"
-    with AnthropicServer(write_a_file) as server:
-        environ = environ_of(server, tmp_path / "home", AGENT_LS_TRUSTED_FOLDERS="")
-        arguments = ("batch", manifest, "--out", "runs", *place(tmp_path / "there"))
-        done = run(*arguments, cwd=tmp_path, environ=environ)
-        assert done.code == 2 and key in done.err and "is not trusted" in done.err, done
-        assert not server.requests and not (tmp_path / "runs").exists()
-        assert run("trust", "add", key, cwd=tmp_path, environ=environ).code == 0
-        assert run(*arguments, cwd=tmp_path, environ=environ).code == 0
+def test_attempts_that_lose_the_connection_in_a_command_or_in_the_check_are_repeated(tmp_path: Path) -> None:
+    def kill_once(mark: Path) -> str:
+        return f"if ! test -e {mark}; then touch {mark}; kill -9 {FAR_END}; sleep 100; fi"
 
-
-@pytest.mark.parametrize(
-    "loses",
-    [
-        pytest.param("agent", id="while the agent runs a command"),
-        pytest.param("check", id="while the check runs"),
-    ],
-)
-def test_an_attempt_that_loses_the_connection_is_repeated(tmp_path: Path, loses: str) -> None:
-    once = tmp_path / "once"
-    kill = f"if ! test -e {once}; then touch {once}; kill -9 {FAR_END}; sleep 100; fi"
-    check = kill if loses == "check" else "test -e new.txt"
-    manifest = one_task(tmp_path, script=kill, approve="all", check=check)
+    marks = {"one": tmp_path / "in-command", "two": tmp_path / "in-check"}
+    manifest = one_task(tmp_path, script=kill_once(marks["one"]), approve="all", check="test -e new.txt")
+    (task,) = json_lines(Path(manifest))
+    other = {**task, "id": "two", "prompt": "do-two", "check": kill_once(marks["two"])}
+    write_manifest(Path(manifest), [task, other])
 
     def answer(body: Mapping[str, Any]) -> Answer:
-        if loses == "agent" and not once.exists():
+        if prompt_of(body) == "do-one" and not marks["one"].exists():
             return [ToolCall("shell", {"command": "sh script.sh"})]
         return write_a_file(body)
 
     with AnthropicServer(answer, allow_violations=True) as server:
         done = play(server, tmp_path, manifest)
-    assert done.code == 0 and once.exists(), done
-    first = json.loads((tmp_path / "runs/tasks/one/attempt-1/result.json").read_text())
-    assert first["status"] == "crashed" and "was lost" in first["error"], first
-    assert results(tmp_path / "runs")["one"]["attempt"] == 2
+    assert done.code == 0, done
+    for name, mark in marks.items():
+        first = json.loads((tmp_path / f"runs/tasks/{name}/attempt-1/result.json").read_text())
+        assert first["status"] == "crashed" and "was lost" in first["error"] and mark.exists(), first
+        assert results(tmp_path / "runs")[name]["attempt"] == 2
     assert not work_folders(tmp_path)
 
 
