@@ -80,7 +80,7 @@ test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the 
 	@.ci/npm $(VSCODE) test --silent
 
 test-mcp: .venv-test/.ready .tools/mcp-peers/.ready ## the MCP client with servers that are not ours, and the conformance kit
-	@$(T)/python -m pytest -q tests/mcp $(PYTEST_ARGS)
+	@AGENT_LS_SWEEPS=whole $(T)/python -m pytest -q tests/mcp $(PYTEST_ARGS)
 
 test-interop: .venv-test/.ready $(VSCODE)/node_modules/.ready ## with llama.cpp, LiteLLM, aimock and an LSP client that are not ours (900 MB)
 	@.ci/interop-rig

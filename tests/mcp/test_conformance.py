@@ -1,4 +1,7 @@
-"""The official conformance kit judges our client: each scenario passes, or is one that we explain."""
+"""The official conformance kit judges our client: each scenario passes, or is one that we explain.
+
+A run takes a share of the scenarios; `make test-mcp` and the sweep take all of them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from tests.mcp.peers import KIT, NODE, needs_peers
 pytestmark = [pytest.mark.req("T11"), needs_peers, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).resolve().parents[2]
+SHARE = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 5
+"""One of this many scenarios is run: each starts Node and an interpreter."""
 
 EXPLAINED = {
     # Machine-to-machine logins are extensions of the protocol: here a person logs in.
@@ -27,7 +32,7 @@ EXPLAINED = {
 
 
 def scenarios() -> list[str]:
-    """Those that the kit lists for clients."""
+    """Return a share of those that the kit lists for clients."""
     if not KIT.exists() or not NODE.exists():
         return ["initialize"]
     listed = subprocess.run([NODE, KIT, "list"], capture_output=True, text=True, check=True).stdout
@@ -37,9 +42,10 @@ def scenarios() -> list[str]:
         if line.startswith("  - ")
     ]
     assert len(names) == 26 and set(names) >= set(EXPLAINED)
-    return names
+    return names[::SHARE]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("scenario", scenarios())
 def test_our_client_passes_a_scenario_of_the_kit(scenario: str, tmp_path: Path) -> None:
     command = f"{sys.executable} -m tests.mcp.conformance_client"
