@@ -39,19 +39,30 @@ def staged(folder: Path, repository: str = "") -> Path:
 
 
 def build(source: Path, kind: str) -> Path:
-    """A wheel or an sdist, by the backend that pip uses, in a process of its own."""
-    out = source.parent / kind
+    """Build a wheel or an sdist."""
+    (package,) = _run_backend(source, f"build_{kind}", source.parent / kind).iterdir()
+    if kind == "sdist":
+        release.repack_tar(package, EPOCH)
+    return package
+
+
+def build_metadata(source: Path) -> bytes:
+    """Return the metadata that a wheel of `source` gets, without building it."""
+    folder = _run_backend(source, "prepare_metadata_for_build_wheel", source.parent / "metadata")
+    (metadata,) = folder.glob("*.dist-info/METADATA")
+    return metadata.read_bytes()
+
+
+def _run_backend(source: Path, hook: str, out: Path) -> Path:
+    """Make the folder `out` and let the backend that pip uses fill it, in a new process. Returns `out`."""
     out.mkdir()
-    script = f"from setuptools import build_meta; build_meta.build_{kind}({str(out)!r})"
+    script = f"from setuptools import build_meta; build_meta.{hook}({str(out)!r})"
     environ = {"SOURCE_DATE_EPOCH": str(EPOCH), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=source, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    (package,) = out.iterdir()
-    if kind == "sdist":
-        release.repack_tar(package, EPOCH)
-    return package
+    return out
 
 
 def unpack(package: Path, folder: Path) -> Path:
