@@ -142,16 +142,16 @@ async def test_texts_of_other_programs_are_one_line_and_truncated() -> None:
 
 def test_problems_of_a_file_or_of_all_files_list_errors_first() -> None:
     editor = Editor("a", "b")
-    assert editor.diagnostics.told(None, shown) == "The editor's tools report no problems."
+    assert editor.diagnostics.format_problems(None, shown) == "The editor's tools report no problems."
     editor.publish(problem(1, "weak", 4), problem(0, "bad"))
     editor.diagnostics.publish("file:///p/z.py", None, [problem(8, "far")], settled=True)
     editor.diagnostics.publish("untitled:1", None, [problem(0)], settled=True)
     assert editor.diagnostics.counts == (3, 2)
-    assert editor.diagnostics.told(None, shown).splitlines()[1:] == [
+    assert editor.diagnostics.format_problems(None, shown).splitlines()[1:] == [
         "a.py:1: error: bad",
         "z.py:9: error: far",
         "a.py:2: hint: weak",
     ]
-    assert "far" not in editor.diagnostics.told(PATH, shown)
+    assert "far" not in editor.diagnostics.format_problems(PATH, shown)
     editor.publish()
     assert editor.diagnostics.counts == (1, 1)

@@ -31,11 +31,11 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
     versions = {
         (facts.st_dev, facts.st_ino): version
         for path, version in documents.items()
-        if (facts := _maybe_facts(path))
+        if (facts := _stat_or_none(path))
     }
     found: dict[str, Stamp] = {}
     for path in paths:
-        facts, version = _maybe_facts(path), documents.get(path)
+        facts, version = _stat_or_none(path), documents.get(path)
         if facts is None:
             found[path] = None, version
             continue
@@ -58,7 +58,7 @@ def _disk_stamp(facts: os.stat_result) -> tuple[int, int, int, int]:
     return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 
-def _maybe_facts(path: str) -> os.stat_result | None:
+def _stat_or_none(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
     except (OSError, ValueError):

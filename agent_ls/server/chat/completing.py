@@ -10,7 +10,7 @@ from agent_ls.server.chat import running, servers
 from agent_ls.server.chat.chat_text import mentioned_words, read_chat
 from agent_ls.server.features.completion import in_folder
 from agent_ls.server.lsp import to_lsp
-from agent_ls.server.lsp.from_lsp import maybe_path, spot
+from agent_ls.server.lsp.from_lsp import convert_position, maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.system import relative_to_folder
 from agent_ls.text import split_lines, strip_ending
@@ -35,7 +35,7 @@ async def completions(
     if document is None:
         return {"isIncomplete": False, "items": []}
     client, lines = context.client, split_lines(document.text)
-    line, offset = spot(lines, line, character, client.encoding, newline_only=client.newline_only)
+    line, offset = convert_position(lines, line, character, client.encoding, newline_only=client.newline_only)
     content = strip_ending(lines[line]) if line < len(lines) else ""
     found = _WORD.search(content[:offset])
     if not found or (found[1] == "/" and not _begins_message(document.text, line, content, found.start())):

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 LEAVE, FORCE = "Leave It There", "Take It by Force"
 
 
-def told_owner(owner: Owner | None) -> str:
+def describe_owner(owner: Owner | None) -> str:
     return f"another editor ({owner})" if owner else "another editor, which has ended,"
 
 
@@ -88,7 +88,7 @@ class ChatRoom:
     @property
     def read_only(self) -> str:
         """Name of the owner while another process owns the session, else ""."""
-        return told_owner(self._read.owner) if self._read else ""
+        return describe_owner(self._read.owner) if self._read else ""
 
     @property
     def pending(self) -> Mapping[str, ApprovalRequested]:
@@ -325,7 +325,7 @@ class ChatRoom:
         except AppError:
             self._sent = ("", 0)  # the user may save the same message again
             raise
-        text, images = self._means.context.told(parts)
+        text, images = self._means.context.convert_input(parts)
         steers = self.is_running
         live.session.submit(
             text, images=images, client_key=new_id("k"), when_busy="steer" if steers else "queue"
@@ -445,7 +445,7 @@ class ChatRoom:
 
     def _words(self, session: ReadAlong) -> str:
         return (
-            f"This chat is read only: {told_owner(session.owner)} has its session. The code action "
+            f"This chat is read only: {describe_owner(session.owner)} has its session. The code action "
             '"Take over" (command agentLs.takeOver) makes it this editor\'s.'
         )
 
@@ -563,5 +563,5 @@ class ChatRoom:
             self._means.hunks_changed(path)
         for request in live.approver.pending():
             if self._means.prompts:
-                self._means.prompts.ask(request, live.approver, writer.shown)
+                self._means.prompts.ask(request, live.approver, writer.wait_until_written)
         self._means.changed()

@@ -114,7 +114,7 @@ class EditorDiagnostics:
         found = [len(file.problems) for file in self._files.values() if file.problems]
         return sum(found), len(found)
 
-    def told(self, path: str | None, shown: Callable[[str], str]) -> str:
+    def format_problems(self, path: str | None, shown: Callable[[str], str]) -> str:
         """Format the problems of one file, or of all files, for the model. `shown` formats a path."""
         chosen = [path] if path else sorted(self._files)
         found = [(name, problem) for name in chosen for problem in self._problems(name)]
@@ -146,7 +146,7 @@ class EditorDiagnostics:
             return [path for path in wanted if not self._is_checked(path, wanted[path], before[path][1])]
 
         with anyio.move_on_after(self.limit_ms / 1000):
-            await (self._pulled(unchecked()) if self.pull else self._told_all(unchecked))
+            await (self._pulled(unchecked()) if self.pull else self._wait_until_checked(unchecked))
         found = [(path, new) for path in wanted for new in _new(before[path][0], self._problems(path))]
         told = [pair for pair in found if pair[1].severity <= TOLD_SEVERITY]
         lines = (
@@ -159,7 +159,7 @@ class EditorDiagnostics:
         files = (DiagnosedFile(path, counts[path], path not in late) for path in wanted)
         return EditNews("\n".join(lines), tuple(files))
 
-    async def _told_all(self, unchecked: Callable[[], Sequence[str]]) -> None:
+    async def _wait_until_checked(self, unchecked: Callable[[], Sequence[str]]) -> None:
         while unchecked():
             await self._changed.wait()
 

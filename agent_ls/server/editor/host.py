@@ -297,7 +297,7 @@ class LspEditorHost:
     # -- EditorStatus
 
     def situation(self, shown: Callable[[str], str]) -> str:
-        return self.view.told(shown)
+        return self.view.format_view(shown)
 
     def watch_edit(
         self, paths: Sequence[str], shown: Callable[[str], str]

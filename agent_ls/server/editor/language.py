@@ -85,10 +85,10 @@ class EditorLanguage:
         return _PUSHED if client.diagnostics else frozenset()
 
     async def definition(self, spot: Spot) -> FoundLocations:
-        return await self._places("definition", spot)
+        return await self._find_locations("definition", spot)
 
     async def references(self, spot: Spot) -> FoundLocations:
-        return await self._places("references", spot)
+        return await self._find_locations("references", spot)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
         return await self._symbols({"uri": to_lsp.uri(path)})
@@ -148,11 +148,11 @@ class EditorLanguage:
             for file in answer.files:
                 self._known.publish(file.uri, file.version, file.items, settled=file.settled)
 
-    async def _places(self, what: str, spot: Spot) -> FoundLocations:
+    async def _find_locations(self, what: str, spot: Spot) -> FoundLocations:
         from agent_ls.server import protocol as wire
 
         answer = await self._ask(what, wire.CodeLocations, _position(spot))
-        return FoundLocations(tuple(map(_place, answer.locations)), answer.truncated)
+        return FoundLocations(tuple(map(_to_location, answer.locations)), answer.truncated)
 
     async def _symbols(self, params: dict[str, Any]) -> FoundSymbols:
         from agent_ls.server import protocol as wire
@@ -196,7 +196,7 @@ def _position(spot: Spot) -> dict[str, Any]:
     return {"uri": to_lsp.uri(spot.path), "line": spot.line, "character": spot.character}
 
 
-def _place(location: wire.CodeLocation) -> FoundLocation:
+def _to_location(location: wire.CodeLocation) -> FoundLocation:
     path = maybe_path(location.uri)
     return FoundLocation(
         path or location.uri, location.start_line, location.start_character, path is not None
@@ -205,7 +205,9 @@ def _place(location: wire.CodeLocation) -> FoundLocation:
 
 def _symbol(symbol: wire.CodeSymbol) -> Symbol:
     kind = KINDS[symbol.kind] if symbol.kind < len(KINDS) else KINDS[0]
-    return Symbol(symbol.name, kind, _place(symbol), symbol.end_line, symbol.container or "", symbol.depth)
+    return Symbol(
+        symbol.name, kind, _to_location(symbol), symbol.end_line, symbol.container or "", symbol.depth
+    )
 
 
 def _cut(text: str) -> str:

@@ -272,7 +272,7 @@ class OpenNotebooks:
             {
                 "start": splice.start,
                 "was": [cell.source for cell in notebook.cells[splice.start : splice.start + splice.delete]],
-                "cells": [_told(cell, language) for cell in splice.cells],
+                "cells": [_cell_to_wire(cell, language) for cell in splice.cells],
             }
             for splice in changes.splices
         ]
@@ -308,7 +308,7 @@ def _text_in(data: bytes) -> str:
         return ""
 
 
-def _told(cell: EditorCell, language: str) -> dict[str, str]:
+def _cell_to_wire(cell: EditorCell, language: str) -> dict[str, str]:
     languages = {"markdown": "markdown", "raw": "raw"}
     told = {"kind": cell.kind, "language": languages.get(cell.kind, language), "text": cell.source}
     return {**told, "id": cell.id} if cell.id else told

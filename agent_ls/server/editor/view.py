@@ -59,11 +59,13 @@ class EditorView:
         first, end = lines
         return Selected(self._active, first, end, "".join(split_lines(document.text)[first:end]))
 
-    def told(self, shown: Callable[[str], str]) -> str:
+    def format_view(self, shown: Callable[[str], str]) -> str:
         """Return one line about the view for the model, "" if nothing is known. `shown` formats a path."""
         if not self._active and not self._visible:
             return ""
-        words = [f"{_name(shown(self._active))}{_place(self._selection)}"] if self._active else []
+        words = (
+            [f"{_name(shown(self._active))}{_describe_selection(self._selection)}"] if self._active else []
+        )
         others = [path for path in self._visible if path != self._active][:MAX_VISIBLE]
         if others:
             words.append(f"also visible: {', '.join(_name(shown(path)) for path in others)}")
@@ -83,7 +85,7 @@ def _selected_lines(selection: EditorSelection | None) -> tuple[int, int] | None
     return start[0], end[0] + 1 if end[1] else max(end[0], start[0] + 1)
 
 
-def _place(selection: EditorSelection | None) -> str:
+def _describe_selection(selection: EditorSelection | None) -> str:
     lines = _selected_lines(selection)
     if lines is None:
         return f", cursor at line {selection.start_line + 1}" if selection else ""

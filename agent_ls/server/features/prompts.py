@@ -26,10 +26,10 @@ async def _read_input(
     Errors in a message that has only text are raised before a session is opened.
     """
     if not any(map(_is_expanded, parts)):
-        text, images = context.told(parts)
+        text, images = context.convert_input(parts)
         return await context.opened(session_id), text, images
     live = await context.opened(session_id)
-    return live, *context.told(await _expanded(context, parts, live))
+    return live, *context.convert_input(await _expanded(context, parts, live))
 
 
 def _is_expanded(part: wire.InputPart) -> bool:
@@ -81,7 +81,7 @@ async def follow_up(context: Context, params: wire.FollowUp) -> wire.FollowUpRes
 async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
     live = context.live(params.session_id)
     parts = await _expanded(context, params.then_submit, live) if params.then_submit else ()
-    message = context.told(parts) if params.then_submit else None
+    message = context.convert_input(parts) if params.then_submit else None
     session = live.session
     turn_id = session.turn_id
     session.interrupt()
@@ -118,7 +118,7 @@ async def _queue_change(context: Context, params: wire.Queue, live: LiveSession)
     """
     changes: list[QueueChange] = []
     if params.edit:
-        text, images = context.told(await _expanded(context, params.edit.input, live))
+        text, images = context.convert_input(await _expanded(context, params.edit.input, live))
         changes.append(Edit(params.edit.queued_id, text, images, params.edit.keep_images))
     if params.move:
         changes.append(Move(params.move.queued_id, params.move.before or ""))

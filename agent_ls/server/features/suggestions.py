@@ -20,7 +20,7 @@ from agent_ls.app.suggestions.prompt import CursorText
 from agent_ls.app.suggestions.service import NoSuggestionError, Suggestions
 from agent_ls.background import TaskStarter
 from agent_ls.server.lsp import to_lsp
-from agent_ls.server.lsp.from_lsp import maybe_path, spot
+from agent_ls.server.lsp.from_lsp import convert_position, maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import InvalidParamsError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
@@ -121,7 +121,9 @@ class SuggestionRequests:
         if opened is None or document is None:
             return []
         client, lines = self._context.client, document.lines
-        line, offset = spot(lines, at.line, at.character, client.encoding, newline_only=client.newline_only)
+        line, offset = convert_position(
+            lines, at.line, at.character, client.encoding, newline_only=client.newline_only
+        )
         content = lines[line] if line < len(lines) else ""
         text = CursorText(
             name="",

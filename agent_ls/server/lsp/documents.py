@@ -15,7 +15,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
 from agent_ls.server.lsp.capabilities import ClientAbilities, Encoding
-from agent_ls.server.lsp.from_lsp import clean, document_lines, maybe_path, spot
+from agent_ls.server.lsp.from_lsp import clean, convert_position, document_lines, maybe_path
 
 
 class SyncedDocument(TextDocument):
@@ -56,7 +56,7 @@ class SyncedDocument(TextDocument):
 
     def _splice(self, where: lsp.Range, text: str) -> None:
         lines = self._lines
-        start, end = sorted((self._spot(where.start), self._spot(where.end)))
+        start, end = sorted((self._convert_position(where.start), self._convert_position(where.end)))
         head = lines[start[0]][: start[1]] if start[0] < len(lines) else ""
         tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
         first = start[0]
@@ -67,8 +67,8 @@ class SyncedDocument(TextDocument):
         lines[first : end[0] + 1] = document_lines(head + text + tail, newline_only=self._newline_only)
         self._text = None
 
-    def _spot(self, position: lsp.Position) -> tuple[int, int]:
-        return spot(
+    def _convert_position(self, position: lsp.Position) -> tuple[int, int]:
+        return convert_position(
             self._lines,
             position.line,
             position.character,

@@ -52,7 +52,7 @@ def offset_in_line(content: str, character: int, encoding: Encoding) -> int:
     return len(units[:end].decode("utf-8" if encoding == "utf-8" else "utf-16-le", "ignore"))
 
 
-def spot(
+def convert_position(
     lines: Sequence[str], line: int, character: int, encoding: Encoding, *, newline_only: bool = False
 ) -> tuple[int, int]:
     """Return `(line, offset)` of a position. The line may be `len(lines)`, after a final line ending."""
@@ -135,11 +135,11 @@ def maybe_same(path: str, names: Collection[str]) -> str | None:
     name = true_name(path)
     if name in names:
         return name
-    facts = _maybe_facts(name)
+    facts = _stat_or_none(name)
     if facts is None or not facts.st_ino:
         return None
     alike = names if facts.st_nlink > 1 else [it for it in names if _folded(it) == _folded(name)]
-    return next((it for it in alike if (its := _maybe_facts(it)) and os.path.samestat(its, facts)), None)
+    return next((it for it in alike if (its := _stat_or_none(it)) and os.path.samestat(its, facts)), None)
 
 
 def _folded(path: str) -> str:
@@ -151,7 +151,7 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def _maybe_facts(path: str) -> os.stat_result | None:
+def _stat_or_none(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
     except (OSError, ValueError):

@@ -69,7 +69,7 @@ class Context:
         live = self.manager.live(session_id)
         return live if live and not live.session.is_closing else await self.manager.open_session(session_id)
 
-    def told(self, parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
+    def convert_input(self, parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
         """Convert the parts of a user's message to the text and images for the model.
 
         Raises:
@@ -78,7 +78,7 @@ class Context:
         """
 
         def problems(path: str | None) -> str:
-            return self.host.diagnostics.told(path, str)
+            return self.host.diagnostics.format_problems(path, str)
 
         def clean(text: str) -> str:
             return redacted(text, self.manager.secrets())
