@@ -79,7 +79,7 @@ def _is_input(envelope: Envelope | None) -> bool:
     return envelope is not None and isinstance(envelope.event, UserInput) and not envelope.agent_id
 
 
-def split_shown(shown: str, told: str) -> tuple[str, str]:
+def split_answer(shown: str, told: str) -> tuple[str, str]:
     """Split the text below an answer's heading: return the part that belongs to the answer, and the missing rest
     of the answer.
 

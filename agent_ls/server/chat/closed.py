@@ -27,19 +27,21 @@ async def _nothing_to_show() -> None:
 
 
 class LeftSessions:
-    """Sessions of closed chats. `is_shown` returns whether an open chat document has the session and asks by itself."""
+    """Sessions of closed chats. `has_open_document` returns whether an open chat document has the session and asks
+    by itself.
+    """
 
     def __init__(
         self,
         marks: Marks,
         prompts: ApprovalPrompts,
         start: TaskStarter,
-        is_shown: Callable[[LiveSession], bool],
+        has_open_document: Callable[[LiveSession], bool],
     ) -> None:
         self._marks = marks
         self._prompts = prompts
         self._start = start
-        self._is_shown = is_shown
+        self._has_open_document = has_open_document
         self._by_path: dict[str, LiveSession] = {}
         self._followed: set[str] = set()
 
@@ -70,7 +72,7 @@ class LeftSessions:
         match envelope.event:
             case FileChange(path=path) | HunkStateChanged(path=path):
                 self._marks.changed(path)
-            case ApprovalRequested() as request if not self._is_shown(live):
+            case ApprovalRequested() as request if not self._has_open_document(live):
                 self._prompts.ask(request, live.approver, _nothing_to_show)
             case ApprovalResolved(request_id=request_id):
                 self._prompts.resolved(request_id)

@@ -163,7 +163,7 @@ class Following:
                 if progress:
                     progress.report("waits for you")
                 if means.prompts:
-                    means.prompts.ask(request, self._live.approver, self._writer.shown)
+                    means.prompts.ask(request, self._live.approver, self._writer.wait_until_written)
                 means.changed()
             case QuestionAsked(question=question):
                 if progress:

@@ -49,7 +49,7 @@ def choices(request: ApprovalRequested) -> dict[str, ApprovalAnswer]:
 class _Prompt:
     request: ApprovalRequested
     approvals: Answerable
-    shown: Callable[[], Awaitable[None]]
+    wait_until_written: Callable[[], Awaitable[None]]
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
@@ -70,9 +70,12 @@ class ApprovalPrompts:
         self._is_showing = False
 
     def ask(
-        self, request: ApprovalRequested, approvals: Answerable, shown: Callable[[], Awaitable[None]]
+        self,
+        request: ApprovalRequested,
+        approvals: Answerable,
+        wait_until_written: Callable[[], Awaitable[None]],
     ) -> None:
-        """Queue a prompt. `shown` returns once the user can see the request in the document; the wait for it is
+        """Queue a prompt. `wait_until_written` returns once the user can see the request in the document; the wait is
         short.
         """
         if len(question(request)) > PROMPT_CHARS:
@@ -80,7 +83,7 @@ class ApprovalPrompts:
         if request.request_id in self._asked:
             return  # already asked: two documents show the session, or one was opened again
         self._asked.add(request.request_id)
-        self._waiting.append(_Prompt(request, approvals, shown))
+        self._waiting.append(_Prompt(request, approvals, wait_until_written))
         if not self._is_showing:
             self._is_showing = True
             self._start(self._show_all)
@@ -109,7 +112,7 @@ class ApprovalPrompts:
                 prompt = self._waiting[0]
                 with prompt.scope:
                     with anyio.move_on_after(SHOWN_LIMIT_S):
-                        await prompt.shown()
+                        await prompt.wait_until_written()
                     await self._show(prompt)
                 if prompt in self._waiting:
                     self._waiting.remove(prompt)

@@ -82,7 +82,7 @@ class StockFace:
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
             ask=prompts.choose,
             rooms=self._rooms,
-            left=LeftSessions(self._marks, prompts, start, self._is_shown),
+            left=LeftSessions(self._marks, prompts, start, self._has_open_document),
         )
         context.manager.owners.watch(self._access_changed)
         self.answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
@@ -155,7 +155,7 @@ class StockFace:
         """Note that a file may have changed, in the editor or on disk."""
         self._findings.text_changed(path)
 
-    def _is_shown(self, live: LiveSession) -> bool:
+    def _has_open_document(self, live: LiveSession) -> bool:
         return any(room.live is live for room in self._rooms.values())
 
     def _read_only(self, path: str) -> str:
@@ -179,7 +179,7 @@ class StockFace:
     def _begin(self, work: Callable[[], Awaitable[str]]) -> None:
         """Run `work` in a task. Its result or its error is shown as a message."""
 
-        async def told() -> None:
+        async def run_and_report() -> None:
             try:
                 problem = await work()
             except Exception as error:  # last resort: the command was already answered
@@ -189,7 +189,7 @@ class StockFace:
             if problem:
                 self._say(f"agent-ls: {problem}")
 
-        self._start(told)
+        self._start(run_and_report)
 
     def _send_lens_refresh(self) -> None:
         if self._context.client.code_lens_refresh:

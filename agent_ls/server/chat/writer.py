@@ -14,7 +14,7 @@ import anyio
 
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.errors import EnvError, StaleFileError
-from agent_ls.server.chat.catching_up import has_answer, split_shown
+from agent_ls.server.chat.catching_up import has_answer, split_answer
 from agent_ls.server.chat.chat_text import YOU, Region, found_below, growing, heading, opening, read_chat
 from agent_ls.server.editor.host import LspEditorHost
 
@@ -98,7 +98,7 @@ class ChatWriter:
         marker = heading(chat.session_id, chat.count)
         below = found_below(document.text, marker)
         if chat.is_answer_last and below is not None:
-            written, rest = split_shown(below, told)
+            written, rest = split_answer(below, told)
             self._region = Region(marker, written)
             self.write(rest)
             return True
@@ -139,7 +139,7 @@ class ChatWriter:
             flushed.set()
             await self._sleep(FLUSH_S)
 
-    async def shown(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until everything that the editor accepts now is written."""
         while self._waiting and not self._is_held and self._host.open_document(self._path):
             await self._has_flushed.wait()

@@ -42,7 +42,7 @@ class Sending:
     drop: Callable[[], None]
 
 
-class Told(Protocol):
+class EventSource(Protocol):
     """Source of events: a session of this process, or the log of a session that another process
     owns.
     """
@@ -81,7 +81,7 @@ class _Feed:
             subscription.close()
 
 
-def _bounded(session: Told) -> Subscription:
+def _bounded(session: EventSource) -> Subscription:
     subscription = session.subscribe()
     subscription.bound(MAX_WAITING)
     return subscription
@@ -111,7 +111,7 @@ class EventSenders:
         """The open session that the client subscribed to last; "" if there is none."""
         return next((id_ for id_ in reversed(self._open) if not self._open[id_].has_ended), "")
 
-    def subscribe(self, session: Told) -> Sending:
+    def subscribe(self, session: EventSource) -> Sending:
         """Subscribe to a session. Events collect from now on and are sent once `start` of the result is
         called.
         """
@@ -132,7 +132,7 @@ class EventSenders:
             if not feed.follow:  # else a new source is about to start, and its announcement says the same
                 self._send(message)
 
-    def go_on(self, session: Told, announced: Callable[[], bytes], *, cut: bool) -> None:
+    def go_on(self, session: EventSource, announced: Callable[[], bytes], *, cut: bool) -> None:
         """Continue the client's subscription from another source. `announced` is sent between the two
         sources.
 
@@ -148,7 +148,9 @@ class EventSenders:
             for subscription in told:
                 subscription.end()
 
-    def reopened(self, session: Told, recorded: Callable[[int, int], Awaitable[Sequence[bytes]]]) -> None:
+    def reopened(
+        self, session: EventSource, recorded: Callable[[int, int], Awaitable[Sequence[bytes]]]
+    ) -> None:
         """Continue the subscription of a session that was closed and is open again, if the client is still
         subscribed.
 
@@ -172,7 +174,7 @@ class EventSenders:
         if feed := self._open.pop(session_id, None):
             feed.close()
 
-    def _follow(self, session: Told, feed: _Feed, missed: Missed) -> None:
+    def _follow(self, session: EventSource, feed: _Feed, missed: Missed) -> None:
         feed.follow.append((missed, _bounded(session)))
         if feed.has_ended:
             feed.has_ended = False

@@ -52,11 +52,11 @@ def text_and_images(
             case TextInput():
                 texts.append(part.text)
             case FileInput():
-                texts.append(f"File: {_place(part.uri)}")
+                texts.append(f"File: {_path_or_uri(part.uri)}")
             case FolderInput():
-                texts.append(f"Folder: {_place(part.uri)}")
+                texts.append(f"Folder: {_path_or_uri(part.uri)}")
             case DiagnosticsInput():
-                texts.append(clean(problems(_place(part.uri) if part.uri else None)))
+                texts.append(clean(problems(_path_or_uri(part.uri) if part.uri else None)))
             case ResourceInput():  # read before where there is a session to read it with
                 texts.append(f"Resource of the MCP server {part.server}: {part.uri}")
             case SymbolInput() | DiffInput() | CommitInput() | TerminalTextInput() | PageInput():
@@ -66,7 +66,7 @@ def text_and_images(
             case CommandInput():
                 texts.append(_command(part))
             case SelectionInput():
-                ignored = is_ignored(_place(part.uri))
+                ignored = is_ignored(_path_or_uri(part.uri))
                 texts.append(_blocked(part.uri) if ignored else clean(_selection(part)))
             case ImageInput():
                 images.append(_image(part))
@@ -79,12 +79,12 @@ def text_and_images(
 
 
 def _blocked(uri: str) -> str:
-    return f"Selected in {_place(uri)}: blocked by policy, {IGNORE_FILE} names it."
+    return f"Selected in {_path_or_uri(uri)}: blocked by policy, {IGNORE_FILE} names it."
 
 
 def _selection(part: SelectionInput) -> str:
     lines = f"lines {part.start_line + 1} to {max(part.start_line + 1, part.end_line)}"
-    return f"Selected in {_place(part.uri)}, {lines}:\n{fenced(part.text)}"
+    return f"Selected in {_path_or_uri(part.uri)}, {lines}:\n{fenced(part.text)}"
 
 
 def _command(part: CommandInput) -> str:
@@ -93,7 +93,7 @@ def _command(part: CommandInput) -> str:
     raise UnknownCommandError(part.name)
 
 
-def _place(uri: str) -> str:
+def _path_or_uri(uri: str) -> str:
     return maybe_path(uri) or uri
 
 

@@ -14,7 +14,7 @@ from agent_ls.loop.events.types import (
     RecordedEvent,
     UserInput,
 )
-from agent_ls.server.chat.catching_up import has_answer, last_turn, split_shown
+from agent_ls.server.chat.catching_up import has_answer, last_turn, split_answer
 from agent_ls.server.chat.transcript import ChatTranscript
 
 pytestmark = pytest.mark.req("H8", "R4")
@@ -35,14 +35,14 @@ TOLD = "One.\n\nTwo.\n\n> Stopped.\n"
     ids=["whole", "cut", "within a line", "the user wrote below", "within a line, and below", "nothing"],
 )
 def test_missing_text_is_added_after_the_existing_text(shown: str, written: str, rest: str) -> None:
-    found, missing = split_shown(shown, TOLD)
+    found, missing = split_answer(shown, TOLD)
     assert "\n".join(line.rstrip() for line in found.split("\n")) == written
     assert missing == rest
 
 
 def test_text_lost_from_the_log_stays_in_the_document() -> None:
     told = "One.\n\nTwo w … (interrupted)\n\n> Stopped.\n"
-    assert split_shown("\nOne.\n\nTwo words\nand mo\n", told) == (
+    assert split_answer("\nOne.\n\nTwo words\nand mo\n", told) == (
         "\nOne.\n\nTwo words\nand mo",
         "\n\n> Stopped.\n",
     )
@@ -50,7 +50,7 @@ def test_text_lost_from_the_log_stays_in_the_document() -> None:
 
 @pytest.mark.parametrize("shown", ["\nAnother answer.\n", "\nOne.\n\n2.\n\nTwo.\n"])
 def test_nothing_is_written_into_an_edited_answer(shown: str) -> None:
-    assert split_shown(shown, TOLD) == (shown.rstrip(), "\n")
+    assert split_answer(shown, TOLD) == (shown.rstrip(), "\n")
 
 
 def test_an_answer_is_recognised_by_its_lines() -> None:
