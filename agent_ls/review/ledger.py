@@ -54,7 +54,7 @@ class FileLedger:
 
     def lines_of(self, hunk: LedgerHunk) -> Lines:
         """Return the current lines of a hunk that has a position; for a closed hunk, the agent's lines."""
-        if hunk.id in _placed(self.hunks):
+        if hunk.id in _cached_ids(self.hunks):
             return (self.current or ())[hunk.start : hunk.end]
         return hunk.agent_lines
 
@@ -68,7 +68,7 @@ def _ids(hunks: tuple[LedgerHunk, ...]) -> frozenset[str]:
 
 
 # Memoised because displaying many hunks asks for the same ids once per hunk.
-_placed = Memo(_ids, least=8, most=100_000, alike=is_)
+_cached_ids = Memo(_ids, least=8, most=100_000, alike=is_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,10 @@ def open_ledger(path: str, text: str | None) -> FileLedger:
 
 def diff_ledgers(before: FileLedger, after: FileLedger) -> LedgerChange:
     """Return the change between two ledgers: the hunks that differ or are new."""
-    known = {hunk.id: _told(before, hunk) for hunk in _all(before)}
-    changed = tuple(hunk for hunk in _all(after) if known.get(hunk.id) != _told(after, hunk))
+    known = {hunk.id: _get_displayed_properties(before, hunk) for hunk in _all(before)}
+    changed = tuple(
+        hunk for hunk in _all(after) if known.get(hunk.id) != _get_displayed_properties(after, hunk)
+    )
     return LedgerChange(after, changed, tuple(hunk for hunk in changed if hunk.id not in known))
 
 
@@ -100,7 +102,7 @@ def _all(ledger: FileLedger) -> Iterable[LedgerHunk]:
     return (*ledger.hunks, *ledger.closed)
 
 
-def _told(ledger: FileLedger, hunk: LedgerHunk) -> tuple[object, ...]:
+def _get_displayed_properties(ledger: FileLedger, hunk: LedgerHunk) -> tuple[object, ...]:
     """Return the displayed properties of a hunk, without its position."""
     lines = (ledger.current or ())[hunk.start : hunk.end] if hunk.is_open else ()
     return hunk.state, hunk.base_lines, hunk.agent_lines, lines

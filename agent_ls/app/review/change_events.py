@@ -21,7 +21,7 @@ def file_change(
     """Return the event for a call's change of a file. File names in the diff are relative to `folder`."""
     path = change.ledger.path
     diff = file_diff(*_as_compared(path, before, after), relative_name(path, folder))
-    hunks = tuple(shown(change.ledger, hunk) for hunk in change.new)
+    hunks = tuple(build_hunk(change.ledger, hunk) for hunk in change.new)
     return FileChange(call_id, path, action(before, after), diff.added, diff.removed, diff.text, hunks)
 
 
@@ -43,7 +43,7 @@ def action(before: object, after: object) -> Literal["create", "modify", "delete
     return "create" if before is None else "delete" if after is None else "modify"
 
 
-def shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
+def build_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
     return Hunk(
         id=hunk.id,
         session_id=hunk.session_id,
@@ -63,7 +63,7 @@ def shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
     )
 
 
-def proposal_shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
+def build_proposed_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
     """Return a proposed hunk for clients.
 
     Its lines are positions in the current text; `base_start` and `base_end` are the same lines in the accepted
@@ -72,14 +72,14 @@ def proposal_shown(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
     open_before = [other for other in ledger.open_hunks if other.end <= hunk.start]
     shift = sum((it.base_end - it.base_start) - (it.end - it.start) for it in open_before)
     return replace(
-        shown(ledger, hunk),
+        build_hunk(ledger, hunk),
         base_start=max(hunk.start + shift, 0),
         base_end=max(hunk.end + shift, 0),
         lines=hunk.agent_lines,
     )
 
 
-def maybe_standing(
+def find_hunk_positions(
     ledger: FileLedger, session_id: str, proposed: Sequence[LedgerHunk] = ()
 ) -> Standing | None:
     """Return the positions of a session's hunks in a file, proposed ones included; None if it has none."""

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace as with_fields
 from typing import TypeAlias
 
-from agent_ls.app.review.change_events import shown
+from agent_ls.app.review.change_events import build_hunk
 from agent_ls.app.review.decision_request import DecisionRequest, Selection
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.open_hunks import open_hunks
@@ -340,7 +340,7 @@ def _step(task: FileDecision, ids: Sequence[str], data: bytes | None) -> _Step:
     ledger, decision = task.file.ledger, task.asked.decision(ids)
     divided, chosen = narrow_to_lines(ledger, decision)
     stale = [hunk for hunk in divided.closed if hunk.id in chosen and hunk.state == "stale"]
-    shown_before = [shown(divided, hunk) for hunk in (*divided.open_hunks, *stale) if hunk.id in chosen]
+    shown_before = [build_hunk(divided, hunk) for hunk in (*divided.open_hunks, *stale) if hunk.id in chosen]
     undoing = Undoing(decision, task.asked.comment)
     return _Step(
         task, undoing, data, apply_decision(ledger, decision).ledger.current_text, shown_before, ledger

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
-from agent_ls.app.review.change_events import shown
+from agent_ls.app.review.change_events import build_hunk
 from agent_ls.background import TaskStarter
 from agent_ls.loop.events.types import Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
@@ -84,7 +84,7 @@ class HunkNews:
     def _tell(self, ledger: FileLedger, hunks: Sequence[LedgerHunk], by: By, comment: str) -> None:
         by_session: dict[str, list[Hunk]] = {}
         for hunk in hunks:
-            by_session.setdefault(hunk.session_id, []).append(shown(ledger, hunk))
+            by_session.setdefault(hunk.session_id, []).append(build_hunk(ledger, hunk))
         for session_id, own in by_session.items():
             self._tell_session(session_id, HunkStateChanged(ledger.path, tuple(own), by, comment))
 

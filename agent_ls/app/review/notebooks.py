@@ -78,7 +78,7 @@ def _maybe_relaid(ledger: FileLedger, new_text: str) -> FileLedger | None:
         return _created(ledger, layout)
     groups: list[Group] = [(hunk,) for hunk in ledger.hunks]
     while True:
-        placed = _placed(ledger, layout, groups)
+        placed = _arrange_groups(ledger, layout, groups)
         if not isinstance(placed, int):
             pieces, closed = placed
             relaid = join_segments(FileLedger(ledger.path, (), (), (), ledger.closed), pieces, closed)
@@ -91,7 +91,7 @@ Group: TypeAlias = tuple[LedgerHunk, ...]
 """Hunks that can no longer be distinguished: the first open one represents all of them."""
 
 
-def _placed(
+def _arrange_groups(
     ledger: FileLedger, layout: _Layout, groups: Sequence[Group]
 ) -> tuple[list[Segment], list[LedgerHunk]] | int:
     """Return segments and hunks to close; or the number of a group that overlaps the one before it.

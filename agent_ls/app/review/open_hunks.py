@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_ls.app.review.change_events import proposal_shown, shown
+from agent_ls.app.review.change_events import build_hunk, build_proposed_hunk
 from agent_ls.app.review.reviewed_file import ReviewedFile
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.proposals import text_with_proposals
@@ -33,10 +33,10 @@ def open_hunks(
 
 
 def _of_file(file: ReviewedFile) -> list[Hunk]:
-    written = [shown(file.ledger, hunk) for hunk in file.ledger.open_hunks]
+    written = [build_hunk(file.ledger, hunk) for hunk in file.ledger.open_hunks]
     waiting = [hunk for proposal in file.proposals for hunk in proposal.waiting]
     proposed = sorted(waiting, key=lambda hunk: (hunk.start, hunk.end))
-    return [*written, *(proposal_shown(file.ledger, hunk) for hunk in proposed)]
+    return [*written, *(build_proposed_hunk(file.ledger, hunk) for hunk in proposed)]
 
 
 def proposed_text(file: ReviewedFile) -> str | None:

@@ -15,7 +15,11 @@ def pinned_hunks(hunks: Mapping[str, Sequence[Hunk]], folder: str) -> tuple[str,
 
     `hunks` are those of one session, by absolute path; paths in `folder` become relative.
     """
-    rows = [f"- {_shown(path, folder)}: {_places(there)}" for path, there in sorted(hunks.items()) if there]
+    rows = [
+        f"- {_display_path(path, folder)}: {_describe_hunks(there)}"
+        for path, there in sorted(hunks.items())
+        if there
+    ]
     if not rows:
         return ()
     left_out = len(rows) - MAX_FILES
@@ -24,11 +28,11 @@ def pinned_hunks(hunks: Mapping[str, Sequence[Hunk]], folder: str) -> tuple[str,
     return ("\n".join([heading, *rows[:MAX_FILES], *more]),)
 
 
-def _places(hunks: Sequence[Hunk]) -> str:
-    return ", ".join(dict.fromkeys(map(_place, hunks)))
+def _describe_hunks(hunks: Sequence[Hunk]) -> str:
+    return ", ".join(dict.fromkeys(map(_describe_hunk, hunks)))
 
 
-def _place(hunk: Hunk) -> str:
+def _describe_hunk(hunk: Hunk) -> str:
     if hunk.what != "content":
         return "the file was created" if hunk.what == "create" else "the file was deleted"
     first, last = hunk.start + 1, max(hunk.end, hunk.start + 1)
@@ -36,5 +40,5 @@ def _place(hunk: Hunk) -> str:
     return f"{lines} ({hunk.state})"
 
 
-def _shown(path: str, folder: str) -> str:
+def _display_path(path: str, folder: str) -> str:
     return relative_to_folder(path, folder) or path

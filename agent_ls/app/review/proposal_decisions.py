@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace as with_fields
 
-from agent_ls.app.review.change_events import action, proposal_shown
+from agent_ls.app.review.change_events import action, build_proposed_hunk
 from agent_ls.app.review.decision_request import DecisionRequest
 from agent_ls.app.review.proposal_notes import Judged, orphan_notice
 from agent_ls.app.review.proposals import Proposals
@@ -97,7 +97,9 @@ class ProposalDecisions:
             proposal.sheets = sheets
             hunks = [hunk for hunk in proposal.waiting if hunk.id in ids]
             judged = [
-                Judged(file.path, proposal_shown(file.ledger, hunk), "undone", comment=task.asked.comment)
+                Judged(
+                    file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=task.asked.comment
+                )
                 for hunk in hunks
             ]
             self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
@@ -123,7 +125,7 @@ class ProposalDecisions:
             except StaleFileError:
                 continue
             for file, landing in landings:
-                self._note(file, landing.proposal, self._kept(file, landing, task), task)
+                self._note(file, landing.proposal, self._judge_kept_hunks(file, landing, task), task)
                 self._proposals.tidy(file)
             self._proposals.end_if_decided(task.call)
             return
@@ -212,11 +214,13 @@ class ProposalDecisions:
             for file, _ in landings:
                 file.landing = None
 
-    def _kept(self, file: ReviewedFile, landing: Landing, task: CallDecision) -> list[Judged]:
+    def _judge_kept_hunks(self, file: ReviewedFile, landing: Landing, task: CallDecision) -> list[Judged]:
         hunks = [hunk for sheet in landing.sheets for hunk in sheet.hunks if hunk.id in landing.ids]
         asked = task.asked
         return [
-            Judged(file.path, proposal_shown(file.ledger, hunk), "kept", asked.replacement, asked.comment)
+            Judged(
+                file.path, build_proposed_hunk(file.ledger, hunk), "kept", asked.replacement, asked.comment
+            )
             for hunk in hunks
         ]
 
@@ -224,7 +228,7 @@ class ProposalDecisions:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
         told = ids | (task.open_ids if ids else frozenset())  # if the hunk was split, the rest of it too
-        task.changed += [proposal_shown(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
+        task.changed += [build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
         for it in judged:
             self._proposals.judge(proposal, it)
 

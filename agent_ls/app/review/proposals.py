@@ -15,7 +15,7 @@ from typing import Literal
 
 import anyio
 
-from agent_ls.app.review.change_events import file_change, proposal_shown
+from agent_ls.app.review.change_events import build_proposed_hunk, file_change
 from agent_ls.app.review.hunk_events import By
 from agent_ls.app.review.proposal_notes import Judged, note_of_file, stopped_notice
 from agent_ls.app.review.reviewed_file import (
@@ -214,7 +214,7 @@ class Proposals:
             proposal.sheets = tuple(rebase_sheet(sheet, text) for sheet in proposal.sheets)
             for hunk in self._tell_news(file, proposal, "editor"):
                 if hunk.state == "kept":
-                    self.judge(proposal, Judged(file.path, proposal_shown(file.ledger, hunk), "made"))
+                    self.judge(proposal, Judged(file.path, build_proposed_hunk(file.ledger, hunk), "made"))
         self.tidy(file)
 
     def is_landing(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
@@ -311,7 +311,7 @@ class Proposals:
         news = [hunk for hunk in proposal.hunks if proposal.told.get(hunk.id) != now[hunk.id]]
         proposal.told = now
         if news:
-            shown = tuple(proposal_shown(file.ledger, hunk) for hunk in news)
+            shown = tuple(build_proposed_hunk(file.ledger, hunk) for hunk in news)
             self._state.publish(proposal.call[0], HunkStateChanged(file.path, shown, by, comment))
         return news
 

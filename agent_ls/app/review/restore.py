@@ -237,7 +237,7 @@ class _Look:
                 found.append(proposal)
         return found, lost
 
-    def _places(self, path: str, text: str | None) -> Mapping[str, Place]:
+    def _find_positions(self, path: str, text: str | None) -> Mapping[str, Place]:
         standing = self.stored.fold.standings.get(path)
         return standing.places if standing and standing.text == text_fingerprint(text) else {}
 
@@ -257,7 +257,7 @@ class _Look:
 
     def _restored(self, path: str, text: str | None) -> FileLedger:
         """Return a ledger with the session's hunks in this text, and the hunks that other sessions have there."""
-        live, places = self.state.ledger(path), self._places(path, text)
+        live, places = self.state.ledger(path), self._find_positions(path, text)
         items = [item for item in self.evidence.hunks[path] if not item.is_beside]
         if live is None:
             return restore_ledger(path, [_at(item, places) for item in items], text)

@@ -77,14 +77,14 @@ def judged_by(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, list[J
             elif hunk.state == "undone":
                 judged[hunk.id] = Judged(told.path, hunk, "undone", None, told.comment)
             elif hunk.state == "kept":
-                judged[hunk.id] = _kept(told, hunk, proposed.get(hunk.id, hunk))
+                judged[hunk.id] = _restore_decision(told, hunk, proposed.get(hunk.id, hunk))
     found: dict[str, list[Judged]] = {}
     for it in judged.values():
         found.setdefault(it.hunk.call_id, []).append(it)
     return found
 
 
-def _kept(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> Judged:
+def _restore_decision(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> Judged:
     shown = replace(hunk, lines=proposed.lines)
     if told.by != "user":
         return Judged(told.path, shown, "made")

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import anyio
 
-from agent_ls.app.review.change_events import shown
+from agent_ls.app.review.change_events import build_hunk
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events.types import Hunk
@@ -38,7 +38,9 @@ class Undoing:
 
     def changed(self) -> list[Hunk]:
         """Return the hunks that the decision changed, as they were directly after it."""
-        return [shown(self.outcome.ledger, hunk) for hunk in self.outcome.changed] if self.outcome else []
+        return (
+            [build_hunk(self.outcome.ledger, hunk) for hunk in self.outcome.changed] if self.outcome else []
+        )
 
 
 Call: TypeAlias = tuple[str, str]

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 import anyio
 
-from agent_ls.app.review.change_events import maybe_standing, relative_name
+from agent_ls.app.review.change_events import find_hunk_positions, relative_name
 from agent_ls.app.review.hunk_events import By, HunkNews
 from agent_ls.app.review.notebooks import user_edited
 from agent_ls.app.review.review_notices import returned_notice
@@ -223,14 +223,14 @@ class ReviewState:
 
     def record_positions(self, file: ReviewedFile, session_id: str) -> None:
         """Save all hunk positions after each hunk event, because one change shifts the others."""
-        standing, audience = _standing(file, session_id), self.audience(session_id)
+        standing, audience = _find_hunk_positions(file, session_id), self.audience(session_id)
         if standing and audience:
             self._recorded_positions[session_id, standing.path] = standing
             audience.stand(standing)
 
     def unrecorded_positions(self, session_id: str) -> list[Standing]:
         """Return the hunk positions that are not in the session's log yet, one record per file."""
-        found = (_standing(file, session_id) for file in self.files.values())
+        found = (_find_hunk_positions(file, session_id) for file in self.files.values())
         return [it for it in found if it and self._recorded_positions.get((session_id, it.path)) != it]
 
     def notify(
@@ -273,7 +273,7 @@ def all_hunks(ledger: FileLedger) -> tuple[LedgerHunk, ...]:
     return (*ledger.hunks, *ledger.closed)
 
 
-def _standing(file: ReviewedFile, session_id: str) -> Standing | None:
+def _find_hunk_positions(file: ReviewedFile, session_id: str) -> Standing | None:
     """Return the positions of the session's hunks in a file, also of the proposed ones that have a position."""
     proposed = [hunk for it in file.proposals for hunk in it.waiting if hunk.state == "proposed"]
-    return maybe_standing(file.ledger, session_id, proposed)
+    return find_hunk_positions(file.ledger, session_id, proposed)
