@@ -116,11 +116,11 @@ class BuiltInCommands:
     async def _trust(self, conversation: AcpConversation, arguments: str) -> str:
         folder = conversation.live.summary().workspace_folder
         if arguments == "forget":
-            standing = await self.manager.trust.decide(folder, None, self.by)
-            return f"{folder}: your decision is forgotten. It counts as {standing} now."
+            trust_state = await self.manager.trust.decide(folder, None, self.by)
+            return f"{folder}: your decision is forgotten. It counts as {trust_state} now."
         await self.manager.trust.decide(folder, "trusted", self.by)
-        standing = await anyio.to_thread.run_sync(self.manager.trust.standing, folder)
-        return f"{folder} is {standing} now."
+        trust_state = await anyio.to_thread.run_sync(self.manager.trust.get_trust, folder)
+        return f"{folder} is {trust_state} now."
 
     async def _mcp(self, conversation: AcpConversation, arguments: str) -> str:
         return await conversation.live.mcp_command(arguments)

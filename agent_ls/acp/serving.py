@@ -141,7 +141,7 @@ class FolderSettings:
 
     def _is_trusted(self) -> bool:
         """Return whether every open folder is trusted, because the settings apply to all of them. Blocks."""
-        return all(self._manager.trust.standing(folder) == "trusted" for folder in self._folders)
+        return all(self._manager.trust.get_trust(folder) == "trusted" for folder in self._folders)
 
 
 def _client(line: bytes) -> ClientFacts:

@@ -182,7 +182,7 @@ def _trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
 
     sources = {task.source for task in tasks}
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "trusted" if is_all else "kept")
-    trusted = frozenset(source for source in sources if trust.standing(source) == "trusted")
+    trusted = frozenset(source for source in sources if trust.get_trust(source) == "trusted")
     for task in tasks:
         if task.source not in trusted and (task.approve != "never" or task.check):
             raise AppError(

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
     folder, state = str(options.cd.resolve()), state_folder()
     settings, _ = parse_settings(read_user_settings())
-    is_trusted = WorkspaceTrust(TrustStore(state), SystemClock(), "kept").standing(folder) == "trusted"
+    is_trusted = WorkspaceTrust(TrustStore(state), SystemClock(), "kept").get_trust(folder) == "trusted"
     found = load_hooks(settings.hooks, str(state), folder if is_trusted else None)
     if options.confirm:
         confirm(state, [hook for hook in found.hooks if hook.origin == "project"], folder)

@@ -69,7 +69,7 @@ def _found() -> tuple[FoundServers, bool]:
     folder = Path().resolve()
     settings = parse_settings(user_layer()[0])[0].mcp
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
-    is_trusted = trust.standing(str(folder)) == "trusted"
+    is_trusted = trust.get_trust(str(folder)) == "trusted"
     entries = {
         name: entry.model_dump(by_alias=True, exclude_unset=True) for name, entry in settings.servers.items()
     }

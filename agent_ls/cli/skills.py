@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     state, (chosen, _) = str(state_folder()), parse_settings(read_user_settings())
     settings = chosen.skills
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
-    is_trusted = trust.standing(folder) == "trusted"
+    is_trusted = trust.get_trust(folder) == "trusted"
     ignored = IgnoreFile((folder,))
     found = load_user_commands(settings, state, folder if is_trusted else None, is_ignored=ignored)
     kinds = load_agent_kinds(settings, state, folder if is_trusted else None, is_ignored=ignored)

@@ -65,7 +65,7 @@ def _list_own(folder: Path) -> int:
     from agent_ls.store.trust import TrustStore
 
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
-    is_trusted = trust.standing(str(folder)) == "trusted"
+    is_trusted = trust.get_trust(str(folder)) == "trusted"
     found = load_cli_tools(state_folder(), folder, trusted=is_trusted)
     for tool in found.tools:
         print(to_single_row(f"{tool.name}  ({tool.category})  {tool.description}"))
@@ -137,7 +137,7 @@ def _is_restricted(folder: str) -> bool:
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
-    return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(folder) == "restricted"
+    return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "restricted"
 
 
 def _check(packs: SessionPacks) -> int:

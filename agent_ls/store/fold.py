@@ -50,7 +50,7 @@ from agent_ls.loop.restored import Submitted, store_result
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import StoredAgents
 from agent_ls.store.checkpoints import Checkpoint, checkpoint
-from agent_ls.store.journal import Intent, ProposalRecord, Standing
+from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Fold:
     has the files that changed since, if the model was informed about the change. `prompt` is the newest
     system prompt, `prefix` its sources (without the text). `compaction` is one that has begun and not ended.
     `intents` are those of calls that have not ended, `filed` the call and path of file changes reported for
-    such calls. `standings` are hunk positions by path. `notices` are those that the model has not received.
+    such calls. `hunk_positions` are hunk positions by path. `notices` are those that the model has not received.
     `reviews` are those of calls that have not ended, by call; `proposed` has their undecided hunks.
     `left_running` are background commands that ended with their process, by terminal. `checkpoints` are by
     the id of the following turn, or of the revert; `turn_ids` are those of the inputs in `turns`.
@@ -133,7 +133,7 @@ class Fold:
     known: dict[str, str] = field(default_factory=dict)
     intents: list[Intent] = field(default_factory=list)
     filed: set[tuple[str, str]] = field(default_factory=set)
-    standings: dict[str, Standing] = field(default_factory=dict)
+    hunk_positions: dict[str, HunkPositions] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     reviews: dict[str, ProposalRecord] = field(default_factory=dict)
     proposed: Proposed = field(default_factory=Proposed)
@@ -199,8 +199,8 @@ class Fold:
         if round_ := self.round or self.early:
             round_.results[call_id] = result
 
-    def stand(self, standing: Standing) -> None:
-        self.standings[standing.path] = standing
+    def set_hunk_positions(self, positions: HunkPositions) -> None:
+        self.hunk_positions[positions.path] = positions
 
     def review(self, review: ProposalRecord) -> None:
         self.reviews[review.call_id] = review

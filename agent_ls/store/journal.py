@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from agent_ls.environments.base import sha256
 from agent_ls.text import decode, looks_binary
 
-Place: TypeAlias = tuple[int, int, int, int]
+HunkPosition: TypeAlias = tuple[int, int, int, int]
 """The position of a hunk: base_start, base_end, start, end (lines from 0)."""
 
 NO_FILE = ""
@@ -82,18 +82,18 @@ def written_from_json(raw: Mapping[str, Any]) -> Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HunkPositions:
     """The positions of a file's hunks, by hunk id, when its text had the fingerprint `text`."""
 
     path: str
     text: str
-    places: Mapping[str, Place]
+    positions: Mapping[str, HunkPosition]
 
     def to_json(self) -> dict[str, Any]:
         return {
             "path": self.path,
             "text": self.text,
-            "places": {id_: [*at] for id_, at in self.places.items()},
+            "places": {id_: [*at] for id_, at in self.positions.items()},
         }
 
 
@@ -144,14 +144,14 @@ def intent_from_json(raw: Mapping[str, Any]) -> Intent:
     )
 
 
-def standing_from_json(raw: Mapping[str, Any]) -> Standing:
+def hunk_positions_from_json(raw: Mapping[str, Any]) -> HunkPositions:
     """Restore a record.
 
     Raises:
         KeyError, TypeError, ValueError: the record is incomplete.
     """
-    places = {str(id_): _place(at) for id_, at in raw["places"].items()}
-    return Standing(str(raw["path"]), str(raw["text"]), places)
+    positions = {str(id_): _position_from_json(at) for id_, at in raw["places"].items()}
+    return HunkPositions(str(raw["path"]), str(raw["text"]), positions)
 
 
 def review_from_json(raw: Mapping[str, Any]) -> ProposalRecord:
@@ -171,7 +171,7 @@ def _name(raw: Any) -> str | None:
     return None if raw is None else str(raw)
 
 
-def _place(raw: Any) -> Place:
+def _position_from_json(raw: Any) -> HunkPosition:
     base_start, base_end, start, end = map(int, raw)
     return base_start, base_end, start, end
 

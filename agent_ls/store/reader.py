@@ -11,7 +11,7 @@ from typing import Any
 from agent_ls.store.errors import BadSessionError
 from agent_ls.store.event_lines import EVENT, EventLine, in_sequence, parse_event
 from agent_ls.store.fold import Fold
-from agent_ls.store.journal import intent_from_json, review_from_json, standing_from_json
+from agent_ls.store.journal import hunk_positions_from_json, intent_from_json, review_from_json
 from agent_ls.store.log import Header, parse_header
 from agent_ls.store.recorder import LATEST_KINDS
 from agent_ls.store.records import images_from_json, prefix_from_json, result_from_json, turn_from_json
@@ -160,8 +160,8 @@ class _Reading:
             self.fold.intents.append(intent_from_json(intent))
         elif review := record.get("review"):
             self.fold.review(review_from_json(review))
-        elif standing := record.get("ledger"):
-            self.fold.stand(standing_from_json(standing))
+        elif positions := record.get("ledger"):
+            self.fold.set_hunk_positions(hunk_positions_from_json(positions))
         elif isinstance(notice := record.get("notice"), str):
             self.fold.notices.append(notice)
         elif isinstance(prompt := record.get("prompt"), str):

@@ -22,7 +22,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.turns import Turn
 from agent_ls.store.errors import UnknownOutputError
-from agent_ls.store.journal import Intent, ProposalRecord, Standing, Written
+from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord, Written
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
 
@@ -144,9 +144,9 @@ class StoreRecorder:
         """Record files that were written, for a later revert."""
         self._log.append(*(record("change", change.to_json()) for change in changes))
 
-    def ledger(self, standing: Standing) -> None:
+    def ledger(self, positions: HunkPositions) -> None:
         """Record the current positions of the session's hunks in a file. A resume uses the last record of each path."""
-        self._log.append(record("ledger", standing.to_json()))
+        self._log.append(record("ledger", positions.to_json()))
 
     def notice(self, text: str) -> None:
         """Record a notice for the model. It counts as delivered when a steering turn of source `review` contains it."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.events.types import FileChange, HunkStateChanged, RecordedEvent
-from agent_ls.store.journal import Standing
+from agent_ls.store.journal import HunkPositions
 
 E = TypeVar("E", bound=RecordedEvent)
 
@@ -21,7 +21,7 @@ class FakeAudience:
         self.notices: list[str] = []
         self.environment: ReviewedEnvironment | None = None
         self.is_stopped = True
-        self.standings: list[Standing] = []
+        self.hunk_positions: list[HunkPositions] = []
 
     def emit(self, event: RecordedEvent) -> object:
         self.events.append(event)
@@ -39,8 +39,8 @@ class FakeAudience:
     def notice(self, text: str, about: str = "") -> None:
         self.notices.append(text)
 
-    def stand(self, standing: Standing) -> None:
-        self.standings.append(standing)
+    def record_hunk_positions(self, positions: HunkPositions) -> None:
+        self.hunk_positions.append(positions)
 
     def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]

@@ -194,7 +194,7 @@ async def test_unrelated_answers_trust_nothing(tmp_path: Path, project: Path) ->
         (request,) = trust_asked(talk)
         late = talk.live.approver.answer(request.request_id, ApprovalAnswer("allow", decided_by="c-2"))
         assert (late.decision, late.decided_by) == ("deny", "c-1")
-        assert rig.manager.trust.standing(str(project)) == "restricted"
+        assert rig.manager.trust.get_trust(str(project)) == "restricted"
 
 
 async def test_without_a_user_nobody_is_asked(tmp_path: Path, project: Path) -> None:
@@ -211,7 +211,7 @@ async def test_folders_of_the_environment_variable_are_trusted_with_subfolders(
     named = value.replace("FOLDER", str(project)).replace("ABOVE", str(tmp_path))
     monkeypatch.setenv(TRUST_VARIABLE, named)
     async with running(tmp_path) as rig:
-        assert rig.manager.trust.standing(str(project)) == "trusted"
+        assert rig.manager.trust.get_trust(str(project)) == "trusted"
 
 
 @pytest.mark.parametrize("value", ["", ".", "project", "FOLDER-2", "FOLDER/below", ":"])
@@ -221,7 +221,7 @@ async def test_invalid_values_of_the_variable_trust_nothing(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(TRUST_VARIABLE, value.replace("FOLDER", str(project)))
     async with running(tmp_path) as rig:
-        assert rig.manager.trust.standing(str(project)) == "unknown"
+        assert rig.manager.trust.get_trust(str(project)) == "unknown"
 
 
 async def test_folders_trusted_by_the_editor_are_not_asked_about(tmp_path: Path, project: Path) -> None:

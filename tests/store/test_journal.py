@@ -10,7 +10,7 @@ import pytest
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import Envelope, FileChange, RecordedEvent, ToolCallEnd
 from agent_ls.loop.turns import SteeringTurn
-from agent_ls.store.journal import NO_FILE, Intent, Standing, fingerprint, text_fingerprint
+from agent_ls.store.journal import NO_FILE, HunkPositions, Intent, fingerprint, text_fingerprint
 from agent_ls.store.log import Header, SessionLog
 from agent_ls.store.reader import StoredSession, read_session
 from agent_ls.store.recorder import StoreRecorder
@@ -69,10 +69,14 @@ def test_intents_are_open_until_their_call_has_ended(written: Written) -> None:
 
 
 def test_the_last_recorded_positions_of_each_file_count(written: Written) -> None:
-    last = Standing("/w/a", "two", {"h1": (0, 1, 0, 2), "h2": (5, 5, 6, 7)})
-    for standing in (Standing("/w/a", "one", {"h1": (0, 1, 0, 1)}), Standing("/w/b", "x", {}), last):
-        written.recorder.ledger(standing)
-    assert written.read().fold.standings == {"/w/a": last, "/w/b": Standing("/w/b", "x", {})}
+    last = HunkPositions("/w/a", "two", {"h1": (0, 1, 0, 2), "h2": (5, 5, 6, 7)})
+    for positions in (
+        HunkPositions("/w/a", "one", {"h1": (0, 1, 0, 1)}),
+        HunkPositions("/w/b", "x", {}),
+        last,
+    ):
+        written.recorder.ledger(positions)
+    assert written.read().fold.hunk_positions == {"/w/a": last, "/w/b": HunkPositions("/w/b", "x", {})}
 
 
 def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
@@ -98,7 +102,7 @@ def test_notices_are_kept_until_a_turn_contains_them(written: Written) -> None:
 def test_incomplete_records_are_skipped(line: object, written: Written) -> None:
     written.append(line)
     fold = written.read().fold
-    assert (fold.intents, fold.standings, fold.notices) == ([], {}, [])
+    assert (fold.intents, fold.hunk_positions, fold.notices) == ([], {}, [])
 
 
 def test_a_text_has_one_fingerprint_from_every_source() -> None:

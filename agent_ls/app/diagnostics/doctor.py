@@ -189,7 +189,7 @@ def _kept_keys() -> Iterator[DoctorFinding]:
 
 def _trust() -> list[DoctorFinding]:
     here = str(Path().resolve())
-    standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(here)
+    standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(here)
     words = {
         "trusted": "this folder is trusted",
         "restricted": "this folder is not trusted: nothing is changed or run in it",

@@ -55,7 +55,7 @@ def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[D
 def server_findings(settings: Settings) -> list[DoctorFinding]:
     """Return the findings; empty if no server is configured. Blocks: run in a thread."""
     folder = Path().resolve()
-    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(str(folder)) == "trusted"
+    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(str(folder)) == "trusted"
     project = folder if is_trusted and settings.mcp.project_files else None
     entries = {
         name: entry.model_dump(by_alias=True, exclude_unset=True)

@@ -35,7 +35,7 @@ _OTHER_TOOLS = (
 def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     """Return the findings; empty if these files do not exist. Blocks: run in a thread."""
     folder, state = str(Path().resolve()), str(state_folder())
-    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).standing(folder) == "trusted"
+    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "trusted"
     project = folder if is_trusted else None
     ignored = IgnoreFile((folder,))
     commands = load_user_commands(settings.skills, state, project, is_ignored=ignored)

@@ -30,7 +30,7 @@ class RecentCommits:
         listed_ms, known = self._known.get(folder, (-FRESH_MS - 1, ()))
         if self._clock.monotonic_ms() - listed_ms <= FRESH_MS:
             return known
-        if await anyio.to_thread.run_sync(self._trust.standing, folder) != "trusted":
+        if await anyio.to_thread.run_sync(self._trust.get_trust, folder) != "trusted":
             return ()
         environment = self._environment(folder)
         try:

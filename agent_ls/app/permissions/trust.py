@@ -31,7 +31,7 @@ from agent_ls.store.trust import Trust, TrustRecord, TrustStore, owner_of
 TRUST_VARIABLE = "AGENT_LS_TRUSTED_FOLDERS"
 """Variable with folders that are trusted including subfolders, separated as in PATH; for containers."""
 
-Standing: TypeAlias = Literal["trusted", "restricted", "unknown"]
+TrustState: TypeAlias = Literal["trusted", "restricted", "unknown"]
 Trusting: TypeAlias = Literal["asked", "kept", "trusted", "restricted"]
 """`asked`: ask the user about undecided folders. `kept`: nobody can be asked, so undecided is restricted.
 
@@ -64,7 +64,7 @@ class WorkspaceTrust:
         self._here: dict[str, Trust] = {}
         self._asking: list[tuple[str, PendingApprovals]] = []
 
-    def standing(self, folder: str) -> Standing:
+    def get_trust(self, folder: str) -> TrustState:
         """Return the trust of a folder. Blocks: run in a thread."""
         if self.trusting in ("trusted", "restricted"):
             return "trusted" if self.trusting == "trusted" else "restricted"
@@ -79,7 +79,7 @@ class WorkspaceTrust:
         """Return the stored decisions. Blocks: run in a thread."""
         return self._store.folders()
 
-    async def decide(self, folder: str, trust: Trust | None, by: str) -> Standing:
+    async def decide(self, folder: str, trust: Trust | None, by: str) -> TrustState:
         """Decide about a folder, and answer pending questions about it. None: forget the decision.
 
         Raises:
@@ -95,7 +95,7 @@ class WorkspaceTrust:
         if trust:
             self._answer_others(path, trust, by)
         self.on_change()
-        return await anyio.to_thread.run_sync(self.standing, folder)
+        return await anyio.to_thread.run_sync(self.get_trust, folder)
 
     async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:
         """Ask the user about a folder and store the decision, unless the turn was stopped."""
@@ -110,7 +110,7 @@ class WorkspaceTrust:
             )
         finally:
             self._asking.remove(asking)
-        if await anyio.to_thread.run_sync(self.standing, folder) == "unknown":
+        if await anyio.to_thread.run_sync(self.get_trust, folder) == "unknown":
             trust: Trust = "trusted" if isinstance(decision, Allowed) else "restricted"
             await self.decide(folder, trust, decision.by)
 
@@ -145,21 +145,21 @@ class TrustGate:
 
     def is_trusted(self) -> bool:
         """Return whether the folder is trusted, without asking. Blocks: run in a thread."""
-        return self.trust.standing(self.folder) == "trusted"
+        return self.trust.get_trust(self.folder) == "trusted"
 
     async def settled(self) -> bool:
         """Return whether the folder is trusted; ask the user if it is undecided. Warn once if it is not."""
-        standing = await anyio.to_thread.run_sync(self.trust.standing, self.folder)
-        if standing == "unknown":
+        trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
+        if trust_state == "unknown":
             try:
                 await self.trust.ask(self.folder, self.turn_id(), self.approvals)
             except AppError as error:
                 self.emit(Warning(str(error), "trust_not_kept"))
-            standing = await anyio.to_thread.run_sync(self.trust.standing, self.folder)
-        if standing != "trusted" and not self._has_told:
+            trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
+        if trust_state != "trusted" and not self._has_told:
             self._has_told = True
             self.emit(Warning(RESTRICTED, "restricted", "manageTrust"))
-        return standing == "trusted"
+        return trust_state == "trusted"
 
 
 def _identity(folder: str) -> tuple[str, str | None]:

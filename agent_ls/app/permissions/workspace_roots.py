@@ -67,7 +67,7 @@ class SessionRoots:
         return [folder for folder in dict.fromkeys(map(normpath, self.beside())) if folder != own]
 
     def _trusted(self, folders: Sequence[str]) -> tuple[str, ...]:
-        return tuple(folder for folder in folders if self.trust.standing(folder) == "trusted")
+        return tuple(folder for folder in folders if self.trust.get_trust(folder) == "trusted")
 
     def listing(self, own: Listing) -> Listing:
         """Return a function that lists the files of all folders.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.permissions.trust import Standing
+from agent_ls.app.permissions.trust import TrustState
 from agent_ls.app.settings.model import Settings
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -37,7 +37,7 @@ class Tapes:
         mode: Mode,
         review: ReviewSetting,
         settings: Settings,
-        trust: Callable[[], Standing],
+        trust: Callable[[], TrustState],
         folders: Sequence[str],
         tools: Mapping[str, object],
     ) -> None:

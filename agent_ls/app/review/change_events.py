@@ -12,7 +12,7 @@ from agent_ls.notebook.render import render_sources
 from agent_ls.patch.unified import file_diff
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange
-from agent_ls.store.journal import Standing, text_fingerprint
+from agent_ls.store.journal import HunkPositions, text_fingerprint
 
 
 def file_change(
@@ -81,13 +81,13 @@ def build_proposed_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
 
 def find_hunk_positions(
     ledger: FileLedger, session_id: str, proposed: Sequence[LedgerHunk] = ()
-) -> Standing | None:
+) -> HunkPositions | None:
     """Return the positions of a session's hunks in a file, proposed ones included; None if it has none."""
     hunks = [hunk for hunk in (*ledger.hunks, *proposed) if hunk.session_id == session_id]
     if not hunks:
         return None
-    places = {hunk.id: (hunk.base_start, hunk.base_end, hunk.start, hunk.end) for hunk in hunks}
-    return Standing(ledger.path, text_fingerprint(ledger.current_text), places)
+    positions = {hunk.id: (hunk.base_start, hunk.base_end, hunk.start, hunk.end) for hunk in hunks}
+    return HunkPositions(ledger.path, text_fingerprint(ledger.current_text), positions)
 
 
 def relative_name(path: str, folder: str) -> str:

@@ -104,9 +104,9 @@ def _arrange_groups(
     before, at = layout.lines(ledger.base or ()), 0
     for number, group in enumerate(groups):
         try:
-            standing, written = _sides(ledger, group)
-            now = layout.lines(standing)
-            agents = now if written == standing else layout.lines(written)
+            current, written = _sides(ledger, group)
+            now = layout.lines(current)
+            agents = now if written == current else layout.lines(written)
         except NotebookError:
             if number + 1 == len(groups):
                 raise

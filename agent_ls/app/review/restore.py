@@ -32,7 +32,7 @@ from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
 from agent_ls.review.reopened_hunks import is_missing
 from agent_ls.review.restore import StoredHunk, restore_ledger
-from agent_ls.store.journal import NO_FILE, Intent, Place, fingerprint, text_fingerprint
+from agent_ls.store.journal import NO_FILE, HunkPosition, Intent, fingerprint, text_fingerprint
 from agent_ls.store.locks import Owner
 from agent_ls.store.reader import StoredSession
 from agent_ls.store.sessions import OpenSession
@@ -221,8 +221,8 @@ class _Look:
         stored = [it for it in self.evidence.hunks[path] if it.is_beside and it.awaits]
         live = self.state.files.get(path)
         known = {hunk.id for it in live.proposals for hunk in it.hunks} if live else set()
-        standing = self.stored.fold.standings.get(path)
-        places, text_then = (standing.places, standing.text) if standing else ({}, "?")
+        recorded = self.stored.fold.hunk_positions.get(path)
+        positions, text_then = (recorded.positions, recorded.text) if recorded else ({}, "?")
         found: list[Proposal] = []
         lost: list[LedgerHunk] = []
         for call_id in dict.fromkeys(it.hunk.call_id for it in stored):
@@ -231,15 +231,15 @@ class _Look:
                 continue
             who = Attribution(self.stored.header.session_id, hunks[0].hunk.turn_id, call_id)
             waiting = self.evidence.waiting.get(call_id) or WaitingCall(who, ())
-            proposal, gone = stands_again(path, hunks, waiting, self.evidence.now[path], places, text_then)
+            proposal, gone = stands_again(path, hunks, waiting, self.evidence.now[path], positions, text_then)
             lost += gone
             if proposal.hunks:
                 found.append(proposal)
         return found, lost
 
-    def _find_positions(self, path: str, text: str | None) -> Mapping[str, Place]:
-        standing = self.stored.fold.standings.get(path)
-        return standing.places if standing and standing.text == text_fingerprint(text) else {}
+    def _find_positions(self, path: str, text: str | None) -> Mapping[str, HunkPosition]:
+        recorded = self.stored.fold.hunk_positions.get(path)
+        return recorded.positions if recorded and recorded.text == text_fingerprint(text) else {}
 
     def _filed(
         self, path: str, intent: Intent, before: str | None, now: str | None
@@ -257,12 +257,12 @@ class _Look:
 
     def _restored(self, path: str, text: str | None) -> FileLedger:
         """Return a ledger with the session's hunks in this text, and the hunks that other sessions have there."""
-        live, places = self.state.ledger(path), self._find_positions(path, text)
+        live, positions = self.state.ledger(path), self._find_positions(path, text)
         items = [item for item in self.evidence.hunks[path] if not item.is_beside]
         if live is None:
-            return restore_ledger(path, [_at(item, places) for item in items], text)
+            return restore_ledger(path, [_at(item, positions) for item in items], text)
         live = user_edited(live, text).ledger
-        own = [_at(item, places) for item in items if _maybe_same(live, item.hunk) is None]
+        own = [_at(item, positions) for item in items if _maybe_same(live, item.hunk) is None]
         if not own:
             return live
         others = [StoredHunk(hunk, live.lines_of(hunk), is_placed=True) for hunk in live.hunks]
@@ -270,16 +270,16 @@ class _Look:
         return replace(merged, closed=(*live.closed, *merged.closed))
 
 
-def _at(item: StoredHunk, places: Mapping[str, Place]) -> StoredHunk:
-    if item.hunk.id not in places:
+def _at(item: StoredHunk, positions: Mapping[str, HunkPosition]) -> StoredHunk:
+    if item.hunk.id not in positions:
         return item
-    return StoredHunk(_moved_to(item.hunk, places), item.lines, is_placed=True)
+    return StoredHunk(_moved_to(item.hunk, positions), item.lines, is_placed=True)
 
 
-def _moved_to(hunk: LedgerHunk, places: Mapping[str, Place]) -> LedgerHunk:
-    if hunk.id not in places:
+def _moved_to(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
+    if hunk.id not in positions:
         return hunk
-    base_start, base_end, start, end = places[hunk.id]
+    base_start, base_end, start, end = positions[hunk.id]
     return replace(hunk, base_start=base_start, base_end=base_end, start=start, end=end)
 
 

@@ -20,7 +20,7 @@ from agent_ls.review.proposals import (
     restore_whole_file,
 )
 from agent_ls.review.restore import StoredHunk
-from agent_ls.store.journal import Place, ProposalRecord, text_fingerprint
+from agent_ls.store.journal import HunkPosition, ProposalRecord, text_fingerprint
 from agent_ls.store.sessions import OpenSession
 
 _HUNK_STATE = b'"kind":"hunk_state"'
@@ -97,17 +97,17 @@ def stands_again(
     stored: Sequence[StoredHunk],
     waiting: WaitingCall,
     now: bytes | None,
-    places: Mapping[str, Place],
-    text_of_places: str,
+    positions: Mapping[str, HunkPosition],
+    text_of_positions: str,
 ) -> tuple[Proposal, tuple[LedgerHunk, ...]]:
     """Return the proposal of a call for a file that holds `now`, and hunks that have no position any more.
 
-    `stored` are its pending hunks. `places` are their positions in the text with the fingerprint
-    `text_of_places`.
+    `stored` are its pending hunks. `positions` are their positions in the text with the fingerprint
+    `text_of_positions`.
     """
     write = next((it for it in waiting.writes if it.path == path), None)
     text = text_of(now)
-    hunks = [_at(item.hunk, places) for item in stored]
+    hunks = [_at(item.hunk, positions) for item in stored]
     told = {it.hunk.id: (it.hunk.state, it.hunk.base_lines, it.hunk.agent_lines) for it in stored}
     lost: tuple[LedgerHunk, ...] = ()
     sheets: tuple[ProposalSheet, ...]
@@ -117,18 +117,18 @@ def stands_again(
         sheets = tuple(restore_whole_file(path, hunk, text) for hunk in hunks)
     elif (
         write
-        and text_fingerprint(text_of(write.base)) == text_of_places
-        and all(hunk.id in places for hunk in hunks)
+        and text_fingerprint(text_of(write.base)) == text_of_positions
+        and all(hunk.id in positions for hunk in hunks)
     ):
         sheets = (place_stored(path, hunks, text_of(write.base), text),)
     else:
-        placed = places if text_fingerprint(text) == text_of_places else {}
+        placed = positions if text_fingerprint(text) == text_of_positions else {}
         sheets, lost = restore_proposals(path, hunks, text, placed)
     return Proposal(waiting.attribution, write or FileWrite(path, None, None), sheets, told), lost
 
 
-def _at(hunk: LedgerHunk, places: Mapping[str, Place]) -> LedgerHunk:
-    if hunk.id not in places:
+def _at(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
+    if hunk.id not in positions:
         return hunk
-    base_start, base_end, start, end = places[hunk.id]
+    base_start, base_end, start, end = positions[hunk.id]
     return replace(hunk, base_start=base_start, base_end=base_end, start=start, end=end)

@@ -27,7 +27,7 @@ from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
 from agent_ls.review.reopened_hunks import is_missing, reopen_missing, reopen_undone
 from agent_ls.review.restore import StoredHunk
-from agent_ls.store.journal import Standing
+from agent_ls.store.journal import HunkPositions
 
 H = TypeVar("H", Hunk, LedgerHunk)
 
@@ -44,7 +44,7 @@ class Audience(Protocol):
         """
         ...
 
-    def stand(self, standing: Standing) -> None:
+    def record_hunk_positions(self, positions: HunkPositions) -> None:
         """Record in the log the positions of the session's hunks in a file."""
         ...
 
@@ -90,7 +90,7 @@ class ReviewState:
         """Returns whether changes of a file get hunks. Those of a session's own worktree do not."""
         self.files: dict[str, ReviewedFile] = {}
         self.hunk_events = HunkNews(self.publish, clock, start)
-        self._recorded_positions: dict[tuple[str, str], Standing] = {}
+        self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()
         self._missing: dict[str, tuple[StoredHunk, ...]] = {}
@@ -223,12 +223,12 @@ class ReviewState:
 
     def record_positions(self, file: ReviewedFile, session_id: str) -> None:
         """Save all hunk positions after each hunk event, because one change shifts the others."""
-        standing, audience = _find_hunk_positions(file, session_id), self.audience(session_id)
-        if standing and audience:
-            self._recorded_positions[session_id, standing.path] = standing
-            audience.stand(standing)
+        positions, audience = _find_hunk_positions(file, session_id), self.audience(session_id)
+        if positions and audience:
+            self._recorded_positions[session_id, positions.path] = positions
+            audience.record_hunk_positions(positions)
 
-    def unrecorded_positions(self, session_id: str) -> list[Standing]:
+    def unrecorded_positions(self, session_id: str) -> list[HunkPositions]:
         """Return the hunk positions that are not in the session's log yet, one record per file."""
         found = (_find_hunk_positions(file, session_id) for file in self.files.values())
         return [it for it in found if it and self._recorded_positions.get((session_id, it.path)) != it]
@@ -273,7 +273,7 @@ def all_hunks(ledger: FileLedger) -> tuple[LedgerHunk, ...]:
     return (*ledger.hunks, *ledger.closed)
 
 
-def _find_hunk_positions(file: ReviewedFile, session_id: str) -> Standing | None:
+def _find_hunk_positions(file: ReviewedFile, session_id: str) -> HunkPositions | None:
     """Return the positions of the session's hunks in a file, also of the proposed ones that have a position."""
     proposed = [hunk for it in file.proposals for hunk in it.waiting if hunk.state == "proposed"]
     return find_hunk_positions(file.ledger, session_id, proposed)

@@ -184,7 +184,7 @@ class SessionBuilder:
         return SessionSkills(
             ProjectFolder(
                 site.root if site else folder,
-                is_trusted=lambda: self.trust.standing(folder) == "trusted",
+                is_trusted=lambda: self.trust.get_trust(folder) == "trusted",
                 files=site.instructions if site else near,
                 is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
             ),
@@ -211,7 +211,7 @@ class SessionBuilder:
         files: InstructionFiles = site.instructions if site else LOCAL_FILES
 
         def load() -> CliTools:
-            is_trusted = workspace is not None and self.trust.standing(folder) == "trusted"
+            is_trusted = workspace is not None and self.trust.get_trust(folder) == "trusted"
             tools = load_cli_tools(self.state, workspace, trusted=is_trusted, files=files)
             # Skills of an untrusted folder count, because the user may trust the folder at the first message.
             chosen, state = self.now().skills, str(self.state)
@@ -564,7 +564,7 @@ class SessionBuilder:
             live.notice(ended_notice(ended))
 
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:
-        if await anyio.to_thread.run_sync(self.trust.standing, folder) == "trusted":
+        if await anyio.to_thread.run_sync(self.trust.get_trust, folder) == "trusted":
             await prompts.gather_early()
 
 

@@ -31,7 +31,7 @@ from agent_ls.loop.session import AppliesFrom, Session
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.store import pages
-from agent_ls.store.journal import Standing
+from agent_ls.store.journal import HunkPositions
 from agent_ls.store.locks import Owner
 from agent_ls.store.pages import ItemPage
 
@@ -279,9 +279,9 @@ class LiveSession:
         if self.session.state != "CLOSED":
             self.emit(Warning(text, code))
 
-    def stand(self, standing: Standing) -> None:
+    def record_hunk_positions(self, positions: HunkPositions) -> None:
         """Record the positions of the session's hunks in a file in the log."""
-        self.stored.opened.recorder.ledger(standing)
+        self.stored.opened.recorder.ledger(positions)
 
     def summary(self) -> SessionSummary:
         session, header = self.session, self.stored.header

@@ -263,13 +263,13 @@ class SessionManager:
             opened = await anyio.to_thread.run_sync(self._store.create, header)
         with closed_on_failure(opened):
             with store_errors(header.session_id):
-                standing = partial(self.trust.standing, header.workspace_folder)
+                trust_state = partial(self.trust.get_trust, header.workspace_folder)
                 await self._tapes.begin(
                     header,
                     choice.mode,
                     choice.review,
                     settings,
-                    standing,
+                    trust_state,
                     self.folders(),
                     choice.tools.recorded,
                 )
@@ -448,8 +448,8 @@ class SessionManager:
             with anyio.CancelScope(shield=True):  # bounded: SIGTERM, two seconds, SIGKILL
                 await live.cleanup()
             with suppress(OwnershipLostError):
-                for standing in self.review.state.unrecorded_positions(live.session.id):
-                    live.stand(standing)
+                for positions in self.review.state.unrecorded_positions(live.session.id):
+                    live.record_hunk_positions(positions)
             if not live.is_ours:  # another process has taken the session over since
                 self.owners.give_up(live)
             opened.close()

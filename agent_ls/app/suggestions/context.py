@@ -23,7 +23,7 @@ class SuggestionContext:
 
     def is_trusted(self, folders: Iterable[str]) -> bool:
         """Return whether the user trusts all of these folders. Blocks."""
-        return all(self.trust.standing(folder) == "trusted" for folder in folders)
+        return all(self.trust.get_trust(folder) == "trusted" for folder in folders)
 
     def bounds(self, folders: Iterable[str]) -> PathBounds:
         """Return the path policy of the open folders, without places that sessions may use in addition."""

@@ -183,4 +183,4 @@ class Configuration:
 
     def _is_trusted(self) -> bool:
         """Return whether all folders are trusted, because the settings apply to all of them. Blocks."""
-        return all(self._manager.trust.standing(folder) == "trusted" for folder in self._folders())
+        return all(self._manager.trust.get_trust(folder) == "trusted" for folder in self._folders())

@@ -46,14 +46,14 @@ _DECISIONS: dict[str, _Kept | None] = {"trust": "trusted", "restrict": "restrict
 async def trust(context: Context, params: wire.Trust) -> wire.TrustResult:
     folder, workspaces = context.folder(params.workspace_folder), context.manager.trust
     if params.decision:
-        standing = await workspaces.decide(folder, _DECISIONS[params.decision], context.client_id)
+        trust_state = await workspaces.decide(folder, _DECISIONS[params.decision], context.client_id)
     else:
-        standing = await anyio.to_thread.run_sync(workspaces.standing, folder)
+        trust_state = await anyio.to_thread.run_sync(workspaces.get_trust, folder)
     kept = await anyio.to_thread.run_sync(workspaces.folders)
     found = (
         wire.TrustedFolder(path=it.path, owner=it.owner, trust=it.trust, decided=it.decided) for it in kept
     )
-    return wire.TrustResult(workspace_folder=to_lsp.uri(folder), trust=standing, folders=tuple(found))
+    return wire.TrustResult(workspace_folder=to_lsp.uri(folder), trust=trust_state, folders=tuple(found))
 
 
 ROUTES = (route(wire.Rules, rules), route(wire.RemoveRule, remove_rule), route(wire.Trust, trust))

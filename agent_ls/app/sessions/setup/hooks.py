@@ -56,7 +56,7 @@ def create_hooks(
             folder,
             str(stored.path),
             mode=lambda: approver.mode,
-            is_trusted=lambda: builder.trust.standing(folder) == "trusted",
+            is_trusted=lambda: builder.trust.get_trust(folder) == "trusted",
         ),
         HookActions(run, deny, builder.start, link.emit, notices.post),
         state=builder.state,

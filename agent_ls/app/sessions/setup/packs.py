@@ -21,7 +21,7 @@ def session_packs(folder: str, builder: SessionBuilder) -> SessionPacks | None:
     from agent_ls.app.tools.packs.validator import Permissions
 
     choice = PackChoice(chosen.preset, tuple(chosen.packs), chosen.detect)
-    is_restricted = builder.trust.standing(folder) == "restricted"
+    is_restricted = builder.trust.get_trust(folder) == "restricted"
     if site := builder.sites.site(folder):
         permissions = Permissions(is_restricted)
         return load_packs(choice, site.facts.root, path=None, permissions=permissions, there=site.host)

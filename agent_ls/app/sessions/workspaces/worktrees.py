@@ -68,7 +68,7 @@ class Worktrees:
                 f"{folder} is not on this machine, where worktrees are made",
                 "begin the session without a worktree",
             )
-        if await anyio.to_thread.run_sync(self._trust.standing, folder) != "trusted":
+        if await anyio.to_thread.run_sync(self._trust.get_trust, folder) != "trusted":
             raise BadChoiceError(
                 f"{folder} is not trusted, and git may run programs of a repository for a worktree",
                 "trust the folder first (`agent-ls trust add`), or begin the session without a worktree",
