@@ -91,7 +91,7 @@ class AgentRecorder:
     def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
         return None
 
-    def shown(self, path: str, digest: str) -> None:
+    def record_read(self, path: str, digest: str) -> None:
         return None
 
     async def sync(self) -> None:

@@ -76,7 +76,7 @@ class Recorder(Protocol):
         text only."""
         ...
 
-    def shown(self, path: str, digest: str) -> None:
+    def record_read(self, path: str, digest: str) -> None:
         """Record that the model has seen this file with this content."""
         ...
 

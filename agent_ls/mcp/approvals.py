@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.store.kept_list import KeptList
+from agent_ls.store.json_list import JsonList
 from agent_ls.store.layout import Layout
 
 Decision: TypeAlias = Literal["allowed", "denied", ""]
@@ -39,7 +39,7 @@ class ApprovalStore:
     """Reads and writes the file. An unreadable entry counts as undecided. All methods block."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self._list = KeptList(Layout(root).root, "mcp-servers")
+        self._list = JsonList(Layout(root).root, "mcp-servers")
 
     def known(self, digest: str, folder: str) -> ApprovedServer | None:
         return next((it for it in self.all() if (it.digest, it.folder) == (digest, folder)), None)

@@ -29,7 +29,7 @@ def keep(folder: Path, data: bytes) -> str:
     return name
 
 
-def kept(folder: Path, name: str) -> bytes | None:
+def read_blob(folder: Path, name: str) -> bytes | None:
     """Return the bytes of a blob; None if it does not exist or is damaged."""
     if not _NAME.fullmatch(name):
         return None

@@ -30,7 +30,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = 
     part.replace(path)
 
 
-def kept_draft(folder: Path) -> dict[str, Any] | None:
+def read_draft(folder: Path) -> dict[str, Any] | None:
     """Return the stored draft, None if there is none or it cannot be read."""
     try:
         draft = json.loads(draft_path(folder).read_bytes())

@@ -34,7 +34,7 @@ def forked(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Forked
     """
     records = list(_records(lines))
     cut = _cut(records, at_turn)
-    kept = list(_kept(records[:cut]))
+    kept = list(_select_records(records[:cut]))
     configs = [item["config"] for item in records if "config" in item]
     if configs:
         kept.append({"config": configs[-1]})
@@ -88,7 +88,7 @@ def _cut(records: list[dict[str, Any]], at_turn: str) -> int:
     return ends[wanted]
 
 
-def _kept(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _select_records(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the records that belong to the copy."""
     told = {
         item["event"]["data"].get("steerId")

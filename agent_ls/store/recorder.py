@@ -54,7 +54,7 @@ class StoreRecorder:
         self.latest = dict(latest)
         self.observers: list[Callable[[bytes], object]] = []
         """Called with every event after it was written to the log. They must not raise."""
-        self.on_shown: Callable[[str, str], object] = lambda path, digest: None
+        self.on_read: Callable[[str, str], object] = lambda path, digest: None
         """Called with the arguments of `shown`. Must not raise."""
         self._log = log
         self._folder = folder
@@ -116,9 +116,9 @@ class StoreRecorder:
     def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
         self._log.append(record("images", {"id": message_id, "images": images_to_json(images)}))
 
-    def shown(self, path: str, digest: str) -> None:
+    def record_read(self, path: str, digest: str) -> None:
         self._log.append(record("shown", {"path": path, "digest": digest}))
-        self.on_shown(path, digest)
+        self.on_read(path, digest)
 
     def known(self, path: str, digest: str) -> None:
         """Record that the model was informed of a change: the file `path`, which it has seen, now has this

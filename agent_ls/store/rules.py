@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_ls.store.kept_list import KeptList
+from agent_ls.store.json_list import JsonList
 from agent_ls.store.layout import Layout, canonical
 
 
@@ -35,7 +35,7 @@ class RuleStore:
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        self._list = KeptList(Layout(root).root, "rules")
+        self._list = JsonList(Layout(root).root, "rules")
 
     def rules(self, workspace: str | None = None) -> Sequence[StoredRule]:
         """Return the rules that apply in `workspace` (None: all), oldest first."""

@@ -62,9 +62,9 @@ class OpenSession:
         """Store bytes as a blob; see blobs.keep."""
         return blobs.keep(blobs_path(self.folder), data)
 
-    def kept(self, name: str) -> bytes | None:
-        """Return the bytes of a blob; see blobs.kept."""
-        return blobs.kept(blobs_path(self.folder), name)
+    def read_blob(self, name: str) -> bytes | None:
+        """Return the bytes of a blob; see blobs.read_blob."""
+        return blobs.read_blob(blobs_path(self.folder), name)
 
     def output(self, output_ref: str, offset: int, limit: int) -> bytes:
         """Return part of a stored output; see recorder.read_output."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.environments.far.place import is_place_name
-from agent_ls.store.kept_list import KeptList
+from agent_ls.store.json_list import JsonList
 from agent_ls.store.layout import Layout, canonical
 
 Trust: TypeAlias = Literal["trusted", "restricted"]
@@ -39,7 +39,7 @@ class TrustStore:
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        self._list = KeptList(Layout(root).root, "trust")
+        self._list = JsonList(Layout(root).root, "trust")
 
     def folders(self) -> Sequence[TrustRecord]:
         """The decisions, oldest first."""

@@ -189,7 +189,7 @@ async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp
     path = tmp_path / "a.txt"
     path.write_text(OLD)
     touched.was_read(a_read(path, path.stat(), age_ns=STEP_NS + 1))
-    touched.shown(str(path), sha256(OLD.encode()))
+    touched.record_read(str(path), sha256(OLD.encode()))
     await touched.look()
     assert (files.reads, told) == (0, [])
     path.write_text("another\n")
@@ -206,7 +206,7 @@ async def test_a_change_while_the_model_reads_a_file_is_reported_before_the_next
     opened = path.stat()
     path.write_text(OLD.replace("two", "2wo!"))
     touched.was_read(a_read(path, opened, age_ns=STEP_NS + 1))
-    touched.shown(str(path), sha256(OLD.encode()))
+    touched.record_read(str(path), sha256(OLD.encode()))
     await touched.look()
     assert len(told) == 1
 
@@ -222,7 +222,7 @@ async def test_a_change_that_leaves_the_times_of_a_new_file_is_reported_before_t
     path.write_text(OLD.replace("two", "2wo"))
     same_times = path.stat()
     touched.was_read(a_read(path, same_times, age_ns=STEP_NS))
-    touched.shown(str(path), sha256(OLD.encode()))
+    touched.record_read(str(path), sha256(OLD.encode()))
     await touched.look()
     assert len(told) == 1
 
@@ -234,7 +234,7 @@ async def test_the_cost_of_a_check_does_not_grow_with_the_session(tmp_path: Path
     for number in range(MAX_FILES + 200):
         path = tmp_path / f"{number:04}"
         path.write_text("x")
-        touched.shown(str(path), sha256(b"x"))
+        touched.record_read(str(path), sha256(b"x"))
     await touched.look()
     assert files.reads == MAX_FILES
     (tmp_path / "0000").write_text("one of long ago")

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.loop.calls.loop_detection import detect_loop, signature
-from agent_ls.loop.calls.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ShownFiles
+from agent_ls.loop.calls.reads import MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ReadFiles
 from agent_ls.loop.calls.truncation import (
     PRINTED_CHARS,
     printed,
@@ -179,7 +179,7 @@ def test_call_ids_are_unique_and_the_providers_own_if_possible() -> None:
 
 
 def test_shown_files_keep_recent_contents_and_the_digest_of_all() -> None:
-    reads = ShownFiles()
+    reads = ReadFiles()
     reads.record("/large", "d0", b"x" * (MAX_CONTENT_BYTES + 1))
     for i in range(MAX_TOTAL_BYTES // MAX_CONTENT_BYTES + 1):
         reads.record(f"/{i}", f"d{i}", b"y" * MAX_CONTENT_BYTES)
@@ -193,7 +193,7 @@ def test_shown_files_keep_recent_contents_and_the_digest_of_all() -> None:
 @pytest.mark.req("X9", "R4")
 def test_files_shown_in_a_resumed_session_are_known_by_their_digests() -> None:
     recorded: list[tuple[str, str]] = []
-    reads = ShownFiles({"/a": "d1"}, lambda path, digest: recorded.append((path, digest)))
+    reads = ReadFiles({"/a": "d1"}, lambda path, digest: recorded.append((path, digest)))
     assert (reads.digest_of("/a"), reads.content_of("/a")) == ("d1", None)
     reads.record("/a", "d1", b"text")
     reads.record("/a", "d2", b"new text")

@@ -105,7 +105,7 @@ def test_relinking_assigns_the_sessions_of_a_moved_folder_to_its_new_path(tmp_pa
     assert (ids(kept, old), ids(kept, new)) == (set(), {"a", "b"})
     again = kept.open("a")
     assert again.stored
-    assert (again.stored.header.workspace_folder, again.kept(name)) == (str(new), b"kept")
+    assert (again.stored.header.workspace_folder, again.read_blob(name)) == (str(new), b"kept")
     again.close()
     assert upkeep.lost_workspaces(kept.layout) == []
     with pytest.raises(StoreError, match="No sessions"):

@@ -83,7 +83,7 @@ class MemoryRecorder:
     def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
         self.pictures[message_id] = tuple(images)
 
-    def shown(self, path: str, digest: str) -> None:
+    def record_read(self, path: str, digest: str) -> None:
         self.seen[path] = digest
 
     async def sync(self) -> None:

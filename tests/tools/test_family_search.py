@@ -14,7 +14,7 @@ from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.calls.arguments import ArgumentsError, parse_arguments
-from agent_ls.loop.calls.reads import ShownFiles
+from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.profiles.create import create_profile
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.tools.base import Tool, ToolContext, ToolError
@@ -64,7 +64,7 @@ async def asked(environment: ExecutionEnvironment, family: str, **arguments: Any
 
 async def answered(environment: ExecutionEnvironment, tool: Tool[Any], **arguments: Any) -> str:
     parsed = parse_arguments(json.dumps(arguments), tool.arguments)
-    reads = ShownFiles({}, lambda *_: None)
+    reads = ReadFiles({}, lambda *_: None)
     context = ToolContext(environment, Attribution(), lambda *_: None, reads, read_first="overwrite")
     return (await (await tool.prepare(parsed, context)).run()).text
 

@@ -71,7 +71,7 @@ class CommandChanges:
     folder: str
     files: ListFiles
     scope: Callable[[], object] = lambda: None
-    _kept: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
+    _packed_files: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     _size: int = 0
 
     async def look(self) -> Looked:
@@ -125,12 +125,12 @@ class CommandChanges:
     def _keep_all(
         self, stamps: dict[str, Stamp], end: float, keep: Callable[[str, dict[str, Stamp]], object]
     ) -> None:
-        for path in [path for path in self._kept if path not in stamps]:
+        for path in [path for path in self._packed_files if path not in stamps]:
             self._forget(path)
         for path, stamp in sorted(stamps.items(), key=lambda item: item[1][0]):
             if time.monotonic() > end or self._size > KEPT_BYTES or stamp[0] > MAX_FILE_BYTES:
                 return  # sorted by size: the rest is larger still
-            if path not in self._kept or self._kept[path][0] != stamp:
+            if path not in self._packed_files or self._packed_files[path][0] != stamp:
                 keep(path, stamps)
 
     def _keep_as_listed(self, path: str, stamps: dict[str, Stamp]) -> None:
@@ -156,11 +156,11 @@ class CommandChanges:
     def _keep(self, path: str, stamp: Stamp, data: bytes) -> None:
         self._forget(path)
         packed = zlib.compress(data, 1)
-        self._kept[path] = (stamp, packed)
+        self._packed_files[path] = (stamp, packed)
         self._size += len(packed)
 
     def _forget(self, path: str) -> None:
-        if known := self._kept.pop(path, None):
+        if known := self._packed_files.pop(path, None):
             self._size -= len(known[1])
 
     def _compared(self, before: Mapping[str, Stamp], after: dict[str, Stamp]) -> Changes:
@@ -169,7 +169,7 @@ class CommandChanges:
         states, unknown = [], []
         for path in changed[:MAX_CHANGED]:
             was, now = before.get(path), after.get(path)
-            known = self._kept.get(path)
+            known = self._packed_files.get(path)
             new = _content(path) if now is None else self._renewed(path, after)
             if was is not None and (known is None or known[0] != was):
                 unknown.append(path)

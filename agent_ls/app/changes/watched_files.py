@@ -101,7 +101,7 @@ class TouchedFiles:
         self._touched: OrderedDict[str, _Touched] = OrderedDict()
         self._reads: OrderedDict[str, tuple[str, Stamp]] = OrderedDict()  # digest and stamp of a path
         for path, digest in known.items():
-            self.shown(path, digest)
+            self.record_read(path, digest)
 
     def was_read(self, read: DiskRead) -> None:
         """Note the stamp of a read from disk, so that the next check need not read the file again."""
@@ -114,7 +114,7 @@ class TouchedFiles:
         if len(self._reads) > MAX_READS:
             self._reads.popitem(last=False)
 
-    def shown(self, path: str, digest: str) -> None:
+    def record_read(self, path: str, digest: str) -> None:
         """Note that the model has read the file with this content."""
         self._touch(path, digest)
         of_read, stamp = self._reads.pop(path, ("", None))

@@ -119,7 +119,7 @@ async def gather(
             for path, intent in intents.items()
             if opened.put_out and opened.put_out.pid == intent.pid and is_written_in_place(path)
         )
-        preimages = {name: data for name in names if (data := opened.kept(name)) is not None}
+        preimages = {name: data for name in names if (data := opened.read_blob(name)) is not None}
         for intent in stored.fold.intents:
             is_put_out = opened.put_out is not None and opened.put_out.pid == intent.pid
             sweep([dirname(realpath(intent.path))], intent.pid, is_put_out=is_put_out)

@@ -42,7 +42,7 @@ def read_waiting(
     found: dict[str, WaitingCall] = {}
     for review in reviews:
         names = {name for file in review.files for name in (file.before, file.after) if name is not None}
-        blobs = {name: data for name in names if (data := opened.kept(name)) is not None}
+        blobs = {name: data for name in names if (data := opened.read_blob(name)) is not None}
         if names == blobs.keys():
             writes = tuple(
                 FileWrite(

@@ -478,7 +478,7 @@ class SessionBuilder:
             known=fold.shown | fold.known if fold else {},
             record=opened.recorder.known,
         )
-        opened.recorder.on_shown = touched.shown
+        opened.recorder.on_read = touched.record_read
         if place.listed or place.site:
             notices.look_with(touched.look)
         return touched

@@ -172,7 +172,9 @@ class _RollBack:
         return RolledFile(path, what, "planned", diff, content=back.content, base=current)
 
     def _side(self, name: str, now: FileVersion) -> FileVersion:
-        return now if name and name == now.name else FileVersion(name, self._live.stored.opened.kept(name))
+        return (
+            now if name and name == now.name else FileVersion(name, self._live.stored.opened.read_blob(name))
+        )
 
     # -- writing
 

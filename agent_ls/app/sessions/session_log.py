@@ -96,14 +96,14 @@ class SessionFiles:
     async def propose(self, writes: Sequence[FileWrite], attribution: Attribution) -> None:
         """Implement Journal.propose: record the writes that a call proposes before they are displayed."""
 
-        def kept() -> tuple[ProposedFile, ...]:
+        def store_files() -> tuple[ProposedFile, ...]:
             return tuple(
                 ProposedFile(it.path, self._blob(it.base), self._blob(it.content), it.mode_from)
                 for it in writes
             )
 
         try:
-            files = await anyio.to_thread.run_sync(kept)
+            files = await anyio.to_thread.run_sync(store_files)
         except OSError as error:  # a full disk must not stop the call: only its wait does not survive a crash
             log.warning("the proposed changes of a call cannot be stored for a restart: %s", error)
             return

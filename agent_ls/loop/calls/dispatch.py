@@ -40,7 +40,7 @@ from agent_ls.loop.calls.outcome import (
     without_images,
 )
 from agent_ls.loop.calls.output_tap import OutputTap
-from agent_ls.loop.calls.reads import ShownFiles
+from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.calls.truncation import printed, truncate_tool_output
@@ -146,7 +146,7 @@ class Dispatcher:
         self._session_id = shared.session_id
         self._ports = ports
         self._emitter = emitter
-        self._reads = ShownFiles(shown, ports.recorder.shown)
+        self._reads = ReadFiles(shown, ports.recorder.record_read)
         self.terminals = shared.terminals
         self._subagents = subagents
         self._log_guard = shared.log_guard

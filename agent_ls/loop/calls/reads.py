@@ -9,7 +9,7 @@ MAX_CONTENT_BYTES = 1024 * 1024  # limit per file: for a larger file only the di
 MAX_TOTAL_BYTES = 16 * 1024 * 1024  # limit for all files: the least recently read contents are dropped first
 
 
-class ShownFiles:
+class ReadFiles:
     """Digests and contents of the files that the model has seen, by path.
 
     `known` are the digests of a resumed session; `record` is called with each new digest, to store it.

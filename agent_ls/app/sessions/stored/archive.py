@@ -21,7 +21,7 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.store_errors import store_errors
 from agent_ls.loop.calls.redaction import without_known
 from agent_ls.store import pages
-from agent_ls.store.drafts import keep_draft, kept_draft
+from agent_ls.store.drafts import keep_draft, read_draft
 from agent_ls.store.errors import BadSessionError
 from agent_ls.store.layout import log_path, summary
 from agent_ls.store.outputs import OutputPart, read_part
@@ -73,7 +73,7 @@ class Archive:
         with store_errors(session_id):
             folder = await self._folder(session_id)
             async with self._writing_drafts:
-                return await anyio.to_thread.run_sync(kept_draft, folder)
+                return await anyio.to_thread.run_sync(read_draft, folder)
 
     async def output(self, session_id: str, output_ref: str, offset: int, limit: int) -> OutputPart:
         """Return `limit` characters of a stored output, from `offset` on.

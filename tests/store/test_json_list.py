@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.store.kept_list import KeptList
+from agent_ls.store.json_list import JsonList
 
 pytestmark = pytest.mark.req("H7", "R5")
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.req("H7", "R5")
 def test_a_damaged_list_is_kept_next_to_the_new_one(tmp_path: Path, stored: str) -> None:
     path = tmp_path / "things.json"
     path.write_text(stored)
-    things = KeptList(tmp_path, "things")
+    things = JsonList(tmp_path, "things")
     assert list(things.read()) == []
     things.change(lambda entries: [*entries, "new"])
     assert list(things.read()) == ["new"]
@@ -29,7 +29,7 @@ def test_a_damaged_list_is_kept_next_to_the_new_one(tmp_path: Path, stored: str)
 def test_list_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "things.json"
     path.mkdir()  # a read fails for the superuser too
-    things = KeptList(tmp_path, "things")
+    things = JsonList(tmp_path, "things")
     assert list(things.read()) == []
     with pytest.raises(OSError):
         things.change(lambda entries: [*entries, "new"])
@@ -37,5 +37,5 @@ def test_list_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_list_that_is_missing_is_made(tmp_path: Path) -> None:
-    KeptList(tmp_path / "deeper", "things").change(lambda entries: [*entries, "new"])
+    JsonList(tmp_path / "deeper", "things").change(lambda entries: [*entries, "new"])
     assert json.loads((tmp_path / "deeper/things.json").read_text()) == {"version": 1, "things": ["new"]}

@@ -19,7 +19,7 @@ if sys.platform != "win32":
 VERSION = 1
 
 
-class KeptList:
+class JsonList:
     """The list in `FOLDER/NAME.json`: {"version": 1, "NAME": [...]}.
 
     It is read again at each use; an unreadable file counts as empty. All methods block.
