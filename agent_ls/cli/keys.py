@@ -35,7 +35,7 @@ def _set(options: argparse.Namespace) -> int:
     is_typed = sys.stdin.isatty()
     secret = getpass(f"Key of {options.provider}: ") if is_typed else sys.stdin.readline()
     kept = KeyStore(ring=open_ring()).set(options.provider, secret)
-    print(f"The key of {kept.provider} is in {kept.place}.")
+    print(f"The key of {kept.provider} is in {kept.location}.")
     return 0
 
 
@@ -46,9 +46,12 @@ def _list(options: argparse.Namespace) -> int:
     del options
     environment = Credentials.from_environment().providers
     rows = [(name, f"the environment ({key_variable(name)})") for name in environment]
-    rows += [(key.provider, _place(key.place, key.provider in environment)) for key in KeyStore().kept()]
-    for provider, place in rows:
-        print(f"{provider:12}  {place}")
+    rows += [
+        (key.provider, _describe_location(key.location, key.provider in environment))
+        for key in KeyStore().list_keys()
+    ]
+    for provider, location in rows:
+        print(f"{provider:12}  {location}")
     if not rows:
         print(
             "no keys: store one with `agent-ls keys set PROVIDER`, or set the provider's environment variable"
@@ -56,8 +59,8 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _place(place: str, is_hidden: bool) -> str:
-    return f"{place}; not used: the environment variable takes precedence" if is_hidden else place
+def _describe_location(location: str, is_hidden: bool) -> str:
+    return f"{location}; not used: the environment variable takes precedence" if is_hidden else location
 
 
 def _remove(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.stored.queries import KeptSessions
+    from agent_ls.app.sessions.stored.queries import StoredSessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,10 +69,10 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.errors import AppError
-    from agent_ls.app.sessions.stored.queries import KeptSessions
+    from agent_ls.app.sessions.stored.queries import StoredSessions
 
     try:
-        return _ACTIONS[options.action or "list"](KeptSessions(), options)
+        return _ACTIONS[options.action or "list"](StoredSessions(), options)
     except AppError as error:
         print(f"agent-ls sessions: {error}", file=sys.stderr)
         if error.hint:
@@ -80,14 +80,14 @@ def run(options: argparse.Namespace) -> int:
         return 2 if error.is_usage else 1
 
 
-def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
+def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
     is_all, limit = getattr(options, "all", False), max(getattr(options, "limit", 20), 1)
     if getattr(options, "running", False):
         return _list_running(kept, options, limit)
     found = kept.listed(None if is_all else str(Path().resolve()))
     if getattr(options, "as_json", False):
         for it in found[:limit]:
-            print(json.dumps(it.facts, ensure_ascii=False))
+            print(json.dumps(it.as_json, ensure_ascii=False))
         return 0
     for it in found[:limit]:
         owner = f"  [open in {it.owner}]" if it.owner else ""
@@ -107,11 +107,11 @@ def _list(kept: KeptSessions, options: argparse.Namespace) -> int:
     return 0
 
 
-def _list_running(kept: KeptSessions, options: argparse.Namespace, limit: int) -> int:
+def _list_running(kept: StoredSessions, options: argparse.Namespace, limit: int) -> int:
     found = kept.running()
     if getattr(options, "as_json", False):
         for it in found[:limit]:
-            print(json.dumps(it.facts, ensure_ascii=False))
+            print(json.dumps(it.as_json, ensure_ascii=False))
         return 0
     for it in found[:limit]:
         header, title = it.stored.header, it.stored.title
@@ -124,21 +124,21 @@ def _list_running(kept: KeptSessions, options: argparse.Namespace, limit: int) -
     return 0
 
 
-def _show(kept: KeptSessions, options: argparse.Namespace) -> int:
+def _show(kept: StoredSessions, options: argparse.Namespace) -> int:
     if options.figures:
         return _show_figures(kept, options)
     found = kept.one(options.id)
     if options.as_json:
-        print(json.dumps(found.facts, ensure_ascii=False))
+        print(json.dumps(found.as_json, ensure_ascii=False))
         return 0
-    for name, value in found.facts.items():
+    for name, value in found.as_json.items():
         print(to_single_row(f"{name + ':':17} {value}"))
     print()
     print(kept.transcript(options.id), end="")
     return 0
 
 
-def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
+def _show_figures(kept: StoredSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.sessions.export.stats import as_json, as_text
 
     figures = kept.figures(options.id)
@@ -146,7 +146,7 @@ def _show_figures(kept: KeptSessions, options: argparse.Namespace) -> int:
     return 0
 
 
-def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
+def _export(kept: StoredSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
 
     text = kept.export(options.id, options.format, redact=options.redact)
@@ -164,7 +164,7 @@ def _export(kept: KeptSessions, options: argparse.Namespace) -> int:
     return 0
 
 
-def _delete(kept: KeptSessions, options: argparse.Namespace) -> int:
+def _delete(kept: StoredSessions, options: argparse.Namespace) -> int:
     from agent_ls.app.errors import BadChoiceError
 
     if bool(options.ids) == options.everything:
@@ -183,7 +183,7 @@ def _delete(kept: KeptSessions, options: argparse.Namespace) -> int:
     return 0
 
 
-def _relink(kept: KeptSessions, options: argparse.Namespace) -> int:
+def _relink(kept: StoredSessions, options: argparse.Namespace) -> int:
     ids = kept.relink(str(Path(options.old).absolute()), str(Path(options.new).resolve()))
     print(f"{len(ids)} sessions belong to {Path(options.new).resolve()} now")
     return 0

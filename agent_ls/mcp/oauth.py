@@ -41,7 +41,7 @@ class Secrets(Protocol):
     def remove(self, name: str) -> bool: ...
 
 
-class KeptTokens:
+class OAuthTokenStore:
     """Implements the SDK's token storage for one URL, so that tokens never reach another server."""
 
     def __init__(self, url: str, secrets: Secrets, hide: Callable[[list[str]], object]) -> None:
@@ -98,7 +98,7 @@ def name_of(url: str) -> str:
     return f"mcp {url}"
 
 
-def quiet_login(url: str, client_id: str, tokens: KeptTokens) -> OAuthClientProvider:
+def quiet_login(url: str, client_id: str, tokens: OAuthTokenStore) -> OAuthClientProvider:
     """Return an OAuth object that uses and renews stored tokens. It never opens a login page: if one is
     needed, requests fail.
 
@@ -129,7 +129,7 @@ async def refuse_login(response: httpx2.Response) -> None:
 def _provider(
     url: str,
     client_id: str,
-    tokens: KeptTokens,
+    tokens: OAuthTokenStore,
     redirect: str,
     show: Callable[[str], Awaitable[None]],
     answer: Callable[[], Awaitable[AuthorizationCodeResult]],
@@ -156,7 +156,7 @@ class Login:
         self,
         url: str,
         client_id: str,
-        tokens: KeptTokens,
+        tokens: OAuthTokenStore,
         show: Callable[[str], Awaitable[None]],
         *,
         client_secret: str = "",

@@ -41,12 +41,12 @@ def test_without_a_keyring_the_key_is_in_a_private_file_that_says_so(tmp_path: P
     store = KeyStore(tmp_path / "state")
     kept = store.set("openai", f"  {SECRET}\n")
     path = tmp_path / "state" / "keys.json"
-    assert kept.place == f"{path} (clear text, mode 0600)"
+    assert kept.location == f"{path} (clear text, mode 0600)"
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert "clear text" in json.loads(path.read_text())["about"]
     assert [p.name for p in path.parent.iterdir()] == ["keys.json"]
     assert store.secrets() == {"openai": SECRET}
-    assert SECRET not in repr(store.kept())
+    assert SECRET not in repr(store.list_keys())
     assert store.remove("openai")
     assert not store.remove("openai")
     assert (store.secrets(), SECRET in path.read_text()) == ({}, False)
@@ -56,12 +56,12 @@ def test_without_a_keyring_the_key_is_in_a_private_file_that_says_so(tmp_path: P
 def test_with_a_keyring_the_file_has_only_the_providers_name(tmp_path: Path) -> None:
     ring = FakeRing()
     store = KeyStore(tmp_path, ring)
-    assert store.set("openai", SECRET).place == "the system's keyring"
+    assert store.set("openai", SECRET).location == "the system's keyring"
     assert ring.held == {("agent-ls", "openai"): SECRET}
     assert SECRET not in (tmp_path / "keys.json").read_text()
     assert store.secrets() == {"openai": SECRET}
     store.remove("openai")
-    assert (ring.held, store.kept()) == ({}, ())
+    assert (ring.held, store.list_keys()) == ({}, ())
 
 
 @pytest.mark.req("H16")
@@ -71,9 +71,9 @@ def test_a_key_refused_by_the_keyring_is_stored_in_the_file(tmp_path: Path) -> N
     store.set("gemini", "other-key")
     ring.is_locked = True
     assert store.secrets() == {}
-    assert "clear text" in store.set("openai", SECRET).place
+    assert "clear text" in store.set("openai", SECRET).location
     assert store.secrets() == {"openai": SECRET}
-    assert {key.provider for key in store.kept()} == {"openai", "gemini"}
+    assert {key.provider for key in store.list_keys()} == {"openai", "gemini"}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from agent_ls.mcp.asking import ANSWER, ask_user
 from agent_ls.mcp.config import HttpTarget
 from agent_ls.mcp.elicitation import SKIP
 from agent_ls.mcp.facts import Elicitation, ElicitationReply
-from agent_ls.mcp.oauth import KeptTokens, Login, open_listener
+from agent_ls.mcp.oauth import Login, OAuthTokenStore, open_listener
 from agent_ls.mcp.session import ConnectionCallbacks, McpServerError, by_http
 from agent_ls.tools.base import Question, QuestionReply, ToolContext
 from tests.support.tool_calls import Reads
@@ -78,7 +78,7 @@ async def near(host: str) -> str:
 async def main(url: str) -> None:
     secrets = Kept()
     client_id = str(CONTEXT.get("client_id", "")) or DOCUMENT
-    tokens = KeptTokens(url, secrets, lambda values: None)
+    tokens = OAuthTokenStore(url, secrets, lambda values: None)
     login = Login(url, client_id, tokens, open_page)
     if secret := CONTEXT.get("client_secret"):
         login = Login(url, client_id, tokens, open_page, client_secret=str(secret))

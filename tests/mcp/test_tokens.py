@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mcp.shared.auth import OAuthToken
 
-from agent_ls.mcp.oauth import KeptTokens, name_of
+from agent_ls.mcp.oauth import OAuthTokenStore, name_of
 from tests.mcp.conformance_client import Kept
 
 pytestmark = pytest.mark.req("T11", "H17")
@@ -15,22 +15,22 @@ URL = "https://issues.example/mcp"
 
 async def test_a_token_is_given_to_its_own_address_only_and_hidden() -> None:
     secrets, hidden = Kept(), list[str]()
-    tokens = KeptTokens(URL, secrets, hidden.extend)
+    tokens = OAuthTokenStore(URL, secrets, hidden.extend)
     await tokens.set_tokens(OAuthToken(access_token="token-of-issues", refresh_token="refresh-of-issues"))
 
-    again = await KeptTokens(URL, secrets, hidden.extend).get_tokens()
+    again = await OAuthTokenStore(URL, secrets, hidden.extend).get_tokens()
     assert again and again.access_token == "token-of-issues"
     assert set(hidden) >= {"token-of-issues", "refresh-of-issues"}
     other = "https://evil.example/mcp"
-    assert await KeptTokens(other, secrets, hidden.extend).get_tokens() is None
+    assert await OAuthTokenStore(other, secrets, hidden.extend).get_tokens() is None
     # Not even where the entry of another address was put into its place.
     secrets.put(name_of(other), secrets.secret(name_of(URL)))
-    assert await KeptTokens(other, secrets, hidden.extend).get_tokens() is None
+    assert await OAuthTokenStore(other, secrets, hidden.extend).get_tokens() is None
 
 
 async def test_a_login_that_is_forgotten_gives_nothing() -> None:
     secrets = Kept()
-    tokens = KeptTokens(URL, secrets, lambda values: None)
+    tokens = OAuthTokenStore(URL, secrets, lambda values: None)
     await tokens.set_tokens(OAuthToken(access_token="token-of-issues"))
     await tokens.forget()
     assert await tokens.get_tokens() is None and not secrets.kept

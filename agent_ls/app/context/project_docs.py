@@ -24,7 +24,7 @@ YOUNG_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedDocuments:
     """Documents and the paths that were searched. A value True means that only the existence of the path counts.
 
     `facts` are the stamps of the paths from before the documents were read; None if unknown.
@@ -43,7 +43,7 @@ class KnownDocuments:
 
     def __init__(self, documents: Documents | None) -> None:
         self._documents = documents
-        self._kept: dict[tuple[str, ...], _Kept] = {}
+        self._cache: dict[tuple[str, ...], _CachedDocuments] = {}
 
     async def of(
         self, environment: ExecutionEnvironment, family: Sequence[str]
@@ -52,18 +52,18 @@ class KnownDocuments:
         if self._documents is None:
             return await find_project_documents(environment, family)
         key = (environment.working_directory(), *family)
-        kept = self._kept.get(key)
-        now = await self._facts(kept.places, self._documents()) if kept else None
+        kept = self._cache.get(key)
+        now = await self._read_stamps(kept.places, self._documents()) if kept else None
         if kept and now is not None and kept.facts == now:
             return kept.documents
         noting = _Noting(environment)
         documents = await find_project_documents(noting, family)
         # A path checked only now may have changed between reading and checking.
         is_known = kept is not None and kept.places == noting.places
-        self._kept[key] = _Kept(documents, noting.places, now if is_known else None)
+        self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None)
         return documents
 
-    async def _facts(
+    async def _read_stamps(
         self, places: Mapping[str, bool], documents: Mapping[str, int]
     ) -> Mapping[str, object] | None:
         """Return the stamps of the paths; None if a file is too new for its time stamp to be reliable."""

@@ -203,7 +203,7 @@ class SessionHooks:
         return answer
 
     async def _ran(self, hook: Hook, text: str) -> HookAnswer:
-        given = await anyio.to_thread.run_sync(_kept, text)
+        given = await anyio.to_thread.run_sync(_write_input, text)
         variables = {"AGENT_LS_PROJECT_DIR": self._session.folder, "CLAUDE_PROJECT_DIR": self._session.folder}
         options = CommandOptions(
             timeout_ms=hook.timeout_s * 1000,
@@ -252,7 +252,7 @@ class SessionHooks:
             self._actions.emit(Warning(message, "hook"))
 
 
-def _kept(text: str) -> str:
+def _write_input(text: str) -> str:
     """Write the input of a hook to a private file, and return its path. Blocks."""
     descriptor, path = tempfile.mkstemp(prefix="agent-ls-hook-")
     with open(descriptor, "w", encoding="utf-8", errors="replace") as file:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.models.secret_store import KeptKey, Ring, SecretStore, open_ring as open_ring
+from agent_ls.app.models.secret_store import Ring, SecretStore, StoredKey, open_ring as open_ring
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.llm.client import supported_providers
 from agent_ls.llm.credentials import Credentials, take_keys_from_environment
@@ -26,7 +26,7 @@ class KeyStore(SecretStore):
         path = (folder or state_folder()) / "keys.json"
         super().__init__(path, ring, _ABOUT, ", or set the provider's variable")
 
-    def set(self, provider: str, secret: str) -> KeptKey:
+    def set(self, provider: str, secret: str) -> StoredKey:
         """Store the key of a provider, replacing an older one, and return where it is stored.
 
         Raises:

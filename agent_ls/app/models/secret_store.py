@@ -26,11 +26,11 @@ class Ring(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptKey:
+class StoredKey:
     """Where the key of a provider is stored, as a phrase; never the key."""
 
     provider: str
-    place: str
+    location: str
 
 
 class SecretStore:
@@ -61,13 +61,13 @@ class SecretStore:
             return self._from_ring(name) or ""
         return str(kept["keys"].get(name, ""))
 
-    def kept(self) -> tuple[KeptKey, ...]:
+    def list_keys(self) -> tuple[StoredKey, ...]:
         kept = self._read()
-        ringed = [KeptKey(name, "the system's keyring") for name in kept["keyring"]]
-        filed = [KeptKey(name, f"{self._path} (clear text, mode 0600)") for name in kept["keys"]]
+        ringed = [StoredKey(name, "the system's keyring") for name in kept["keyring"]]
+        filed = [StoredKey(name, f"{self._path} (clear text, mode 0600)") for name in kept["keys"]]
         return (*ringed, *filed)
 
-    def put(self, name: str, secret: str) -> KeptKey:
+    def put(self, name: str, secret: str) -> StoredKey:
         """Store a secret, replacing an older one, and return where.
 
         Raises: AppError: it cannot be stored.
@@ -79,7 +79,7 @@ class SecretStore:
         else:
             kept["keys"][name] = secret
         self._write(kept)
-        return next(key for key in self.kept() if key.provider == name)
+        return next(key for key in self.list_keys() if key.provider == name)
 
     def remove(self, name: str) -> bool:
         """Delete a secret. Returns whether there was one.

@@ -34,13 +34,13 @@ def input_name(server: str, name: str) -> str:
 def authenticate(config: ServerConfig, secrets: SecretStore, hide: Callable[[Sequence[str]], None]) -> Any:
     """Return the SDK's OAuth object, which uses stored tokens; None if the server's headers already authenticate."""
     from agent_ls.mcp.config import HttpTarget
-    from agent_ls.mcp.oauth import KeptTokens, quiet_login
+    from agent_ls.mcp.oauth import OAuthTokenStore, quiet_login
 
     target = config.target
     assert isinstance(target, HttpTarget)
     if any(name.lower() == "authorization" for name, _ in target.headers):
         return None
-    return quiet_login(target.url, config.oauth_client_id, KeptTokens(target.url, secrets, hide))
+    return quiet_login(target.url, config.oauth_client_id, OAuthTokenStore(target.url, secrets, hide))
 
 
 async def why_not_asked(host: str) -> str:

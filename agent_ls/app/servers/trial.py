@@ -75,7 +75,7 @@ async def _connect(
             if isinstance(ready.target, HttpTarget):
                 auth = authenticate(ready, server_secrets(state), _hide_nothing)
                 if show:
-                    tokens = oauth.KeptTokens(ready.target.url, server_secrets(state), _hide_nothing)
+                    tokens = oauth.OAuthTokenStore(ready.target.url, server_secrets(state), _hide_nothing)
                     await tokens.forget()
                     login = oauth.Login(ready.target.url, config.oauth_client_id, tokens, show)
                     listener, port = await oauth.open_listener()

@@ -39,7 +39,7 @@ H = TypeVar("H", bound=WireHistory)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept(Generic[H]):
+class _CachedHistory(Generic[H]):
     model: str
     messages: tuple[Message, ...]
     history: H
@@ -50,7 +50,7 @@ class HistoryCache(Generic[H]):
 
     def __init__(self, begin: Callable[[str], H]) -> None:
         self._begin = begin
-        self._kept: list[_Kept[H]] = []
+        self._histories: list[_CachedHistory[H]] = []
 
     def encode(self, request: Request) -> H:
         """Return the encoded history of `request`.
@@ -62,20 +62,22 @@ class HistoryCache(Generic[H]):
         settled, rest = request.messages[:at], request.messages[at:]
         known = self._longest(request.model, settled)
         history = self._extend(known.history, settled[len(known.messages) :])
-        self._keep(known, _Kept(request.model, settled, history))
+        self._keep(known, _CachedHistory(request.model, settled, history))
         return self._extend(history, rest)
 
-    def _longest(self, model: str, settled: tuple[Message, ...]) -> _Kept[H]:
+    def _longest(self, model: str, settled: tuple[Message, ...]) -> _CachedHistory[H]:
         """Return the longest cached history that these messages continue. Unchanged messages are the same
         objects, so comparing is cheap.
         """
-        fitting = (kept for kept in self._kept if kept.model == model and _continues(settled, kept.messages))
-        empty = _Kept(model, (), self._begin(model))
+        fitting = (
+            kept for kept in self._histories if kept.model == model and _continues(settled, kept.messages)
+        )
+        empty = _CachedHistory(model, (), self._begin(model))
         return max(fitting, key=lambda kept: len(kept.messages), default=empty)
 
-    def _keep(self, known: _Kept[H], now: _Kept[H]) -> None:
-        others = [kept for kept in self._kept if kept is not known]
-        self._kept = [*others[-MAX_CACHED_HISTORIES + 1 :], now]
+    def _keep(self, known: _CachedHistory[H], now: _CachedHistory[H]) -> None:
+        others = [kept for kept in self._histories if kept is not known]
+        self._histories = [*others[-MAX_CACHED_HISTORIES + 1 :], now]
 
     def _extend(self, history: H, messages: Sequence[Message]) -> H:
         longer = history.copy()

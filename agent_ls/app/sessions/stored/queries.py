@@ -27,7 +27,7 @@ from agent_ls.store.worktrees import has_unbrought
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSession:
+class StoredSessionInfo:
     """A stored session on the command line. `size_bytes` includes blobs and its worktree, `owner` has it open ("": no
     process).
     """
@@ -38,7 +38,7 @@ class KeptSession:
     progress: StoredProgress
 
     @property
-    def facts(self) -> dict[str, str | int | float | bool]:
+    def as_json(self) -> dict[str, str | int | float | bool]:
         """The session as JSON for programs. `owner` is present only if a process has the session open."""
         header = self.stored.header
         return {
@@ -57,7 +57,7 @@ class KeptSession:
         }
 
 
-class KeptSessions:
+class StoredSessions:
     """The stored sessions below `root`. None: the folder in AGENT_LS_STATE_DIR, else the user's state folder.
 
     All methods raise AppError.
@@ -69,25 +69,25 @@ class KeptSessions:
             root or (Path(chosen) if chosen else None), on_failure=lambda session_id, error: None
         )
 
-    def listed(self, workspace: str | None) -> list[KeptSession]:
+    def listed(self, workspace: str | None) -> list[StoredSessionInfo]:
         """Return the sessions of a workspace, newest first. None: of all workspaces."""
-        return [self._kept(found) for found in self._store.sessions(workspace)]
+        return [self._read_info(found) for found in self._store.sessions(workspace)]
 
-    def running(self) -> list[KeptSession]:
+    def running(self) -> list[StoredSessionInfo]:
         """Return the sessions of all workspaces that a process has open, newest first."""
         layout = self._store.layout
         running = [session for session in layout.listed() if owner_of(lock_path(session.folder))]
-        return [self._kept(found) for found in layout.summaries(running)]
+        return [self._read_info(found) for found in layout.summaries(running)]
 
-    def one(self, session_id: str) -> KeptSession:
+    def one(self, session_id: str) -> StoredSessionInfo:
         with store_errors(session_id):
-            return self._kept(self._store.summary(session_id))
+            return self._read_info(self._store.summary(session_id))
 
-    def _kept(self, found: StoredSummary) -> KeptSession:
+    def _read_info(self, found: StoredSummary) -> StoredSessionInfo:
         size = upkeep.session_bytes(self._store.layout, found.folder)
         owner = str(owner_of(lock_path(found.folder)) or "")
         progress = read_progress(log_path(found.folder)) if owner else StoredProgress()
-        return KeptSession(found, size, owner, progress)
+        return StoredSessionInfo(found, size, owner, progress)
 
     def transcript(self, session_id: str) -> str:
         return self.export(session_id, "markdown")
