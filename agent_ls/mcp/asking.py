@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, FormField
 from agent_ls.mcp.elicitation import NO, SKIP, YES, asks_for_secret, value_of
-from agent_ls.mcp.facts import Elicitation, ElicitationReply, FormField
 from agent_ls.mcp.visible import visible
 from agent_ls.tools.base import Question, QuestionReply, ToolContext, ToolError
 

@@ -12,40 +12,46 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent_ls.mcp.facts import PromptArgument, ServerFacts, ServerPrompt, ServerResource, tool_from_json
+from agent_ls.mcp.descriptions import (
+    PromptArgument,
+    ServerDescription,
+    ServerPrompt,
+    ServerResource,
+    tool_from_json,
+)
 from agent_ls.store.log import make_private_folder
 
 MAX_BYTES = 4 * 1024 * 1024
 
 
-class FactsCache:
+class DescriptionCache:
     """Reads and writes the cache. Both methods block."""
 
     def __init__(self, root: Path) -> None:
         self._folder = root / "mcp-cache"
 
-    def read(self, digest: str) -> ServerFacts | None:
-        """Return the cached facts; None if there are none or they cannot be read."""
+    def read(self, digest: str) -> ServerDescription | None:
+        """Return the cached description; None if there is none or it cannot be read."""
         try:
             path = self._folder / f"{digest}.json"
             if path.stat().st_size > MAX_BYTES:
                 return None
-            return _facts(json.loads(path.read_text("utf-8")))
+            return _description_from_json(json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
-    def write(self, digest: str, facts: ServerFacts) -> None:
-        """Store the facts. Ignores errors, because the cache only saves time."""
+    def write(self, digest: str, description: ServerDescription) -> None:
+        """Store the description. Ignores errors, because the cache only saves time."""
         with suppress(OSError, TypeError, ValueError):
             make_private_folder(self._folder)
             path = self._folder / f"{digest}.json"
-            text = json.dumps(asdict(facts), ensure_ascii=False)
+            text = json.dumps(asdict(description), ensure_ascii=False)
             new = path.with_suffix(f".{os.getpid()}")
             new.write_text(text, "utf-8", errors="surrogateescape")
             os.replace(new, path)
 
 
-def _facts(raw: dict[str, Any]) -> ServerFacts:
+def _description_from_json(raw: dict[str, Any]) -> ServerDescription:
     tools = [tool_from_json(it) for it in raw.pop("tools")]
     prompts = [
         ServerPrompt(it["name"], it["description"], tuple(PromptArgument(**each) for each in it["arguments"]))
@@ -53,7 +59,7 @@ def _facts(raw: dict[str, Any]) -> ServerFacts:
     ]
     resources = [ServerResource(**it) for it in raw.pop("resources")]
     invalid = tuple(raw.pop("invalid"))
-    return ServerFacts(
+    return ServerDescription(
         **raw,
         tools=tuple(tool for tool in tools if tool),
         prompts=tuple(prompts),

@@ -19,7 +19,7 @@ from pydantic import Field
 from agent_ls.environments.effects import NoEffect
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.schema_check import find_schema_error
-from agent_ls.mcp.facts import ServerTool
+from agent_ls.mcp.descriptions import ServerTool
 from agent_ls.mcp.schemas import provider_schema
 from agent_ls.mcp.visible import without_hidden
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput

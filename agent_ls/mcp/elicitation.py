@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent_ls.mcp.facts import FormField
+from agent_ls.mcp.descriptions import FormField
 
 SECRET_WORDS = re.compile(r"password|passphrase|token|secret|api.?key|credential|\bpin\b", re.IGNORECASE)
 YES, NO = "Yes", "No"

@@ -71,8 +71,8 @@ def resource_tool(servers: Callable[[], Sequence[ManagedServer]], kit: ToolKit) 
 async def _listing(server: ManagedServer) -> ToolOutput:
     lines = [
         without_hidden(f"{it.uri}  {it.name}{f': {it.description}' if it.description else ''}")
-        for it in server.facts.resources[:MAX_LISTED]
+        for it in server.description.resources[:MAX_LISTED]
     ]
-    left_out = len(server.facts.resources) - MAX_LISTED
+    left_out = len(server.description.resources) - MAX_LISTED
     more = [f"[... and {left_out} more ...]"] if left_out > 0 else []
     return ToolOutput("\n".join((*lines, *more)) or "The server has no resources.")

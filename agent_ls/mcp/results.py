@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.mcp.facts import CallResult, ResultBlock
+from agent_ls.mcp.descriptions import CallResult, ResultBlock
 from agent_ls.mcp.visible import without_hidden
 from agent_ls.tools.base import ToolOutput
 

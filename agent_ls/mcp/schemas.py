@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_ls.mcp.facts import JsonObject
+from agent_ls.mcp.descriptions import JsonObject
 
 MAX_DEPTH = 8
 MAX_NODES = 5_000

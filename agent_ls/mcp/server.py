@@ -17,7 +17,14 @@ import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled, secret_values
-from agent_ls.mcp.facts import CallResult, Elicitation, ElicitationReply, ResultBlock, ServerFacts, ServerTool
+from agent_ls.mcp.descriptions import (
+    CallResult,
+    Elicitation,
+    ElicitationReply,
+    ResultBlock,
+    ServerDescription,
+    ServerTool,
+)
 from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
 
 if TYPE_CHECKING:
@@ -87,13 +94,13 @@ class _Wanted:
 
 
 class ManagedServer:
-    """A server and its state. `facts` come from the cache until the server has answered."""
+    """A server and its state. `description` comes from the cache until the server has answered."""
 
     def __init__(
-        self, config: ServerConfig, around: ServerContext, cached: ServerFacts | None = None
+        self, config: ServerConfig, around: ServerContext, cached: ServerDescription | None = None
     ) -> None:
         self.config = config
-        self.facts = cached or ServerFacts()
+        self.description = cached or ServerDescription()
         self.is_cached = cached is not None
         self.state: State = "starting"
         self.error = ""
@@ -113,7 +120,7 @@ class ManagedServer:
     @property
     def tools(self) -> Sequence[ServerTool]:
         """Return the tools that the configuration offers, sorted by name."""
-        offered = (tool for tool in self.facts.tools if self.config.offers(tool.name))
+        offered = (tool for tool in self.description.tools if self.config.offers(tool.name))
         return sorted(offered, key=lambda tool: tool.name)
 
     # --- the task that owns the connection
@@ -175,7 +182,7 @@ class ManagedServer:
         process: ServerProcess | None = None
         try:
             async with self._opened(ready) as (connection, process):
-                self.facts = await connection.facts(self._context.start_timeout_s)
+                self.description = await connection.describe(self._context.start_timeout_s)
                 self.is_cached = False
                 self._connection = connection
                 self._become("running", "")
@@ -241,7 +248,7 @@ class ManagedServer:
                 self._wanted.wake = anyio.Event()
                 if self._wanted.reload:
                     self._wanted.reload = False
-                    self.facts = await connection.facts(self._context.start_timeout_s)
+                    self.description = await connection.describe(self._context.start_timeout_s)
                     self._context.changed()
             group.cancel_scope.cancel()
 
@@ -326,7 +333,7 @@ class ManagedServer:
             raise UnavailableError(f"The server {self.name}: {error}.") from error
 
     async def connected(self) -> None:
-        """Wait until the server is connected and `facts` are current.
+        """Wait until the server is connected and `description` is current.
 
         Raises:
             UnavailableError: the server is not running.

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from agent_ls.background import TaskStarter
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
-from agent_ls.mcp.cache import FactsCache
+from agent_ls.mcp.cache import DescriptionCache
 from agent_ls.mcp.config import ServerConfig
 from agent_ls.mcp.deferred import (
     CALL_TOOL,
@@ -25,7 +25,7 @@ from agent_ls.mcp.deferred import (
     deferred_tools,
     definition_chars,
 )
-from agent_ls.mcp.facts import ServerTool
+from agent_ls.mcp.descriptions import ServerTool
 from agent_ls.mcp.names import tool_name
 from agent_ls.mcp.resources import resource_tool
 from agent_ls.mcp.server import ManagedServer, ServerContext, State
@@ -77,7 +77,7 @@ class Host:
     now: Callable[[], str]
     keep_folder: str
     approvals: ApprovalStore
-    cache: FactsCache
+    cache: DescriptionCache
     limits: Callable[[], ServerLimits]
     redact: Callable[[str], str]
     changed: Callable[[], None]
@@ -235,9 +235,11 @@ class SessionServers:
             server = running.server
             if server.state == "running" and not server.is_cached:
                 if not self._baselines.get(digest):
-                    self._baselines[digest] = {tool.name: tool.definition for tool in server.facts.tools}
+                    self._baselines[digest] = {
+                        tool.name: tool.definition for tool in server.description.tools
+                    }
                     self._host.start(partial(self._keep, server.config, tools=dict(self._baselines[digest])))
-                write = partial(self._host.cache.write, digest, server.facts)
+                write = partial(self._host.cache.write, digest, server.description)
                 self._host.start(partial(anyio.to_thread.run_sync, write))
         self._tell()
 
@@ -254,7 +256,7 @@ class SessionServers:
                 self._warn(f"the MCP server {server.name} is not available: {server.error}")
             if server.state == "login":
                 self._warn(f"the MCP server {server.name} needs a login: {server.error}")
-            for problem in server.facts.invalid:
+            for problem in server.description.invalid:
                 self._warn(f"the MCP server {server.name}: {problem}")
 
     async def switch(self, name: str, *, is_on: bool) -> bool:
@@ -338,7 +340,7 @@ class SessionServers:
             server
             for server in self.servers
             if server.state in ("running", "starting", "restarting")
-            and (server.facts.protocol or server.tools)
+            and (server.description.protocol or server.tools)
         ]
 
     def _give(self, registry: ToolRegistry, window_tokens: int) -> str:
@@ -353,7 +355,7 @@ class SessionServers:
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
             tools = [*deferred_tools(self.offered)]
-        if any(server.facts.resources for server in servers):
+        if any(server.description.resources for server in servers):
             tools.append(resource_tool(self._callable, self._kit))
         self._register(registry, tools)
         return self._catalogue(servers) if servers else ""
@@ -363,7 +365,7 @@ class SessionServers:
         for server in servers:
             count = len(server.tools)
             told = f"- {without_hidden(server.name)}: {count} {'tool' if count == 1 else 'tools'}"
-            said = " ".join(without_hidden(server.facts.instructions).split())[:SHOWN_INSTRUCTIONS]
+            said = " ".join(without_hidden(server.description.instructions).split())[:SHOWN_INSTRUCTIONS]
             is_users = server.config.source in ("user", "client")
             lines.append(f'{told}; it says: "{said}"' if said and is_users else told)
         return "\n".join(lines)

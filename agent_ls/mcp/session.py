@@ -25,19 +25,19 @@ from pydantic import ValidationError
 
 from agent_ls._version import __version__
 from agent_ls.mcp.config import HttpTarget
-from agent_ls.mcp.elicitation import fields_of
-from agent_ls.mcp.facts import (
+from agent_ls.mcp.descriptions import (
     CallResult,
     Elicitation,
     ElicitationReply,
     Era,
     PromptArgument,
     ResultBlock,
-    ServerFacts,
+    ServerDescription,
     ServerPrompt,
     ServerResource,
     ServerTool,
 )
+from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
@@ -119,7 +119,7 @@ class McpConnection:
     def era(self) -> Era:
         return "modern" if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS else "legacy"
 
-    async def facts(self, timeout_s: float) -> ServerFacts:
+    async def describe(self, timeout_s: float) -> ServerDescription:
         """Ask the server for its tools, prompts and resources.
 
         Raises:
@@ -133,7 +133,7 @@ class McpConnection:
             tools = await self._listed("tools", client.list_tools) if can.tools else []
             prompts = await self._listed("prompts", client.list_prompts) if can.prompts else []
             resources = await self._listed("resources", client.list_resources) if can.resources else []
-        return ServerFacts(
+        return ServerDescription(
             title=(info.title or info.name) if info else "",
             version=info.version if info else "",
             era=self.era,

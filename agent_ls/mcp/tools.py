@@ -17,7 +17,7 @@ from agent_ls.llm.absent_arguments import without_absent
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.schema_check import find_schema_error
 from agent_ls.mcp.asking import ask_user
-from agent_ls.mcp.facts import ServerTool, digest_of
+from agent_ls.mcp.descriptions import ServerTool, digest_of
 from agent_ls.mcp.results import output_of, strings_in
 from agent_ls.mcp.schemas import provider_schema
 from agent_ls.mcp.server import ManagedServer, UnavailableError

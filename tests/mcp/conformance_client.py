@@ -20,8 +20,8 @@ from agent_ls.environments.base import Attribution
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.mcp.asking import ANSWER, ask_user
 from agent_ls.mcp.config import HttpTarget
+from agent_ls.mcp.descriptions import Elicitation, ElicitationReply
 from agent_ls.mcp.elicitation import SKIP
-from agent_ls.mcp.facts import Elicitation, ElicitationReply
 from agent_ls.mcp.oauth import Login, OAuthTokenStore, open_listener
 from agent_ls.mcp.session import ConnectionCallbacks, McpServerError, by_http
 from agent_ls.tools.base import Question, QuestionReply, ToolContext
@@ -89,7 +89,7 @@ async def main(url: str) -> None:
         auth = await login.provider(port)
         opened = by_http(HttpTarget(url), callbacks, auth=auth, judge=near, is_legacy=False, timeout_s=20)
         async with opened as connection:
-            facts = await connection.facts(20)
+            facts = await connection.describe(20)
             for tool in facts.tools:
                 arguments = {"a": 2, "b": 3} if "a" in tool.schema.get("properties", {}) else {}
                 try:

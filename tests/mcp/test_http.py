@@ -24,7 +24,7 @@ async def test_tool_of_a_modern_server_is_called_over_http(tmp_path: Path) -> No
             await talk.say("go")
 
             assert rig.results()[0].content == "3 words"
-            assert servers_of(talk).servers[0].facts.era == "modern"
+            assert servers_of(talk).servers[0].description.era == "modern"
 
 
 async def test_server_that_wants_a_login_says_how_to_log_in(tmp_path: Path) -> None:

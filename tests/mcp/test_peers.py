@@ -101,7 +101,7 @@ async def test_every_tool_of_everything(tmp_path: Path, transport: str) -> None:
                 assert expected in result, name
             server = servers_of(talk).servers[0]
             assert {it.name for it in server.tools} - ASKING == {name for name, _, _ in EVERYTHING}
-            facts = server.facts
+            facts = server.description
             assert (facts.era, len(facts.prompts)) == ("legacy", 4) and len(facts.resources) >= 7
 
 
@@ -235,7 +235,7 @@ async def test_modern_servers_of_pypi(tmp_path: Path) -> None:
         talk, results = await called_with_hosts(rig)
         assert "Europe/Berlin" in results[0] and "No commits yet" in results[1]
         assert "127.0.0.1" in results[2]
-        assert {it.facts.era for it in servers_of(talk).servers} == {"modern"}
+        assert {it.description.era for it in servers_of(talk).servers} == {"modern"}
 
 
 async def called_with_hosts(rig: SessionRig) -> tuple[Talk, list[str]]:

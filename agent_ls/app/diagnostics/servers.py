@@ -15,7 +15,7 @@ from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.servers.trial import environ_without_keys, values_for
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.state_folder import state_folder
-from agent_ls.mcp.cache import FactsCache
+from agent_ls.mcp.cache import DescriptionCache
 from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, Values, filled
 from agent_ls.mcp.sources import PROJECT_FILES, Given, find_servers
 from agent_ls.store.trust import TrustStore
@@ -78,7 +78,7 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
                 "mcp", "bad", f"{len(found.servers)} servers are configured, and the SDK is missing", hint
             )
         )
-    cache = FactsCache(state_folder())
+    cache = DescriptionCache(state_folder())
     for config in found.servers:
         known = cache.read(config.digest)
         invalid = known.invalid if known else ()

@@ -39,7 +39,7 @@ def listed(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Se
         return (), ()
     found = []
     for server in servers.made[0].servers:
-        effect, facts = effect_of(server.config), server.facts
+        effect, description = effect_of(server.config), server.description
         found.append(
             ListedServer(
                 name=server.name,
@@ -47,11 +47,11 @@ def listed(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Se
                 source=server.config.source,
                 file=server.config.file,
                 target=effect.command or effect.url,
-                title=facts.title,
-                era=facts.era if facts.protocol else "",
+                title=description.title,
+                era=description.era if description.protocol else "",
                 tools=tuple(tool.name for tool in server.tools),
-                prompts=tuple(prompt.name for prompt in facts.prompts),
-                resources=len(facts.resources),
+                prompts=tuple(prompt.name for prompt in description.prompts),
+                resources=len(description.resources),
                 error=server.error,
             )
         )

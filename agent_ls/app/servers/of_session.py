@@ -95,7 +95,7 @@ class ServersOfSession:
 
     def _make(self) -> SessionServers:
         from agent_ls.mcp.approvals import ApprovalStore
-        from agent_ls.mcp.cache import FactsCache
+        from agent_ls.mcp.cache import DescriptionCache
         from agent_ls.mcp.servers import Host, ServerLimits, SessionServers
 
         def limits() -> ServerLimits:
@@ -110,7 +110,7 @@ class ServersOfSession:
             now=self.clock.now,
             keep_folder=self.folder,
             approvals=ApprovalStore(self.state),
-            cache=FactsCache(self.state),
+            cache=DescriptionCache(self.state),
             limits=limits,
             redact=lambda text: redacted(text, self.secrets()),
             changed=self.changed,

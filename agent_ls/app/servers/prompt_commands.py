@@ -12,7 +12,7 @@ from agent_ls.app.servers.of_session import ServersOfSession
 from agent_ls.loop.calls.redaction import redacted
 
 if TYPE_CHECKING:
-    from agent_ls.mcp.facts import ServerPrompt
+    from agent_ls.mcp.descriptions import ServerPrompt
     from agent_ls.mcp.server import ManagedServer
 
 SEPARATOR = ":"
@@ -70,7 +70,7 @@ def _every(servers: ServersOfSession | None) -> Sequence[tuple[ManagedServer, Se
     if servers is None or not servers.made:
         return []
     running = [it for it in servers.made[0].servers if it.state in ("running", "starting", "restarting")]
-    return [(server, prompt) for server in running for prompt in server.facts.prompts]
+    return [(server, prompt) for server in running for prompt in server.description.prompts]
 
 
 def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:

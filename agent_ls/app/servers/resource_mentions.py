@@ -40,7 +40,7 @@ def resource_mentions(servers: ServersOfSession | None) -> Sequence[ResourceMent
         ResourceMention(server.name, it.uri, visible(" ".join((it.name or it.description).split())))
         for server in servers.made[0].servers
         if server.state == "running"
-        for it in server.facts.resources
+        for it in server.description.resources
     ]
 
 

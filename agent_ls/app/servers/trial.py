@@ -16,7 +16,7 @@ from agent_ls.app.servers.confinement import ServerConfinement
 from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
 from agent_ls.environments.errors import EnvError
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled
-from agent_ls.mcp.facts import Elicitation, ElicitationReply, ServerFacts
+from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
 from agent_ls.mcp.process import ServerProcesses
 
 START_S = 60
@@ -29,7 +29,7 @@ def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> Values:
 
 async def try_server(
     config: ServerConfig, state: Path, folder: Path, environ: Mapping[str, str]
-) -> ServerFacts:
+) -> ServerDescription:
     """Connect once, and return what the server offers.
 
     Raises:
@@ -44,7 +44,7 @@ async def log_in(
     folder: Path,
     environ: Mapping[str, str],
     show: Callable[[str], Awaitable[None]],
-) -> ServerFacts:
+) -> ServerDescription:
     """Log in to a server in the user's browser, and store the tokens; `show` displays the address to open.
 
     Raises:
@@ -59,7 +59,7 @@ async def _connect(
     folder: Path,
     environ: Mapping[str, str],
     show: Callable[[str], Awaitable[None]] | None,
-) -> ServerFacts:
+) -> ServerDescription:
     if _is_missing():
         raise AppError("agent-ls is installed without MCP", "install it with `pip install 'agent-ls[mcp]'`")
     from agent_ls.mcp import oauth, session
@@ -96,7 +96,7 @@ async def _connect(
                 process = await stack.enter_async_context(processes.running(ready.target))
                 opened = session.by_process(process, callbacks, is_legacy=False, timeout_s=START_S)
             connection = await stack.enter_async_context(opened)
-            return await connection.facts(START_S)
+            return await connection.describe(START_S)
     except (ConfigError, EnvError) as error:
         raise AppError(f"the server {config.name}: {error}") from error
     except LoginNeededError as error:

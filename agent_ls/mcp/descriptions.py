@@ -69,7 +69,7 @@ class ServerResource:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerFacts:
+class ServerDescription:
     """The description of a connected server. `invalid` has a sentence for each invalid part that was left out."""
 
     title: str = ""
