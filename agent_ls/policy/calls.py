@@ -67,12 +67,12 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
 
 def _listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
     """Judge a tool that the user listed for this run: only the paths in its arguments are checked."""
-    from agent_ls.policy.commands import judge_command, understood, why_by_place
+    from agent_ls.policy.commands import find_path_reason, judge_command, understood
 
     judgement = judge_command(runs, situation)
     found = understood(runs, situation.places.home)
     outside = situation.outside([effect.working_dir])
-    if isinstance(judgement, Refuse) or outside or why_by_place(found, effect.working_dir, situation):
+    if isinstance(judgement, Refuse) or outside or find_path_reason(found, effect.working_dir, situation):
         return judgement
     return Allow(f"you listed the tool {effect.tool} for this run", (tool_id(effect.tool),))
 

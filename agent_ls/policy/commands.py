@@ -23,16 +23,16 @@ from agent_ls.policy import rules
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.rules import Rule
 from agent_ls.policy.shell.cmd import is_windows, understood_by_cmd
-from agent_ls.policy.shell.understand import Understanding, understand
+from agent_ls.policy.shell.understand import CommandAnalysis, understand
 from agent_ls.policy.shell.wrappers import runs_file_of_folder
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 
 @lru_cache(maxsize=64)
-def understood(effect: CommandEffect, home: str) -> Understanding:
+def understood(effect: CommandEffect, home: str) -> CommandAnalysis:
     """Return the effects of a command as far as its text shows them."""
 
-    def read(command: str) -> Understanding:
+    def read(command: str) -> CommandAnalysis:
         return understand(command, working_dir=effect.working_dir, home=home, env_vars=effect.env_vars)
 
     if is_windows(effect.working_dir):
@@ -68,7 +68,7 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     return _by_rules(effect, found, situation, exact)
 
 
-def _allowed_to_look(found: Understanding, situation: Situation) -> Allow | None:
+def _allowed_to_look(found: CommandAnalysis, situation: Situation) -> Allow | None:
     """Allow a read-only command, confined where possible. Returns None if the command must be judged like
     other commands.
     """
@@ -91,14 +91,14 @@ def _is_whole(text: str) -> bool:
     return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
-def _never_silent(found: Understanding, working_dir: str, situation: Situation) -> str:
+def _never_silent(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
     """Return the reason to ask in every mode, "" for none."""
     if outside := situation.outside([working_dir]):
         return f"It runs in {outside}, outside the workspace."
-    return found.danger or situation.doubt or found.doubt or why_by_place(found, working_dir, situation)
+    return found.danger or situation.doubt or found.doubt or find_path_reason(found, working_dir, situation)
 
 
-def why_by_place(found: Understanding, working_dir: str, situation: Situation) -> str:
+def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
     """Return the reason to ask in every mode because of the paths that a command touches, "" for none."""
     places = [*found.paths, *situation.leads]
     if denied := situation.denied(places):
@@ -133,7 +133,7 @@ def _exact(rule_id: str) -> tuple[Rule, ...]:
     )
 
 
-def _by_rules(effect: CommandEffect, found: Understanding, situation: Situation, exact: str) -> Judgement:
+def _by_rules(effect: CommandEffect, found: CommandAnalysis, situation: Situation, exact: str) -> Judgement:
     is_bound = any(runs_file_of_folder(argv[0]) for argv in found.commands)
     is_placed = effect.working_dir in situation.places.roots or not is_bound
     can_be_ruled = found.is_general and is_placed and not effect.background and not effect.input_of
@@ -145,7 +145,7 @@ def _by_rules(effect: CommandEffect, found: Understanding, situation: Situation,
     return Ask(_why_in_this_mode(effect, found, situation), (*offered, *_exact(exact)))
 
 
-def _why_in_this_mode(effect: CommandEffect, found: Understanding, situation: Situation) -> str:
+def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: Situation) -> str:
     if found.is_read_only and situation.config:
         return situation.config
     if found.is_read_only and not effect.input_of and situation.confinement == "failed":

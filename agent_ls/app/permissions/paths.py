@@ -42,7 +42,7 @@ from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.places import Places
 
 if TYPE_CHECKING:
-    from agent_ls.policy.shell.understand import Understanding
+    from agent_ls.policy.shell.understand import CommandAnalysis
 
 
 DEFAULT_PATHS = PathSettings()
@@ -322,7 +322,7 @@ def _look_at_far_command(effect: CommandEffect, places: Places, disk: FarDisk) -
     return Look(resolved, doubt=doubt, config=_FAR_FILES if found.configs else "")
 
 
-def _looks_through(effect: CommandEffect, found: Understanding, places: Places) -> str:
+def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places) -> str:
     """Return an ignored path in the folders whose content the command displays or copies; "" for none."""
     if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
         return ""

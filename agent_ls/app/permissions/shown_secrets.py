@@ -21,7 +21,7 @@ from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
 from agent_ls.policy.places import Places, is_secret_name
 
 if TYPE_CHECKING:
-    from agent_ls.policy.shell.understand import Understanding
+    from agent_ls.policy.shell.understand import CommandAnalysis
 
 MAX_ENTRIES = 20_000  # entries in the folders that one command reads; beyond it the command needs approval
 MAX_CREDENTIALS = 500  # number of files in one folder of credentials that are compared
@@ -50,7 +50,7 @@ class TooManyFilesError(Exception):
 
 
 def shown_secrets(
-    command: str, found: Understanding, working_dir: str, linked: Collection[FileId] = ()
+    command: str, found: CommandAnalysis, working_dir: str, linked: Collection[FileId] = ()
 ) -> Sequence[str]:
     """Return files with secrets that the command would output or copy; at most MAX_SHOWN paths.
 
@@ -62,7 +62,9 @@ def shown_secrets(
     return [*dict.fromkeys(islice(_shown(command, found, working_dir, linked), MAX_SHOWN))]
 
 
-def _shown(command: str, found: Understanding, working_dir: str, linked: Collection[FileId]) -> Iterator[str]:
+def _shown(
+    command: str, found: CommandAnalysis, working_dir: str, linked: Collection[FileId]
+) -> Iterator[str]:
     from agent_ls.policy.shell.recursive import reads_folders  # loaded only with the first command
 
     for argv, folders in found.runs:
@@ -75,17 +77,17 @@ def _shown(command: str, found: Understanding, working_dir: str, linked: Collect
             yield from wanted.below(folder)
 
 
-def read_folders(command: str, found: Understanding, working_dir: str) -> Sequence[str]:
+def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequence[str]:
     """Return the existing folders that searches, copies and their like in a command line may read."""
     from agent_ls.policy.shell.read_only import lists_names
-    from agent_ls.policy.shell.recursive import places_read, reads_folders
+    from agent_ls.policy.shell.recursive import find_read_paths, reads_folders
 
     folders: list[str] = []
     for argv, places in found.runs:
         is_listing = "xargs" in command and lists_names(argv)
         if not (is_listing or reads_folders("", (argv,))):
             continue
-        words = places_read(argv)
+        words = find_read_paths(argv)
         if words is None:
             folders += (*places, *found.paths)
         else:
@@ -100,7 +102,7 @@ def _named_by(word: str, folder: str) -> Iterator[str]:
     yield from glob.iglob(path, include_hidden=True)
 
 
-def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
+def unusual_name(command: str, found: CommandAnalysis, working_dir: str) -> str:
     """Return why a list of names may be read as other words; "" for no reason."""
     if not found.needs_plain_names:
         return ""
@@ -124,7 +126,7 @@ def unusual_name(command: str, found: Understanding, working_dir: str) -> str:
 _UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
 
 
-def compared_folder(found: Understanding) -> str:
+def compared_folder(found: CommandAnalysis) -> str:
     """Return why a comparison shows files that it does not name; "" for no reason."""
     for argv, folders in found.runs:
         is_git = argv[:1] == ("git",) and "diff" in argv and not any(map(_is_in_repository, folders))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_ls.policy.shell.understand import Understanding
+    from agent_ls.policy.shell.understand import CommandAnalysis
 
 # Excluded because the shells differ: quotes, % ^ & | < > ( ) ! = , ; \ $ * ? ~ # and line ends.
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+\- ]+")
@@ -34,7 +34,7 @@ def is_windows(working_dir: str) -> bool:
     return not working_dir.startswith("/")
 
 
-def understood_by_cmd(command: str, read: Callable[[str], Understanding]) -> Understanding:
+def understood_by_cmd(command: str, read: Callable[[str], CommandAnalysis]) -> CommandAnalysis:
     """Return the effects of a command line. `read` analyses the same text as a POSIX shell would."""
     found = read(command)
     found = replace(found, acts=found.commands, is_read_only=False, is_on_short_list=False)

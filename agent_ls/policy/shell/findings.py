@@ -12,7 +12,7 @@ from agent_ls.policy.shell.words import Word
 
 
 @dataclass(slots=True)
-class LineFacts:
+class LineFindings:
     """The facts about one line. `needs_plain_names`: the line is read-only only if no listed file name has
     blanks or begins with `-`.
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from agent_ls.policy.shell import dangers, read_only, runners
 from agent_ls.policy.shell.arguments import absolute, may_climb
-from agent_ls.policy.shell.findings import LineFacts
+from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, changes_commands, is_harmless, is_own
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word
@@ -62,7 +62,7 @@ option.
 class Programs:
     """Judges the commands of one line. `read` parses text that is passed to a shell."""
 
-    def __init__(self, found: LineFacts, read: Callable[[str, State], After]) -> None:
+    def __init__(self, found: LineFindings, read: Callable[[str, State], After]) -> None:
         self._found = found
         self._read = read
         self._piped: list[tuple[str, ...]] = []

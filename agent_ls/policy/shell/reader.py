@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from agent_ls.policy.shell import dangers
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
-from agent_ls.policy.shell.findings import LineFacts
+from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.grammar import parse, source_of
 from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
 from agent_ls.policy.shell.programs import Programs
@@ -63,7 +63,7 @@ _NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 class Reader:
     """Reads one program: a line, or a text that is passed to `bash -c` or `eval`."""
 
-    def __init__(self, found: LineFacts) -> None:
+    def __init__(self, found: LineFindings) -> None:
         self._found = found
         self._programs = Programs(found, self.read)
         self._shells = 0

@@ -48,7 +48,7 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
     return name in _ALWAYS and "--files" not in read_only.before_operands(arguments)
 
 
-def places_read(argv: tuple[str, ...]) -> tuple[str, ...] | None:
+def find_read_paths(argv: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the words that name the files and folders that a search reads, () for the working folder.
 
     Returns None if these are not known.

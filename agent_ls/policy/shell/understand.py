@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_ls.policy.shell import dangers, read_only
-from agent_ls.policy.shell.findings import LineFacts
+from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import changes_commands, is_harmless
 from agent_ls.policy.shell.reader import Reader
 from agent_ls.policy.shell.state import State
@@ -21,7 +21,7 @@ MAX_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Understanding:
+class CommandAnalysis:
     """The effects of a command line.
 
     `commands`: the commands that would run, without wrappers, each as words; `acts`: those that are not
@@ -55,12 +55,12 @@ class Understanding:
 
 def understand(
     command: str, *, working_dir: str, home: str, env_vars: Sequence[tuple[str, str]] = ()
-) -> Understanding:
+) -> CommandAnalysis:
     """Parse `command` as the shell would in `working_dir`; `home` is the value of `~`.
 
     Nothing is run or looked up.
     """
-    found = LineFacts(home, working_dir)
+    found = LineFindings(home, working_dir)
     for name, value in env_vars:
         if changes_commands(name):
             found.doubt(f"It sets {name}, which changes what other commands do.")
@@ -71,7 +71,7 @@ def understand(
     return _result(command, found)
 
 
-def _result(command: str, found: LineFacts) -> Understanding:
+def _result(command: str, found: LineFindings) -> CommandAnalysis:
     words = " ".join([command, *(word for argv in found.commands for word in argv)])
     if place := dangers.CREDENTIAL_PLACES.search(words):
         found.danger(f"It names a place that holds credentials: {place[0].strip()}.")
@@ -79,7 +79,7 @@ def _result(command: str, found: LineFacts) -> Understanding:
         found.refusals.append("It would start processes without end")
     is_clear = not (found.refusals or found.dangers or found.doubts) and bool(found.commands)
     is_read_only = is_clear and not found.changes and not found.acts
-    return Understanding(
+    return CommandAnalysis(
         commands=tuple(dict.fromkeys(found.commands)),
         acts=tuple(dict.fromkeys(found.acts)),
         paths=tuple(dict.fromkeys(found.paths)),
