@@ -165,7 +165,7 @@ ALLOWED: dict[str, set[str]] = {
         "app.review", "app.servers", "app.sessions", "app.skills", "app.slash_commands", "app.suggestions",
         "environments", "loop", "system", "text",
     },
-    "server.channel.places": {"server.channel.places", "app.settings", "store.locks", "system"},
+    "server.channel.paths": {"server.channel.paths", "app.settings", "store.locks", "system"},
     "server.channel": {
         "background",
         "server.channel", "server.editor", "server.lsp", "server.protocol", "server.rpc", "server.transport", "loop",
@@ -207,7 +207,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "acp.start": {"acp", "_version", "app.models", "lean_imports", "llm.credentials", "system"},
     "panel": {
-        "panel", "app.settings", "environments.local.processes.ending", "server.channel.places", "server.transport",
+        "panel", "app.settings", "environments.local.processes.ending", "server.channel.paths", "server.transport",
         "store.layout", "store.locks",
     },
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_ls.acp.diffs import diff_content, first_line
-from agent_ls.acp.updates import TITLE_CHARS, cut, shown_text
+from agent_ls.acp.updates import TITLE_CHARS, cut, text_entry
 from agent_ls.app.context.attachments import fenced
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
@@ -145,13 +145,13 @@ def permission_call(
         locations.append({"path": path} | ({"line": line} if line else {}))
     command = effect.get("command")
     if isinstance(command, str) and command:
-        content.append(shown_text(fenced(cut(command))))
+        content.append(text_entry(fenced(cut(command))))
     elif isinstance(text := effect.get("text") or effect.get("url"), str) and text:
-        content.append(shown_text(fenced(cut(text))))
+        content.append(text_entry(fenced(cut(text))))
     if request.effect.get("type") == "ServerEffect" and (variables := effect.get("variables")):
-        content.append(shown_text(f"with {cut(', '.join(map(str, variables)))}"))
+        content.append(text_entry(f"with {cut(', '.join(map(str, variables)))}"))
     if request.reason:
-        content.append(shown_text(request.reason))
+        content.append(text_entry(request.reason))
     paths = effect.get("paths")
     if isinstance(paths, list):
         locations += [{"path": path} for path in paths if isinstance(path, str)]

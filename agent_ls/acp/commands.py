@@ -91,7 +91,7 @@ class BuiltInCommands:
         if not found:
             return "No changes wait for your decision."
         folder = conversation.live.summary().workspace_folder
-        rows = [f"- {_shown(path, folder)}: {_places(hunks)}" for path, hunks in found.items()]
+        rows = [f"- {_display_path(path, folder)}: {_describe_lines(hunks)}" for path, hunks in found.items()]
         return "\n".join(("Changes that wait for your decision (`/undo` takes them back):", *rows))
 
     async def _rules(self, conversation: AcpConversation, arguments: str) -> str:
@@ -130,11 +130,11 @@ def _path(folder: str, name: str) -> str:
     return os.path.normpath(os.path.join(folder, name))
 
 
-def _shown(path: str, folder: str) -> str:
+def _display_path(path: str, folder: str) -> str:
     inside = os.path.relpath(path, folder)
     return path if inside.startswith("..") else inside
 
 
-def _places(hunks: Sequence[Hunk]) -> str:
+def _describe_lines(hunks: Sequence[Hunk]) -> str:
     lines = [f"line {hunk.start + 1}" for hunk in hunks]
     return ", ".join(lines)

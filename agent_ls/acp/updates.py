@@ -79,7 +79,7 @@ def chunk(kind: str, text: str, message_id: str) -> Update:
     return {"sessionUpdate": kind, "content": text_content(text), "messageId": message_id}
 
 
-def shown_text(text: str) -> dict[str, Any]:
+def text_entry(text: str) -> dict[str, Any]:
     """Return an entry of a tool call's `content` with this text."""
     return {"type": "content", "content": text_content(text)}
 
@@ -199,7 +199,7 @@ class UpdateMapper:
                 found.append(
                     {
                         "sessionUpdate": "tool_call_update", "toolCallId": call_id,
-                        "content": [shown_text(fenced(call.output))],
+                        "content": [text_entry(fenced(call.output))],
                     }
                 )  # fmt: skip
         return found
@@ -266,7 +266,7 @@ class UpdateMapper:
             "status": "pending",
             "rawInput": arguments,
         }
-        if locations := self._places(arguments):
+        if locations := self._locations(arguments):
             call.locations = update["locations"] = locations
         if call.has_terminal:
             update["content"] = [{"type": "terminal", "terminalId": event.call_id}]
@@ -283,7 +283,7 @@ class UpdateMapper:
         """Return the kind of a call in ACP's terms, and its arguments."""
         return _KINDS.get(self._kind_of(event.name), "other"), _arguments(event.arguments)
 
-    def _places(self, arguments: Any) -> list[dict[str, Any]]:
+    def _locations(self, arguments: Any) -> list[dict[str, Any]]:
         if not isinstance(arguments, dict):
             return []
         path = next(
@@ -318,7 +318,7 @@ class UpdateMapper:
     def _content(self, call_id: str, call: _Call) -> list[dict[str, Any]]:
         """Return the content of a call. Diffs come first, because some clients read only the first entry."""
         terminal = [{"type": "terminal", "terminalId": call_id}] if call.has_terminal else []
-        output = [shown_text(fenced(call.output))] if call.output and not call.has_terminal else []
+        output = [text_entry(fenced(call.output))] if call.output and not call.has_terminal else []
         return [*call.diffs, *terminal, *output]
 
     def _output(self, call_id: str, text: str) -> list[Update]:
@@ -359,7 +359,7 @@ class UpdateMapper:
             call.has_terminal = False
         shown = self._content(event.call_id, call)
         if is_refusal and event.output and not call.has_terminal:
-            shown = [*call.diffs, shown_text(cut(event.output))]
+            shown = [*call.diffs, text_entry(cut(event.output))]
         if shown:
             update["content"] = shown
         call.diffs, call.output = [], ""
@@ -373,7 +373,7 @@ class UpdateMapper:
         return [
             {
                 "sessionUpdate": "tool_call", "toolCallId": request_id, "title": f"Trust this folder? {_folder(event)}",
-                "kind": "other", "status": "pending", "content": [shown_text(reason)],
+                "kind": "other", "status": "pending", "content": [text_entry(reason)],
             }
         ]  # fmt: skip
 
@@ -394,11 +394,11 @@ class UpdateMapper:
                 "title": f"Subagent: {event.task}"[:TITLE_CHARS],
             }  # fmt: skip
             if event.output:
-                update["content"] = [shown_text(cut(event.output))]
+                update["content"] = [text_entry(cut(event.output))]
             return [update]
         updates = self.moved(call_id, status)
         if updates and event.output:
-            updates[0]["content"] = [shown_text(cut(event.output))]
+            updates[0]["content"] = [text_entry(cut(event.output))]
         return updates
 
     def _agent_text(self, agent: str, text: str) -> list[Update]:
@@ -407,7 +407,7 @@ class UpdateMapper:
             return []
         call.output = f"{call.output}\n\n{text}".strip()[-FIELD_CHARS:]
         return [
-            {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "content": [shown_text(call.output)]}
+            {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "content": [text_entry(call.output)]}
         ]
 
     def _question(self, event: QuestionAsked) -> list[Update]:

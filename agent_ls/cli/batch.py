@@ -130,12 +130,12 @@ def _far_machine(on: str, out: ResultFolder) -> FarMachine:
         BadChoiceError: the text is not the name of a place, or names a container that is started for each process.
     """
     from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.sessions.workspaces.far_sites import chosen_place
+    from agent_ls.app.sessions.workspaces.far_sites import find_place
     from agent_ls.app.settings.layers import chosen_settings, read_user_settings
     from agent_ls.batch.attempt import tool_environ
     from agent_ls.batch.far_machine import FarMachine
 
-    place = chosen_place(on, chosen_settings([("your settings file", read_user_settings())], []))
+    place = find_place(on, chosen_settings([("your settings file", read_user_settings())], []))
     if place.image:
         raise BadChoiceError(
             f"{place.machine}: the setting place.image starts another container for each process",

@@ -73,9 +73,9 @@ def _place(on: str, settings: Settings) -> Place:
     Raises:
         BadChoiceError: the text is not the name of a place.
     """
-    from agent_ls.app.sessions.workspaces.far_sites import chosen_place
+    from agent_ls.app.sessions.workspaces.far_sites import find_place
 
-    return chosen_place(on, settings)
+    return find_place(on, settings)
 
 
 def _settings(file: str) -> tuple[Settings, list[str]]:

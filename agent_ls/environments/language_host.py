@@ -16,7 +16,7 @@ LanguageQuery: TypeAlias = Literal["definition", "references", "symbols", "renam
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SourcePosition:
     """A position for a query. `path` is absolute."""
 
     path: str
@@ -118,9 +118,9 @@ class LanguageHost(Protocol):
         """Return the supported queries."""
         ...
 
-    async def definition(self, spot: Spot) -> FoundLocations: ...
+    async def definition(self, position: SourcePosition) -> FoundLocations: ...
 
-    async def references(self, spot: Spot) -> FoundLocations:
+    async def references(self, position: SourcePosition) -> FoundLocations:
         """Return references, including the definition."""
         ...
 
@@ -132,7 +132,7 @@ class LanguageHost(Protocol):
         """Return symbols of the whole workspace with names similar to the query."""
         ...
 
-    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+    async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
         """Return the changes for a rename. The editor itself changes nothing.
 
         Raises:

@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.local.processes.ending import killed
 from agent_ls.panel.link import ABILITIES
-from agent_ls.server.channel.places import socket_path
+from agent_ls.server.channel.paths import socket_path
 from agent_ls.server.transport.framing import frame
 from agent_ls.store.locks import process_with_id
 

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import SocketStream, TaskGroup
 
-from agent_ls.server.channel.places import connect, read_channel_token
+from agent_ls.server.channel.paths import connect, read_channel_token
 from agent_ls.server.transport.framing import FrameError, FrameParser, frame
 
 READ_BYTES = 1 << 16

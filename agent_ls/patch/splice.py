@@ -68,10 +68,10 @@ def text_hunks(old: str, new: str) -> tuple[LineHunk, ...]:
 
 def _find_splice(old: str, new: str) -> tuple[TextSplice, int]:
     """Return the splice, and the line of the old text at which it begins."""
-    return _places((old, new))
+    return _cached_splice((old, new))
 
 
-def _place(texts: tuple[str, str]) -> tuple[TextSplice, int]:
+def _splice_with_line(texts: tuple[str, str]) -> tuple[TextSplice, int]:
     splice = text_splice(*texts)
     return splice, count_lines(texts[0], splice.start)
 
@@ -81,7 +81,7 @@ def _chars(texts: tuple[str, str]) -> int:
 
 
 # Memoised because one edit needs it three times: for the display, the message to the model, and the ledger.
-_places = Memo(_place, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
+_cached_splice = Memo(_splice_with_line, least=64 * 1024, most=8 * 1024 * 1024, size=_chars)
 
 
 def _begins_line(text: str, at: int) -> bool:

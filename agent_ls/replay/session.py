@@ -46,7 +46,7 @@ from agent_ls.environments.language_host import (
     FoundLocations,
     FoundSymbols,
     LanguageQuery,
-    Spot,
+    SourcePosition,
 )
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.errors import ConfigurationError
@@ -362,11 +362,11 @@ class _Place:
     def answers(self) -> frozenset[LanguageQuery]:
         return frozenset(self._answer(tuple, "answers") if self._is_known("answers") else ())
 
-    async def definition(self, spot: Spot) -> FoundLocations:
-        return self._answer(FoundLocations, "definition", spot)
+    async def definition(self, position: SourcePosition) -> FoundLocations:
+        return self._answer(FoundLocations, "definition", position)
 
-    async def references(self, spot: Spot) -> FoundLocations:
-        return self._answer(FoundLocations, "references", spot)
+    async def references(self, position: SourcePosition) -> FoundLocations:
+        return self._answer(FoundLocations, "references", position)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
         return self._answer(FoundSymbols, "symbols_of", path)
@@ -374,8 +374,8 @@ class _Place:
     async def symbols_named(self, query: str) -> FoundSymbols:
         return self._answer(FoundSymbols, "symbols_named", query)
 
-    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
-        return self._answer(tuple, "rename", spot, new_name)
+    async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
+        return self._answer(tuple, "rename", position, new_name)
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         return self._answer(tuple, "problems", path)

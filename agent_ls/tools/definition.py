@@ -37,8 +37,8 @@ async def _definitions(
 ) -> tuple[list[FoundLocation], bool]:
     if not arguments.file_path:
         return [one.place for one in await symbols_with_name(arguments.symbol, host)], False
-    spot = await find_symbol(arguments, host, context)
-    found = await query_editor(host.definition(spot), grep_hint(arguments.symbol))
+    position = await find_symbol(arguments, host, context)
+    found = await query_editor(host.definition(position), grep_hint(arguments.symbol))
     return list(found.places), found.is_cut
 
 

@@ -106,7 +106,7 @@ async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edi
             "Look at the occurrences, then call again with the right number or with a longer text.",
             kind="edit_conflict",
         )
-    if moved_on and not _same_place(arguments, replaced, context.reads.content_of(path)):
+    if moved_on and not _is_same_replacement(arguments, replaced, context.reads.content_of(path)):
         raise stale_error(path, current or b"", context)
     return _Edit(path, name, current, replaced, moved_on)
 
@@ -132,7 +132,7 @@ async def _refusal(
     return as_tool_error(error)
 
 
-def _same_place(arguments: EditFileArguments, now: EditResult, remembered: bytes | None) -> bool:
+def _is_same_replacement(arguments: EditFileArguments, now: EditResult, remembered: bytes | None) -> bool:
     """Return whether the edit replaces the same text as it would in the content that the model has read, and
     as uniquely.
     """

@@ -15,14 +15,14 @@ PLACE_MAX_LINES = 40
 def excerpt(content: bytes, hunks: Sequence[LineHunk]) -> str:
     """Return the first changed regions of `content`; adjacent regions are joined."""
     lines = TextLines(decode(content).text)
-    places = _places(hunks, lines)
+    places = _find_ranges(hunks, lines)
     parts = [_render_region(lines, start, end) for start, end in places[:MOST_PLACES]]
     if len(places) > MOST_PLACES:
         parts.append(f"[... and {len(places) - MOST_PLACES} more places]")
     return "\n...\n".join(parts)
 
 
-def _places(hunks: Sequence[LineHunk], lines: Sequence[str]) -> list[tuple[int, int]]:
+def _find_ranges(hunks: Sequence[LineHunk], lines: Sequence[str]) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
     growth = 0
     for hunk in hunks:

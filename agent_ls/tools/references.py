@@ -20,8 +20,8 @@ class ReferencesArguments(SymbolArguments):
 
 async def prepare(host: LanguageHost, arguments: ReferencesArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        spot = await find_symbol(arguments, host, context)
-        found = await query_editor(host.references(spot), grep_hint(arguments.symbol))
+        position = await find_symbol(arguments, host, context)
+        found = await query_editor(host.references(position), grep_hint(arguments.symbol))
         if not found.places:
             return ToolOutput(
                 f"The editor finds no use of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"

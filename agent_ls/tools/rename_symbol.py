@@ -69,9 +69,9 @@ async def _plan_rename(
         raise ToolError(f"It is called {name!r} already.", kind="validation")
     for _ in range(MAX_ATTEMPTS):
         try:
-            spot = await find_symbol(arguments, host, context)
+            position = await find_symbol(arguments, host, context)
             # A fixed order, so that preparing again after the approval gives the same effect.
-            answer = sorted(await host.rename(spot, arguments.new_name), key=lambda file: file.path)
+            answer = sorted(await host.rename(position, arguments.new_name), key=lambda file: file.path)
             found = [await _rename_in_file(file, name, context) for file in answer]
         except StaleFileError:
             continue

@@ -13,7 +13,7 @@ from agent_ls.environments.errors import NoAnswerError, PathNotFoundError
 from agent_ls.environments.language_host import (
     FoundLocation,
     LanguageHost,
-    Spot,
+    SourcePosition,
     Symbol,
     code_points,
     utf16_units,
@@ -65,20 +65,20 @@ def grep_hint(symbol: str) -> str:
     return f"Use grep for {last_part(symbol)!r} instead."
 
 
-async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: ToolContext) -> Spot:
+async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: ToolContext) -> SourcePosition:
     """Return the position of the symbol.
 
     Raises:
         ToolError: the symbol does not occur, or is ambiguous. EnvError: the file may not be read.
     """
     if not arguments.file_path:
-        return await _spot_by_name(arguments.symbol, host, context)
+        return await _find_position_by_name(arguments.symbol, host, context)
     path = absolute(arguments.file_path, context.environment)
     lines = await _lines(path, context)
     if not arguments.line:
         for number, line in enumerate(lines):
             if (column := find_column(line, arguments.symbol)) is not None:
-                return _spot(path, number, line, column)
+                return _to_position(path, number, line, column)
         raise _not_found_error(arguments.symbol, path, lines, context)
     if arguments.line > len(lines):
         raise ToolError(
@@ -89,7 +89,7 @@ async def find_symbol(arguments: SymbolArguments, host: LanguageHost, context: T
     column = find_column(line, arguments.symbol)
     if column is None:
         raise _not_found_error(arguments.symbol, path, lines, context, arguments.line)
-    return _spot(path, arguments.line - 1, line, column)
+    return _to_position(path, arguments.line - 1, line, column)
 
 
 async def symbols_with_name(symbol: str, host: LanguageHost) -> Sequence[Symbol]:
@@ -124,7 +124,7 @@ def _bare(symbol: str) -> str:
     return symbol.strip().removesuffix("()") or symbol
 
 
-async def _spot_by_name(symbol: str, host: LanguageHost, context: ToolContext) -> Spot:
+async def _find_position_by_name(symbol: str, host: LanguageHost, context: ToolContext) -> SourcePosition:
     found = [one for one in await symbols_with_name(symbol, host) if one.place.is_file]
     if not found:
         raise ToolError(
@@ -143,11 +143,15 @@ async def _spot_by_name(symbol: str, host: LanguageHost, context: ToolContext) -
     line = lines[place.line] if place.line < len(lines) else ""
     # The range that an editor reports may begin before the name: at `def`, or at a comment above.
     column = find_column(line, symbol, code_points(line, place.character))
-    return _spot(place.name, place.line, line, column) if column is not None else _reported_position(place)
+    return (
+        _to_position(place.name, place.line, line, column)
+        if column is not None
+        else _reported_position(place)
+    )
 
 
-def _reported_position(place: FoundLocation) -> Spot:
-    return Spot(place.name, place.line, place.character)
+def _reported_position(place: FoundLocation) -> SourcePosition:
+    return SourcePosition(place.name, place.line, place.character)
 
 
 def _describe_candidates(found: Sequence[Symbol], context: ToolContext) -> Iterator[str]:
@@ -167,8 +171,8 @@ async def _lines(path: str, context: ToolContext) -> list[str]:
     return [strip_ending(line) for line in split_lines(decode(data).text)]
 
 
-def _spot(path: str, number: int, line: str, column: int) -> Spot:
-    return Spot(path, number, utf16_units(line[:column]))
+def _to_position(path: str, number: int, line: str, column: int) -> SourcePosition:
+    return SourcePosition(path, number, utf16_units(line[:column]))
 
 
 def _not_found_error(

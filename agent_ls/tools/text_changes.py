@@ -31,7 +31,7 @@ def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str =
         return starts[line] + code_points(strip_ending(lines[line]), character)
 
     parts, done = [], 0
-    for change in sorted(changes, key=_place):
+    for change in sorted(changes, key=_text_range):
         start = offset(change.start_line, change.start_character)
         end = offset(change.end_line, change.end_character)
         if change.start_line > len(lines) or end < start:
@@ -51,5 +51,5 @@ def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str =
     return "".join([*parts, text[done:]])
 
 
-def _place(change: TextChange) -> tuple[int, int, int, int]:
+def _text_range(change: TextChange) -> tuple[int, int, int, int]:
     return change.start_line, change.start_character, change.end_line, change.end_character

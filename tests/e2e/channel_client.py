@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from agent_ls.server.channel.places import connect
+from agent_ls.server.channel.paths import connect
 from tests.support.framed_client import FramedClient
 from tests.support.processes import eventually
 

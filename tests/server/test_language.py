@@ -13,7 +13,7 @@ from agent_ls.environments.language_host import (
     FileChanges,
     FileProblems,
     FoundLocation,
-    Spot,
+    SourcePosition,
     Symbol,
     TextChange,
 )
@@ -24,7 +24,7 @@ from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.protocol import Diagnostic
 
 RICH = ClientAbilities(events=True, language=True, diagnostics=True)
-SPOT = Spot("/p/a b.py", 3, 7)
+SPOT = SourcePosition("/p/a b.py", 3, 7)
 OPEN = OpenDocument("/p/a.py", 4, "one\n")
 EDIT = {"startLine": 0, "endLine": 0, "endCharacter": 3, "newText": "two"}
 

@@ -14,7 +14,7 @@ from agent_ls.environments.language_host import (
     FoundLocations,
     FoundSymbols,
     LanguageQuery,
-    Spot,
+    SourcePosition,
     Symbol,
 )
 
@@ -36,10 +36,10 @@ class KnownCode:
     def answers(self) -> frozenset[LanguageQuery]:
         return self.offers
 
-    async def definition(self, spot: Spot) -> FoundLocations:
+    async def definition(self, spot: SourcePosition) -> FoundLocations:
         return self._found(spot)
 
-    async def references(self, spot: Spot) -> FoundLocations:
+    async def references(self, spot: SourcePosition) -> FoundLocations:
         return self._found(spot)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
@@ -48,7 +48,7 @@ class KnownCode:
     async def symbols_named(self, query: str) -> FoundSymbols:
         return self._symbols(query)
 
-    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+    async def rename(self, spot: SourcePosition, new_name: str) -> Sequence[FileChanges]:
         self.asked.append((spot, new_name))
         if not self.renames:
             raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")
@@ -61,7 +61,7 @@ class KnownCode:
             raise NoAnswerError("The editor's language tools could not answer: gone.")
         return self.files
 
-    def _found(self, spot: Spot) -> FoundLocations:
+    def _found(self, spot: SourcePosition) -> FoundLocations:
         self.asked.append(spot)
         if self.places is None:
             raise NoAnswerError("The editor's language tools could not answer: no answer within 15 s.")

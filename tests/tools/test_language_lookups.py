@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.effects import NoEffect, ReadEffect
-from agent_ls.environments.language_host import FoundLocation, Spot, Symbol
+from agent_ls.environments.language_host import FoundLocation, SourcePosition, Symbol
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
@@ -40,14 +40,14 @@ def in_project(*places: tuple[str, int]) -> list[FoundLocation]:
 @pytest.mark.parametrize(
     ("file_path", "line", "symbol", "expected"),
     [
-        ("a.py", 4, "total", Spot("/project/a.py", 3, 4)),
-        ("a.py", 5, "b.add", Spot("/project/a.py", 4, 13)),
-        ("a.py", 5, "add()", Spot("/project/a.py", 4, 13)),
-        ("a.py", 5, "other.add", Spot("/project/a.py", 4, 13)),
-        ("b.py", 1, "add", Spot("/project/b.py", 0, 5)),
-        ("b.py", 1, "added", Spot("/project/b.py", 0, 10)),
-        ("b.py", 2, "add", Spot("/project/b.py", 1, 10)),
-        ("a.py", 0, "rows", Spot("/project/a.py", 3, 10)),
+        ("a.py", 4, "total", SourcePosition("/project/a.py", 3, 4)),
+        ("a.py", 5, "b.add", SourcePosition("/project/a.py", 4, 13)),
+        ("a.py", 5, "add()", SourcePosition("/project/a.py", 4, 13)),
+        ("a.py", 5, "other.add", SourcePosition("/project/a.py", 4, 13)),
+        ("b.py", 1, "add", SourcePosition("/project/b.py", 0, 5)),
+        ("b.py", 1, "added", SourcePosition("/project/b.py", 0, 10)),
+        ("b.py", 2, "add", SourcePosition("/project/b.py", 1, 10)),
+        ("a.py", 0, "rows", SourcePosition("/project/a.py", 3, 10)),
     ],
     ids=[
         "name",
@@ -61,7 +61,7 @@ def in_project(*places: tuple[str, int]) -> list[FoundLocation]:
     ],
 )
 async def test_a_symbol_is_found_on_its_line_in_units_of_utf_16(
-    file_path: str, line: int, symbol: str, expected: Spot
+    file_path: str, line: int, symbol: str, expected: SourcePosition
 ) -> None:
     host = KnownCode(in_project(("a.py", 3)))
 
@@ -101,7 +101,7 @@ async def test_a_name_alone_is_looked_up_and_must_be_the_only_one() -> None:
     several = KnownCode((), [symbol("add", "a.py", 4, "Cart"), symbol("add", "b.py", 1)])
 
     assert "b.py:2: x = " in (await calls().call(references(one), symbol="add")).text
-    assert one.asked == ["add", Spot("/project/b.py", 1, 10)]
+    assert one.asked == ["add", SourcePosition("/project/b.py", 1, 10)]
     error = await calls().fails(references(several), symbol="add")
     assert error.kind == "ambiguous" and "a.py:5: function in Cart\nb.py:2: function" in str(error)
     assert (await calls().call(definition(several), symbol="Cart.add")).text == "a.py:5: return b.add(rows)"

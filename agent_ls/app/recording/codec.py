@@ -33,6 +33,7 @@ CLASSES: dict[str, type[Any]] = {
     "Page": web_fetch.WebPage,
     "Found": language_host.FoundLocations,
     "Place": language_host.FoundLocation,
+    "Spot": language_host.SourcePosition,
     **_classes(base, messages, requests, web_fetch, language_host, editor_events),
     **{cls.__name__: cls for cls in get_args(StreamEvent)},
 }

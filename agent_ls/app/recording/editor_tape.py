@@ -16,7 +16,7 @@ from agent_ls.environments.language_host import (
     FoundSymbols,
     LanguageHost,
     LanguageQuery,
-    Spot,
+    SourcePosition,
 )
 from agent_ls.loop.events.editor import EditNews
 
@@ -56,11 +56,11 @@ class RecordingLanguage:
         _noted(self._tape, "answers", (), sorted(answers))
         return answers
 
-    async def definition(self, spot: Spot) -> FoundLocations:
-        return await self._told("definition", (spot,), self._inner.definition(spot))
+    async def definition(self, position: SourcePosition) -> FoundLocations:
+        return await self._told("definition", (position,), self._inner.definition(position))
 
-    async def references(self, spot: Spot) -> FoundLocations:
-        return await self._told("references", (spot,), self._inner.references(spot))
+    async def references(self, position: SourcePosition) -> FoundLocations:
+        return await self._told("references", (position,), self._inner.references(position))
 
     async def symbols_of(self, path: str) -> FoundSymbols:
         return await self._told("symbols_of", (path,), self._inner.symbols_of(path))
@@ -68,8 +68,8 @@ class RecordingLanguage:
     async def symbols_named(self, query: str) -> FoundSymbols:
         return await self._told("symbols_named", (query,), self._inner.symbols_named(query))
 
-    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
-        return await self._told("rename", (spot, new_name), self._inner.rename(spot, new_name))
+    async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
+        return await self._told("rename", (position, new_name), self._inner.rename(position, new_name))
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         return await self._told("problems", (path,), self._inner.problems(path))

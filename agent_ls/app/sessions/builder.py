@@ -41,19 +41,19 @@ from agent_ls.app.sessions.notices import Notices, ended_notice
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.app.sessions.setup.config import session_config
 from agent_ls.app.sessions.setup.link import SessionLink
+from agent_ls.app.sessions.setup.location import create_location
 from agent_ls.app.sessions.setup.memory import PromptsWithMemory
 from agent_ls.app.sessions.setup.mentions import session_mentions
 from agent_ls.app.sessions.setup.not_started import PromptsWithNotice, find_not_started
 from agent_ls.app.sessions.setup.packs import session_packs
 from agent_ls.app.sessions.setup.parts import (
     RecordedParts,
+    SessionLocation,
     SessionPermissions,
-    SessionPlace,
     editor_context,
     nested_documents,
     record_parts,
 )
-from agent_ls.app.sessions.setup.place import create_place
 from agent_ls.app.sessions.setup.review_tool import REVIEW_MARK, PromptsWithReview
 from agent_ls.app.sessions.setup.servers import create_servers
 from agent_ls.app.sessions.setup.tools import web_profiles, with_session_tools
@@ -206,8 +206,8 @@ class SessionBuilder:
         self.sites.check_same(folder, stored_place)
         site = self.sites.site(folder)
         is_here = not (self.program.environment or site)
-        place = None if self.program.environment else site.root if site else folder
-        workspace = Path(place) if place else None
+        location = None if self.program.environment else site.root if site else folder
+        workspace = Path(location) if location else None
         files: InstructionFiles = site.instructions if site else LOCAL_FILES
 
         def load() -> CliTools:
@@ -218,8 +218,8 @@ class SessionBuilder:
             return replace(
                 tools,
                 packs=session_packs(folder, self),
-                skills=has_skills(chosen, state, place, files=files),
-                agents=has_agent_kinds(chosen, state, place, files),
+                skills=has_skills(chosen, state, location, files=files),
+                agents=has_agent_kinds(chosen, state, location, files),
             )
 
         found = await anyio.to_thread.run_sync(load)
@@ -255,21 +255,21 @@ class SessionBuilder:
         link = SessionLink()
         stored = SessionFiles(opened, header)
         config = opened.stored.fold.config if opened.stored else {}
-        place = create_place(self, header, settings, stored, link, worktree)
+        location = create_location(self, header, settings, stored, link, worktree)
         notices = Notices(opened.recorder.notice, opened.stored.fold.notices if opened.stored else ())
-        if place.site:
-            self.sites.notify(place.local, notices.post)
-        permissions = self._permissions(place, choice, settings, link)
+        if location.site:
+            self.sites.notify(location.local, notices.post)
+        permissions = self._permissions(location, choice, settings, link)
         skills = self.skills(
-            place.key,
+            location.key,
             notify=notices.post,
             allow_reading=permissions.rules.allow_reading,
             offers=Offers(choice.tools.skills, choice.tools.agents),
         )
-        parts = self._parts(place, opened)
-        touched = self._touched(place, opened, notices)
-        bounded = self._bounded(place, permissions, parts, touched)
-        environment = self._reviewed(place, permissions, parts, bounded, stored)
+        parts = self._parts(location, opened)
+        touched = self._touched(location, opened, notices)
+        bounded = self._bounded(location, permissions, parts, touched)
+        environment = self._reviewed(location, permissions, parts, bounded, stored)
         profiles = with_session_tools(
             web_profiles(self.models, self.now, parts, self.program.pages, self.secrets),
             choice.tools,
@@ -278,27 +278,27 @@ class SessionBuilder:
             parts.language,
             native_names=settings.native_tool_names,
         )
-        hooks: Hooks = self._hooks(place, permissions, settings, stored, notices, link) or NO_HOOKS
+        hooks: Hooks = self._hooks(location, permissions, settings, stored, notices, link) or NO_HOOKS
         session_worktree: SessionWorktree | None = None
         if worktree:
             from agent_ls.app.sessions.workspaces.worktree import SessionWorktree  # few sessions have one
 
-            session_worktree = SessionWorktree(worktree, place.key, permissions, self, stored, link)
+            session_worktree = SessionWorktree(worktree, location.key, permissions, self, stored, link)
             hooks = session_worktree.hooks(hooks)
-        own_prompts = self._own_prompts(place, permissions, parts, choice, stored, skills)
-        servers = create_servers(self, place, permissions, link)
+        own_prompts = self._own_prompts(location, permissions, parts, choice, stored, skills)
+        servers = create_servers(self, location, permissions, link)
         with_servers: PromptSource = PromptsWithServers(own_prompts, servers) if servers else own_prompts
-        if place.site:
-            given = partial(self.session_servers, place.session_id)
-            find = partial(find_not_started, place.site, self.now, self.state, given)
-            with_servers = PromptsWithNotice(with_servers, place.site.place.machine, find, link.emit)
+        if location.site:
+            given = partial(self.session_servers, location.session_id)
+            find = partial(find_not_started, location.site, self.now, self.state, given)
+            with_servers = PromptsWithNotice(with_servers, location.site.place.machine, find, link.emit)
         memory = PromptsWithMemory(
             with_servers,
             bounded,
             trusted=permissions.gate.settled,
             stored=config,
             remember=stored.remember,
-            user_file=user_memory(str(self.state)) if place.is_here else "",
+            user_file=user_memory(str(self.state)) if location.is_here else "",
         )
         prompts = PromptsWithReview(
             memory,
@@ -315,13 +315,13 @@ class SessionBuilder:
             clock=self.clock,
             notices=notices,
             prompts=prompts,
-            editor_context=editor_context(parts, place),
+            editor_context=editor_context(parts, location),
             reviews=ResumedReviews(
                 self.review.proposals, permissions.approver, lambda: self.audience(header.session_id)
             ),
             secrets=self.secrets,
             pinned=lambda: [
-                *pinned_hunks(self.review.open_hunks(session_id=header.session_id), place.folder),
+                *pinned_hunks(self.review.open_hunks(session_id=header.session_id), location.folder),
                 *skills.pinned(),
             ],
             hooks=hooks,
@@ -357,46 +357,46 @@ class SessionBuilder:
                 environment,
                 parts.files,
                 touched,
-                prepare=partial(place.roots.settle, tell=False),
+                prepare=partial(location.roots.settle, tell=False),
                 # A recording must contain reads in the order of the messages, so nothing is read early.
                 gather_early=(
-                    partial(self._gather_early, place.key, own_prompts)
-                    if place.listed and not parts.tape
+                    partial(self._gather_early, location.key, own_prompts)
+                    if location.listed and not parts.tape
                     else None
                 ),
             ),
             features=SessionFeatures(
                 skills,
-                session_mentions(self, place, permissions, link.turn_id),
+                session_mentions(self, location, permissions, link.turn_id),
                 prompts.offer,
                 servers,
                 session_worktree,
             ),
         )
         link.connect(live)
-        self._begin(live, place, opened, stored)
+        self._begin(live, location, opened, stored)
         return live
 
     def _permissions(
-        self, place: SessionPlace, choice: SessionChoice, settings: Settings, link: SessionLink
+        self, location: SessionLocation, choice: SessionChoice, settings: Settings, link: SessionLink
     ) -> SessionPermissions:
         """Create what decides about the session's effects: approvals, rules, trust, sandbox."""
         approvals = PendingApprovals(link.emit, link.is_stopped, self.clock, settings.approval_timeout_ms)
-        rules = SessionRules(self.rules, place.key, self.clock, self.start, link.emit)
-        gate = TrustGate(self.trust, place.key, approvals, link.emit, link.turn_id)
+        rules = SessionRules(self.rules, location.key, self.clock, self.start, link.emit)
+        gate = TrustGate(self.trust, location.key, approvals, link.emit, link.turn_id)
         sandbox: SessionSandbox | None = None
-        if place.is_here:
+        if location.is_here:
             from agent_ls.app.permissions.sandbox import SessionSandbox  # not needed to accept a message
 
             sandbox = SessionSandbox(
                 settings.sandbox,
-                lambda: place.bounds.places,
+                lambda: location.bounds.places,
                 str(self.state),
                 link.emit,
                 looking=self.looking,
             )
         approver = PolicyApprover(
-            bounds=place.bounds,
+            bounds=location.bounds,
             mode=choice.mode,
             approvals=approvals,
             grants=rules,
@@ -411,19 +411,21 @@ class SessionBuilder:
         )
         return SessionPermissions(approvals, rules, gate, approver, sandbox)
 
-    def _parts(self, place: SessionPlace, opened: OpenSession) -> RecordedParts:
+    def _parts(self, location: SessionLocation, opened: OpenSession) -> RecordedParts:
         """Return the session's connections to the world. A recording also receives all events."""
         # The editor's language servers know the user's folder, and not the worktree.
-        language = None if place.worktree else self.editor.language
-        parts = RecordedParts(place.local, place.files, self.models.client, self.editor.status, language)
-        if not (tape := self.tapes.of(place.session_id)):
+        language = None if location.worktree else self.editor.language
+        parts = RecordedParts(
+            location.local, location.files, self.models.client, self.editor.status, language
+        )
+        if not (tape := self.tapes.of(location.session_id)):
             return parts
         opened.recorder.observers.append(tape.event)
         return record_parts(parts, tape)
 
     def _bounded(
         self,
-        place: SessionPlace,
+        location: SessionLocation,
         permissions: SessionPermissions,
         parts: RecordedParts,
         touched: TouchedFiles,
@@ -434,16 +436,16 @@ class SessionBuilder:
             from agent_ls.app.permissions.sandbox import Leaving  # not needed to accept a message
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment
 
-            leaving = Leaving(permissions.approver, place.folder)
+            leaving = Leaving(permissions.approver, location.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, leaving)
         # Neither a recording nor a client gets a path before it is checked.
-        opens_here = bool(place.listed) and not (parts.tape or self.editor.client_files)
+        opens_here = bool(location.listed) and not (parts.tape or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
-        return BoundedEnvironment(within, place.bounds, opens_here=opens_here, on_read=on_read)
+        return BoundedEnvironment(within, location.bounds, opens_here=opens_here, on_read=on_read)
 
     def _reviewed(
         self,
-        place: SessionPlace,
+        location: SessionLocation,
         permissions: SessionPermissions,
         parts: RecordedParts,
         bounded: ExecutionEnvironment,
@@ -451,26 +453,26 @@ class SessionBuilder:
     ) -> ReviewedEnvironment:
         """Return the environment of the tools, whose changes are reviewed."""
         commands = None
-        if local := place.listed:
+        if local := location.listed:
             # Commands see only the disk; a client can be asked only for single files.
             seen = local if self.editor.client_files else parts.files
-            listing = place.roots.listing(local.list_files)
+            listing = location.roots.listing(local.list_files)
             # A command in a worktree saves no document of the user's.
-            host = None if place.worktree else self.editor.host
-            commands = command_files(listing, seen, host, lambda: place.roots.others)
-        if place.worktree:  # changes are reviewed when they come to the user's folder
+            host = None if location.worktree else self.editor.host
+            commands = command_files(listing, seen, host, lambda: location.roots.others)
+        if location.worktree:  # changes are reviewed when they come to the user's folder
             return ReviewedEnvironment(bounded, self.review, stored, commands=commands)
         is_reviewed_first = permissions.approver.is_reviewed_first
         return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
 
-    def _touched(self, place: SessionPlace, opened: OpenSession, notices: Notices) -> TouchedFiles:
+    def _touched(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes by notices."""
         fold = opened.stored.fold if opened.stored else None
         touched = TouchedFiles(
             FileSource(
-                place.files,  # not recorded: the model did not request these reads
+                location.files,  # not recorded: the model did not request these reads
                 self._versions,
-                place.site.disk.stamps if place.site else stamps,
+                location.site.disk.stamps if location.site else stamps,
             ),
             self.review,
             tell=notices.post,
@@ -479,13 +481,13 @@ class SessionBuilder:
             record=opened.recorder.known,
         )
         opened.recorder.on_read = touched.record_read
-        if place.listed or place.site:
+        if location.listed or location.site:
             notices.look_with(touched.look)
         return touched
 
     def _hooks(
         self,
-        place: SessionPlace,
+        location: SessionLocation,
         permissions: SessionPermissions,
         settings: Settings,
         stored: SessionFiles,
@@ -493,13 +495,13 @@ class SessionBuilder:
         link: SessionLink,
     ) -> SessionHooks | None:
         """Create the user's hooks, which run only on this machine."""
-        if not place.is_here:
+        if not location.is_here:
             return None
         from agent_ls.app.sessions.setup.hooks import create_hooks  # not needed to accept a message
 
         hooks = create_hooks(
             self,
-            place,
+            location,
             permissions.approver,
             stored,
             permissions.sandbox if settings.sandbox.enabled else None,
@@ -521,7 +523,7 @@ class SessionBuilder:
 
     def _own_prompts(
         self,
-        place: SessionPlace,
+        location: SessionLocation,
         permissions: SessionPermissions,
         parts: RecordedParts,
         choice: SessionChoice,
@@ -531,19 +533,19 @@ class SessionBuilder:
         """Create the source of the system prompt and of the project's documents."""
         earlier = stored.opened.stored
         facts = facts_from_json(earlier.fold.config.get("environment")) if earlier else None
-        site = place.site
+        site = location.site
         return SessionPrompts(
             PromptWorkspace(
                 parts.local,
                 parts.files,
                 trusted=permissions.gate.settled,
-                others=partial(self._others, place.roots, place.session_id),
+                others=partial(self._others, location.roots, location.session_id),
                 # A recording must contain all files that are read; a program's own environment is only known by
                 # reading it.
-                open_documents=self._versions if place.listed and not parts.tape else None,
+                open_documents=self._versions if location.listed and not parts.tape else None,
                 bounds=site.bounds
                 if site
-                else lambda root: PathBounds(places_of(root, worktree=place.worktree_root)),
+                else lambda root: PathBounds(places_of(root, worktree=location.worktree_root)),
             ),
             facts=facts,
             keep=lambda facts: stored.remember({"environment": facts_to_json(facts)}),
@@ -551,14 +553,14 @@ class SessionBuilder:
         )
 
     def _begin(
-        self, live: LiveSession, place: SessionPlace, opened: OpenSession, stored: SessionFiles
+        self, live: LiveSession, location: SessionLocation, opened: OpenSession, stored: SessionFiles
     ) -> None:
         """Start background work of a session, and store facts for the process that opens it next."""
         if live.gather_early:
             self.start(live.gather_early)
-        if place.site:
-            stored.remember({PLACE: place.site.place.machine})
-        if local := place.listed:
+        if location.site:
+            stored.remember({PLACE: location.site.place.machine})
+        if local := location.listed:
             stored.remember({COMMAND_MARK: local.mark})
         if opened.stored and (ended := opened.stored.fold.ended_with_process):
             live.notice(ended_notice(ended))

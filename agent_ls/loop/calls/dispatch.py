@@ -26,7 +26,6 @@ from agent_ls.loop.calls.arguments import (
     replaced_note,
     with_command,
 )
-from agent_ls.loop.calls.facts import touched_files
 from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, changed_arguments, hooked_call
 from agent_ls.loop.calls.outcome import (
     CallOutcome,
@@ -43,6 +42,7 @@ from agent_ls.loop.calls.output_tap import OutputTap
 from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
+from agent_ls.loop.calls.touched_files import touched_files
 from agent_ls.loop.calls.truncation import printed, truncate_tool_output
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import Emitter, output_part

@@ -11,7 +11,7 @@ import anyio.to_thread
 from anyio.abc import SocketStream
 
 from agent_ls.server.channel.client import ChannelClient, read_bodies
-from agent_ls.server.channel.places import listen, read_channel_token, socket_path
+from agent_ls.server.channel.paths import listen, read_channel_token, socket_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.rpc.router import Route

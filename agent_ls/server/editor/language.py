@@ -18,7 +18,7 @@ from agent_ls.environments.language_host import (
     FoundLocations,
     FoundSymbols,
     LanguageQuery,
-    Spot,
+    SourcePosition,
     Symbol,
     TextChange,
 )
@@ -84,11 +84,11 @@ class EditorLanguage:
             return _ALL
         return _PUSHED if client.diagnostics else frozenset()
 
-    async def definition(self, spot: Spot) -> FoundLocations:
-        return await self._find_locations("definition", spot)
+    async def definition(self, position: SourcePosition) -> FoundLocations:
+        return await self._find_locations("definition", position)
 
-    async def references(self, spot: Spot) -> FoundLocations:
-        return await self._find_locations("references", spot)
+    async def references(self, position: SourcePosition) -> FoundLocations:
+        return await self._find_locations("references", position)
 
     async def symbols_of(self, path: str) -> FoundSymbols:
         return await self._symbols({"uri": to_lsp.uri(path)})
@@ -96,10 +96,10 @@ class EditorLanguage:
     async def symbols_named(self, query: str) -> FoundSymbols:
         return await self._symbols({"query": query})
 
-    async def rename(self, spot: Spot, new_name: str) -> Sequence[FileChanges]:
+    async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
         from agent_ls.server import protocol as wire
 
-        answer = await self._ask("rename", wire.RenameEdits, {**_position(spot), "newName": new_name})
+        answer = await self._ask("rename", wire.RenameEdits, {**_position(position), "newName": new_name})
         if answer.file_operations:
             first = _cut(answer.file_operations[0])
             raise NoAnswerError(
@@ -148,10 +148,10 @@ class EditorLanguage:
             for file in answer.files:
                 self._known.publish(file.uri, file.version, file.items, settled=file.settled)
 
-    async def _find_locations(self, what: str, spot: Spot) -> FoundLocations:
+    async def _find_locations(self, what: str, position: SourcePosition) -> FoundLocations:
         from agent_ls.server import protocol as wire
 
-        answer = await self._ask(what, wire.CodeLocations, _position(spot))
+        answer = await self._ask(what, wire.CodeLocations, _position(position))
         return FoundLocations(tuple(map(_to_location, answer.locations)), answer.truncated)
 
     async def _symbols(self, params: dict[str, Any]) -> FoundSymbols:
@@ -192,8 +192,8 @@ class EditorLanguage:
             raise NoAnswerError(f"The editor's answer is malformed (at {_cut(where)}).") from None
 
 
-def _position(spot: Spot) -> dict[str, Any]:
-    return {"uri": to_lsp.uri(spot.path), "line": spot.line, "character": spot.character}
+def _position(position: SourcePosition) -> dict[str, Any]:
+    return {"uri": to_lsp.uri(position.path), "line": position.line, "character": position.character}
 
 
 def _to_location(location: wire.CodeLocation) -> FoundLocation:

@@ -83,7 +83,7 @@ class AskedNotebookEdit(Wire):
     splices: tuple[CellSplice, ...]
 
 
-class AskedPlace(Wire):
+class AskedPosition(Wire):
     """A position: line and character from 0, UTF-16."""
 
     uri: str
@@ -91,7 +91,7 @@ class AskedPlace(Wire):
     character: int
 
 
-class AskedRename(AskedPlace):
+class AskedRename(AskedPosition):
     new_name: str
 
 
@@ -114,8 +114,8 @@ ASKED: Mapping[str, tuple[type[Wire], type[Wire]]] = {
     "editNotebook": (AskedNotebookEdit, Empty),
     "terminalOpen": (AskedTerminal, Empty),
     "terminalRuns": (AskedTerminalRuns, Empty),
-    "definition": (AskedPlace, CodeLocations),
-    "references": (AskedPlace, CodeLocations),
+    "definition": (AskedPosition, CodeLocations),
+    "references": (AskedPosition, CodeLocations),
     "symbols": (AskedSymbols, CodeSymbols),
     "rename": (AskedRename, RenameEdits),
     "diagnostics": (AskedDiagnostics, DiagnosedFiles),

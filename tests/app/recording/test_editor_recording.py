@@ -23,7 +23,7 @@ from agent_ls.environments.language_host import (
     FoundLocation,
     FoundLocations,
     LanguageQuery,
-    Spot,
+    SourcePosition,
     Symbol,
     TextChange,
 )
@@ -56,7 +56,7 @@ class FakeEditorStatus:
 class Forgetful(KnownCode):
     """Returns no references."""
 
-    async def references(self, spot: Spot) -> FoundLocations:
+    async def references(self, spot: SourcePosition) -> FoundLocations:
         raise NoAnswerError("The editor's language tools could not answer: gone.")
 
 

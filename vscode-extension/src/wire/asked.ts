@@ -1,6 +1,6 @@
 // Requests of the server to this client, with the types of their answers. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
-import type { AskedCheckTime, AskedDiagnostics, AskedNotebookEdit, AskedPlace, AskedRename, AskedSave, AskedSymbols, AskedTerminal, AskedTerminalRuns, CodeLocations, CodeSymbols, DiagnosedFiles, Empty, RenameEdits, Saved } from "./objects";
+import type { AskedCheckTime, AskedDiagnostics, AskedNotebookEdit, AskedPosition, AskedRename, AskedSave, AskedSymbols, AskedTerminal, AskedTerminalRuns, CodeLocations, CodeSymbols, DiagnosedFiles, Empty, RenameEdits, Saved } from "./objects";
 
 export interface ClientRequests {
   save: { readonly params: AskedSave; readonly result: Saved };
@@ -8,8 +8,8 @@ export interface ClientRequests {
   editNotebook: { readonly params: AskedNotebookEdit; readonly result: Empty };
   terminalOpen: { readonly params: AskedTerminal; readonly result: Empty };
   terminalRuns: { readonly params: AskedTerminalRuns; readonly result: Empty };
-  definition: { readonly params: AskedPlace; readonly result: CodeLocations };
-  references: { readonly params: AskedPlace; readonly result: CodeLocations };
+  definition: { readonly params: AskedPosition; readonly result: CodeLocations };
+  references: { readonly params: AskedPosition; readonly result: CodeLocations };
   symbols: { readonly params: AskedSymbols; readonly result: CodeSymbols };
   rename: { readonly params: AskedRename; readonly result: RenameEdits };
   diagnostics: { readonly params: AskedDiagnostics; readonly result: DiagnosedFiles };

@@ -74,7 +74,7 @@ export interface AskedNotebookEdit {
   readonly splices: readonly CellSplice[];
 }
 
-export interface AskedPlace { readonly uri: string; readonly line: number; readonly character: number; }
+export interface AskedPosition { readonly uri: string; readonly line: number; readonly character: number; }
 
 export interface AskedRename {
   readonly uri: string;

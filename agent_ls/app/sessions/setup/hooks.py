@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.notices import Notices
     from agent_ls.app.sessions.setup.link import SessionLink
-    from agent_ls.app.sessions.setup.parts import SessionPlace
+    from agent_ls.app.sessions.setup.parts import SessionLocation
 
 
 async def _never_leave(command: str, options: CommandOptions, denied: str, only_looks: bool) -> bool:
@@ -25,7 +25,7 @@ async def _never_leave(command: str, options: CommandOptions, denied: str, only_
 
 def create_hooks(
     builder: SessionBuilder,
-    place: SessionPlace,
+    location: SessionLocation,
     approver: PolicyApprover,
     stored: SessionFiles,
     sandbox: SessionSandbox | None,
@@ -33,10 +33,10 @@ def create_hooks(
     notices: Notices,
 ) -> SessionHooks:
     """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it."""
-    folder = place.key
+    folder = location.key
 
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
-        environment: ExecutionEnvironment = InputEnvironment(place.local, given)
+        environment: ExecutionEnvironment = InputEnvironment(location.local, given)
         if sandbox:
             from agent_ls.environments.wrappers.sandbox import SandboxedEnvironment  # imported late
 
@@ -52,7 +52,7 @@ def create_hooks(
 
     return SessionHooks(
         HookedSession(
-            place.session_id,
+            location.session_id,
             folder,
             str(stored.path),
             mode=lambda: approver.mode,

@@ -11,12 +11,15 @@ from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
-    from agent_ls.app.sessions.setup.parts import SessionPermissions, SessionPlace
+    from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
     from agent_ls.tools.web_fetch import WebFetcher
 
 
 def session_mentions(
-    builder: SessionBuilder, place: SessionPlace, permissions: SessionPermissions, turn_id: Callable[[], str]
+    builder: SessionBuilder,
+    location: SessionLocation,
+    permissions: SessionPermissions,
+    turn_id: Callable[[], str],
 ) -> SessionMentions:
     """Create what reads the mentions of a message. Nothing of it is recorded: the message has their content."""
     pages: WebFetcher | None = None
@@ -29,10 +32,10 @@ def session_mentions(
         return pages
 
     return SessionMentions(
-        place.folder,
-        place.local,
-        BoundedEnvironment(place.files, place.bounds),
-        place.bounds,
+        location.folder,
+        location.local,
+        BoundedEnvironment(location.files, location.bounds),
+        location.bounds,
         permissions.approver,
         permissions.gate.settled,
         builder.editor.language,

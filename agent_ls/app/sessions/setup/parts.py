@@ -34,7 +34,7 @@ NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log of the instructio
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionLocation:
     """Where a session works. `local` runs its commands; `files` has its files, with the user's unsaved text.
 
     `key` is the folder under which trust, rules and sessions are stored, `folder` the folder as the session names it.
@@ -135,10 +135,10 @@ def nested_documents(
     )
 
 
-def editor_context(parts: RecordedParts, place: SessionPlace) -> EditorContext:
+def editor_context(parts: RecordedParts, location: SessionLocation) -> EditorContext:
     """Return the editor's status for the model.
 
     The editor has files of the user's folder open, also if the session works in a worktree.
     """
-    folder = place.key if place.worktree else place.folder
+    folder = location.key if location.worktree else location.folder
     return SessionEditorContext(parts.editor_status, folder) if parts.editor_status else NoEditorContext()

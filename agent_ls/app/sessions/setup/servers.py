@@ -10,17 +10,17 @@ from agent_ls.app.servers.of_session import ServersOfSession
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.setup.link import SessionLink
-    from agent_ls.app.sessions.setup.parts import SessionPermissions, SessionPlace
+    from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
 
 
 def create_servers(
-    builder: SessionBuilder, place: SessionPlace, permissions: SessionPermissions, link: SessionLink
+    builder: SessionBuilder, location: SessionLocation, permissions: SessionPermissions, link: SessionLink
 ) -> ServersOfSession | None:
     """Return the session's MCP servers; None in an environment that runs no program of this machine."""
-    if not place.is_here:
+    if not location.is_here:
         return None
     return ServersOfSession(
-        folder=place.key,
+        folder=location.key,
         state=builder.state,
         settings=builder.now,
         environ=builder.models.child_environ,
@@ -30,11 +30,11 @@ def create_servers(
         approvals=permissions.approvals,
         turn_id=link.turn_id,
         is_trusted=permissions.gate.is_trusted,
-        roots=lambda: (place.folder if place.worktree else place.key,),
+        roots=lambda: (location.folder if location.worktree else location.key,),
         start=builder.start,
         warn=link.warn_about_servers,
         changed=link.servers_changed,
-        client=partial(builder.session_servers, place.session_id),
+        client=partial(builder.session_servers, location.session_id),
         made=[],
-        places=lambda: place.bounds.places,
+        places=lambda: location.bounds.places,
     )

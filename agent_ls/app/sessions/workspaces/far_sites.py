@@ -120,9 +120,9 @@ class FarSites:
             return folder
         names: PathMap | None = None
         if is_place_name(folder):
-            place = chosen_place(folder, self._now())
+            place = find_place(folder, self._now())
         elif self._has_editor and (setting := self._now().place):
-            place, names = _shown_place(setting.place(), folder)
+            place, names = _map_place(setting.place(), folder)
         else:
             return folder
         host = self._host(place)
@@ -214,7 +214,7 @@ class FarSites:
         )
 
 
-def chosen_place(name: str, settings: Settings) -> Place:
+def find_place(name: str, settings: Settings) -> Place:
     """Return the place with this name; what the settings say of the same machine is added.
 
     Raises:
@@ -230,7 +230,7 @@ def chosen_place(name: str, settings: Settings) -> Place:
     return place
 
 
-def _shown_place(place: Place, folder: str) -> tuple[Place, PathMap]:
+def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
     """Return the place with the folder there that `folder` shows, and the map of the paths.
 
     The setting's map counts; without one `folder` shows the setting's path, or a folder of the same name.

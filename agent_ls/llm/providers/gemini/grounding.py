@@ -23,7 +23,9 @@ def find_citations(grounding: JsonObject, before: str, text: str) -> tuple[Citat
             for key in ("startIndex", "endIndex")
         )
         if 0 <= start < end:
-            found += [Citation(sources[at], start, end) for at in _places(support) if at < len(sources)]
+            found += [
+                Citation(sources[at], start, end) for at in _chunk_indices(support) if at < len(sources)
+            ]
     return tuple(found)
 
 
@@ -34,6 +36,6 @@ def _sources(grounding: JsonObject) -> list[Source]:
     return [Source(text_at(chunk, "uri"), text_at(chunk, "title")) for chunk in chunks]
 
 
-def _places(support: JsonObject) -> list[int]:
+def _chunk_indices(support: JsonObject) -> list[int]:
     told = support.get("groundingChunkIndices")
     return [at for at in told if type(at) is int and at >= 0] if isinstance(told, list) else []

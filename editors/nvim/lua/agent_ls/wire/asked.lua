@@ -8,8 +8,8 @@
 ---@field editNotebook agent_ls.wire.AskedNotebookEdit
 ---@field terminalOpen agent_ls.wire.AskedTerminal
 ---@field terminalRuns agent_ls.wire.AskedTerminalRuns
----@field definition agent_ls.wire.AskedPlace
----@field references agent_ls.wire.AskedPlace
+---@field definition agent_ls.wire.AskedPosition
+---@field references agent_ls.wire.AskedPosition
 ---@field symbols agent_ls.wire.AskedSymbols
 ---@field rename agent_ls.wire.AskedRename
 ---@field diagnostics agent_ls.wire.AskedDiagnostics
@@ -38,7 +38,7 @@
 ---@field texts agent_ls.wire.CellText[]
 ---@field splices agent_ls.wire.CellSplice[]
 
----@class agent_ls.wire.AskedPlace
+---@class agent_ls.wire.AskedPosition
 ---@field uri string
 ---@field line integer
 ---@field character integer

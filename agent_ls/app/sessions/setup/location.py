@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.workspace_roots import SessionRoots
-from agent_ls.app.sessions.setup.parts import SessionPlace
+from agent_ls.app.sessions.setup.parts import SessionLocation
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from agent_ls.store.log import Header
 
 
-def create_place(
+def create_location(
     services: SessionBuilder,
     header: Header,
     settings: Settings,
     stored: SessionFiles,
     link: SessionLink,
     worktree: Worktree | None,
-) -> SessionPlace:
+) -> SessionLocation:
     """Return where the session works, and which folders belong to it.
 
     On another machine `folder` is the name there, and `local_folder` the name by which this machine knows it.
@@ -46,7 +46,7 @@ def create_place(
             return ()
         return (*services.folders(), *services.session_folders(header.session_id))
 
-    return SessionPlace(
+    return SessionLocation(
         session_id=header.session_id,
         key=key,
         folder=folder,

@@ -1,4 +1,4 @@
-"""Pure: derive information about a call from its effect."""
+"""Pure: the files that a call touches, by its effect."""
 
 from __future__ import annotations
 
