@@ -39,6 +39,18 @@ NAMES: Mapping[str, str] = {
     "Surroundings": "EditorContext",
     "shown_texts": "virtual_documents",
     "ShownTexts": "VirtualDocuments",
+    "KeptSession": "StoredSessionInfo",
+    "KeptSessions": "StoredSessions",
+    "KeptKey": "StoredKey",
+    "KeptTokens": "OAuthTokenStore",
+    "KeptList": "JsonList",
+    "ServerFacts": "ServerDescription",
+    "LineFacts": "LineFindings",
+    "SessionPlace": "SessionLocation",
+    "AskedPlace": "AskedPosition",
+    "told_owner": "describe_owner",
+    "maybe_standing": "find_hunk_positions",
+    "proposal_shown": "build_proposed_hunk",
 }
 """Names, in identifiers and in prose, and what to use instead."""
 WORDS: Mapping[str, str] = {
