@@ -16,7 +16,7 @@ const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
 const USER: vscode.CommentAuthorInformation = { name: "You" };
 
 /** Lines that can be asked about now. */
-interface Place {
+interface AskableRange {
   readonly uri: vscode.Uri;
   readonly range: vscode.Range;
 }
@@ -40,7 +40,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private readonly controller = vscode.comments.createCommentController(CONTROLLER, "Ask agent-ls");
   private readonly completion: AskCompletion;
   private readonly subscriptions: { dispose(): void }[];
-  private place: Place | undefined;
+  private place: AskableRange | undefined;
   /** The lines of the input, as VS Code's command counts them. */
   private target: object | undefined;
   private offered: () => void = () => undefined;
@@ -93,7 +93,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   }
 
   /** Makes lines commentable. Returns when the editor has learned it. */
-  private async offer(place: Place): Promise<void> {
+  private async offer(place: AskableRange): Promise<void> {
     const offered = new Promise<void>((resolve) => { this.offered = resolve; });
     this.place = place;
     this.hold(true);

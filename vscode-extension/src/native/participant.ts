@@ -11,8 +11,8 @@ import { type TurnView, openSession, runTurn } from "./turn";
 const PARTICIPANT = "agentLs.agent";
 const TOOL = "agent-ls_edit";
 
-/** Kept with each answer, so that the next message of the same chat goes to the same session. */
-interface Kept {
+/** Stored with each answer, so that the next message of the same chat goes to the same session. */
+interface AnswerMetadata {
   readonly sessionId?: string;
 }
 
@@ -44,13 +44,13 @@ export class NativeChat implements vscode.Disposable {
 
   private async handle(request: vscode.ChatRequest, { history }: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
     const last = history.findLast((turn) => turn instanceof vscode.ChatResponseTurn && turn.participant === PARTICIPANT);
-    const kept = last instanceof vscode.ChatResponseTurn ? (last.result.metadata as Kept | undefined) : undefined;
+    const kept = last instanceof vscode.ChatResponseTurn ? (last.result.metadata as AnswerMetadata | undefined) : undefined;
     const sessionId = await openSession(this.sessions, kept?.sessionId);
     if (sessionId === undefined) return failed(this.sessions);
     const end = await runTurn(this.sessions, inputOf(request), streamView(stream), token);
     if (!end) return { ...failed(this.sessions), metadata: { sessionId } };
     if (end.files.length > 0) stream.button({ command: "agentLs.nextHunk", title: "Review Changes" });
-    return { metadata: { sessionId } satisfies Kept };
+    return { metadata: { sessionId } satisfies AnswerMetadata };
   }
 
   private async answer(requestId: string, choice: Choice): Promise<void> {

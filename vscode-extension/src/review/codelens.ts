@@ -13,7 +13,7 @@ interface Numbered {
   readonly label: string;
 }
 
-interface Shown {
+interface LensContext {
   /** Whether the document is the proposed text of a comparison. */
   readonly isCompared: boolean;
   /** Whether another editor owns the session. */
@@ -21,7 +21,7 @@ interface Shown {
   readonly isAlone: boolean;
 }
 
-function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared, isOthers, isAlone }: Shown): vscode.CodeLens[] {
+function lenses({ hunk, line, label }: Numbered, lineCount: number, { isCompared, isOthers, isAlone }: LensContext): vscode.CodeLens[] {
   const at = Math.min(line, Math.max(lineCount - 1, 0));
   const range = new vscode.Range(at, 0, at, 0);
   const lens = (title: string, command: string, tooltip: string) =>

@@ -106,13 +106,13 @@ export function selected(placed: readonly { readonly hunk: Hunk; readonly first:
   };
 }
 
-export interface Place {
+export interface HunkLocation {
   readonly uri: string;
   readonly hunk: Hunk;
 }
 
 /** The hunk after (1) or before (-1) a line, through this file and on to the others, cyclically. */
-export function next(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): Place | undefined {
+export function next(hunks: Hunks, here: { uri: string; line: number } | undefined, by: 1 | -1): HunkLocation | undefined {
   const uris = files(hunks);
   const inFile = here ? ofFile(hunks, here.uri) : [];
   const beyond = inFile.filter((hunk) => here && (by === 1 ? hunk.first > here.line : hunk.first < here.line));

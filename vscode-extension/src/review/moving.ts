@@ -5,11 +5,11 @@ import { type Hunks, setHunk } from "./model";
 
 /** A change of a document as VS Code reports it: `text` replaces the text in a range. */
 export interface TextChange {
-  readonly range: { readonly start: Spot; readonly end: Spot };
+  readonly range: { readonly start: TextPosition; readonly end: TextPosition };
   readonly text: string;
 }
 
-interface Spot {
+interface TextPosition {
   readonly line: number;
   readonly character: number;
 }

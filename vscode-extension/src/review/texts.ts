@@ -54,14 +54,14 @@ export function proposedText(current: string, hunks: readonly Hunk[]): string {
   return replaced(current, proposals, (hunk) => hunk.newLines);
 }
 
-export interface Placed {
+export interface HunkRange {
   readonly hunk: Hunk;
   readonly first: number;
   readonly last: number;
 }
 
 /** The lines of each proposal in the proposed text, from top to bottom. */
-export function inProposed(hunks: readonly Hunk[]): Placed[] {
+export function inProposed(hunks: readonly Hunk[]): HunkRange[] {
   const proposals = hunks.filter(({ state }) => state === "proposed").sort((a, b) => a.first - b.first);
   let shift = 0;
   return proposals.map((hunk) => {

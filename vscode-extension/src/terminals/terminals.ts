@@ -12,7 +12,7 @@ import { OutputView } from "./view";
 const KEY = "agentLs.terminals";
 const NAME_CHARS = 24; // short enough for the terminal list, with the exit status added
 
-interface Shown {
+interface DisplayedTerminal {
   readonly view: OutputView;
   readonly terminal: vscode.Terminal;
   readonly sessionId: string;
@@ -43,7 +43,7 @@ function nameOf(command: string): string {
 }
 
 export class Terminals implements vscode.Disposable {
-  private readonly shown = new Map<string, Shown>();
+  private readonly terminals = new Map<string, DisplayedTerminal>();
   private readonly subscriptions: { dispose(): void }[];
 
   constructor(
@@ -64,7 +64,7 @@ export class Terminals implements vscode.Disposable {
     if (this.hosts.show(callId)) return;
     const item = this.sessions.snapshot.calls.get(callId);
     if (!item) return;
-    const known = this.shown.get(callId) ?? this.make(item);
+    const known = this.terminals.get(callId) ?? this.make(item);
     known.terminal.show(true);
   }
 
@@ -100,7 +100,7 @@ export class Terminals implements vscode.Disposable {
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
-    for (const { terminal } of this.shown.values()) terminal.dispose();
+    for (const { terminal } of this.terminals.values()) terminal.dispose();
   }
 
   private async listed(): Promise<readonly TerminalInfo[]> {
@@ -108,7 +108,7 @@ export class Terminals implements vscode.Disposable {
     return answer?.terminals ?? [];
   }
 
-  private make(item: ToolItem): Shown {
+  private make(item: ToolItem): DisplayedTerminal {
     const callId = item.id;
     const sessionId = this.sessions.currentId ?? "";
     const find = () => (this.sessions.currentId === sessionId ? this.sessions.snapshot.calls.get(callId) : undefined);
@@ -127,7 +127,7 @@ export class Terminals implements vscode.Disposable {
     const iconPath = new vscode.ThemeIcon("comment-discussion");
     const terminal = vscode.window.createTerminal({ name: view.name, pty: view, iconPath, isTransient: true });
     const shown = { view, terminal, sessionId };
-    this.shown.set(callId, shown);
+    this.terminals.set(callId, shown);
     this.remember();
     return shown;
   }
@@ -159,24 +159,24 @@ export class Terminals implements vscode.Disposable {
   }
 
   private closed(terminal: vscode.Terminal): void {
-    const [callId, shown] = [...this.shown].find(([, each]) => each.terminal === terminal) ?? [];
+    const [callId, shown] = [...this.terminals].find(([, each]) => each.terminal === terminal) ?? [];
     if (callId === undefined || !shown) return;
     // If the user closes the terminal, stop the command; if the window closes it, the command continues.
     if (terminal.exitStatus?.reason === vscode.TerminalExitReason.User) shown.view.kill();
-    this.shown.delete(callId);
+    this.terminals.delete(callId);
     if (terminal.exitStatus?.reason !== vscode.TerminalExitReason.Shutdown) this.remember();
   }
 
   /** Replaces a view that was opened before the command had its terminal. */
   private moved(callId: string): void {
-    const shown = this.shown.get(callId);
+    const shown = this.terminals.get(callId);
     if (!shown) return;
     this.hosts.show(callId);
     shown.terminal.dispose();
   }
 
   private remember(): void {
-    const now: Memory = [...this.shown].filter(([, { view }]) => view.isRunning).map(([callId, { sessionId }]) => ({ sessionId, callId }));
+    const now: Memory = [...this.terminals].filter(([, { view }]) => view.isRunning).map(([callId, { sessionId }]) => ({ sessionId, callId }));
     void this.memory.update(KEY, now);
   }
 
@@ -185,7 +185,7 @@ export class Terminals implements vscode.Disposable {
     const { currentId, snapshot } = this.sessions;
     for (const { sessionId, callId } of this.memory.get<Memory>(KEY, [])) {
       const item = snapshot.calls.get(callId);
-      if (sessionId !== currentId || !item || this.shown.has(callId)) continue;
+      if (sessionId !== currentId || !item || this.terminals.has(callId)) continue;
       if (this.terminalOf(item)?.running === true) this.make(item);
     }
   }
@@ -193,12 +193,12 @@ export class Terminals implements vscode.Disposable {
   private take({ event, switched }: Change): void {
     if (switched === true) {
       this.reattach();
-      for (const { view } of this.shown.values()) view.changed();
+      for (const { view } of this.terminals.values()) view.changed();
     }
     if (!event) return;
     const { callId, terminalId } = (event.data ?? {}) as { callId?: string; terminalId?: string };
     const ofTerminal = terminalId === undefined ? undefined : this.sessions.snapshot.terminals.get(terminalId)?.callId;
     const id = event.kind === "tool_call_output_delta" ? event.partId?.replace(/:out$/, "") : (callId ?? ofTerminal);
-    if (id !== undefined) this.shown.get(id)?.view.changed();
+    if (id !== undefined) this.terminals.get(id)?.view.changed();
   }
 }

@@ -9,7 +9,7 @@ local M = {}
 local BELL = "\7"
 
 local is_focused = true
-local told = {} ---@type table<string, boolean> calls whose proposals were reported
+local reported_calls = {} ---@type table<string, boolean> calls whose proposals were reported
 
 ---@param text string for the terminal that Neovim runs in
 local function send(text) pcall(vim.api.nvim_chan_send, vim.v.stderr, text) end
@@ -31,8 +31,8 @@ end
 ---@return string? the file of a proposed change; reported once per call
 local function proposed(hunks)
   for _, hunk in ipairs(hunks) do
-    if hunk.state == "proposed" and not told[hunk.callId] then
-      told[hunk.callId] = true
+    if hunk.state == "proposed" and not reported_calls[hunk.callId] then
+      reported_calls[hunk.callId] = true
       return hunk.path
     end
   end
