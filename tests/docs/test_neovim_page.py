@@ -43,7 +43,7 @@ def test_each_name_of_the_page_is_in_the_help_of_the_plugin(name: str) -> None:
     assert re.search(rf"`{name}`|:AgentLs {name}\b", HELP)
 
 
-@pytest.mark.parametrize("place", ["docs/neovim.md", "README.md"])
+@pytest.mark.parametrize("place", ["docs/installation.md", "README.md"])
 def test_the_configuration_examples_use_existing_options(place: str) -> None:
     lua, *_ = blocks(read(place), "lua")
     told = re.findall(r"^  (\w+) = ", lua.text, re.MULTILINE)

@@ -160,7 +160,7 @@ def test_files_have_icons_where_mini_icons_is_set_up(panel: Panel, server: Stand
 @pytest.mark.req("H10")
 def test_lazy_nvim_loads_the_plugin_by_the_spec_of_the_page(nvim: Nvim) -> None:
     other_plugin(nvim, "lazy.nvim")
-    spec = (REPOSITORY / "docs/neovim.md").read_text().partition("-- lazy.nvim\n")[2].partition("\n")[0]
+    spec = (REPOSITORY / "docs/installation.md").read_text().partition("-- lazy.nvim\n")[2].partition("\n")[0]
     spec = spec.replace("/path/to/agent-ls/editors/nvim", str(PLUGIN))
 
     nvim.lua(
@@ -181,7 +181,7 @@ def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_pat
     subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
-    lines = (REPOSITORY / "docs/neovim.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
+    lines = (REPOSITORY / "docs/installation.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
     nvim.lua("require('mini.deps').setup({ path = { package = ... } })", str(tmp_path / "packages"))
     nvim.cmd(f"set runtimepath-={PLUGIN}")
 
