@@ -1,4 +1,4 @@
-"""docs/vscode.md and the extension's README against what package.json declares, and that against the server."""
+"""docs/vscode.md against the declarations in package.json, and these against the settings of the server."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from tests.docs.pages import read, table
 MANIFEST: dict[str, Any] = json.loads(read("vscode-extension/package.json"))
 CONTRIBUTES = MANIFEST["contributes"]
 DECLARED: dict[str, dict[str, Any]] = CONTRIBUTES["configuration"]["properties"]
-PAGES = ("docs/vscode.md", "vscode-extension/README.md")
 ANY_SCOPE = {"agentLs.notify", "agentLs.codeLens"}
 """Settings that a workspace may set: they cost no money, grant no rights and start no program."""
 NOT_OFFERED = {"walkthroughPauseMs", "place"}
 """Settings of the server that are for its tests and its demo, or count in the user's own settings file only."""
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_settings_of_a_page_and_their_defaults_are_those_of_the_extension(page: str) -> None:
-    told = {row[0].strip("`"): json.loads(row[1].strip("`")) for row in table(read(page), "setting")}
+def test_the_settings_of_the_page_and_their_defaults_are_those_of_the_extension() -> None:
+    rows = table(read("docs/vscode.md"), "setting")
+    listed = {row[0].strip("`"): json.loads(row[1].strip("`")) for row in rows}
 
-    assert told == {name: setting["default"] for name, setting in DECLARED.items()}
+    assert listed == {name: setting["default"] for name, setting in DECLARED.items()}
 
 
 @pytest.mark.req("H17")
@@ -36,7 +35,7 @@ def test_no_workspace_can_change_settings_that_cost_permit_or_run() -> None:
     guarded = {name for name, setting in DECLARED.items() if setting["scope"] in ("machine", "application")}
 
     assert guarded == set(restricted) == set(DECLARED) - ANY_SCOPE
-    assert list(DECLARED)[-len(ANY_SCOPE) :] == sorted(ANY_SCOPE, reverse=True), "the pages say: the last two"
+    assert list(DECLARED)[-len(ANY_SCOPE) :] == sorted(ANY_SCOPE, reverse=True), "the page says: the last two"
 
 
 def test_the_settings_that_the_server_is_given_are_those_it_knows_with_its_defaults() -> None:
