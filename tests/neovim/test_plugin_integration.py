@@ -181,7 +181,9 @@ def test_mini_deps_loads_the_plugin_by_the_lines_of_the_page(nvim: Nvim, tmp_pat
     subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
-    lines = (REPOSITORY / "docs/installation.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
+    lines = (
+        (REPOSITORY / "docs/installation.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
+    )
     nvim.lua("require('mini.deps').setup({ path = { package = ... } })", str(tmp_path / "packages"))
     nvim.cmd(f"set runtimepath-={PLUGIN}")
 

@@ -20,7 +20,9 @@ pytestmark = [
 
 @pytest.mark.req("H10")
 def test_two_lines_for_an_installed_agent_ls_load_the_plugin(tmp_path: Path) -> None:
-    (lines,) = [block.text for block in blocks(read("docs/installation.md"), "lua") if block.tag == "installed"]
+    (lines,) = [
+        block.text for block in blocks(read("docs/installation.md"), "lua") if block.tag == "installed"
+    ]
     program = tmp_path / "bin" / "agent-ls"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m agent_ls "$@"\n')
