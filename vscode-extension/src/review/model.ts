@@ -17,18 +17,18 @@ function withoutEnds(lines: readonly string[]): string[] {
 
 /** Converts a hunk of an event. */
 export function hunkOf(raw: EventHunk): Hunk {
-  const { id, sessionId, turnId, callId, what, state } = raw;
+  const { id, sessionId, turnId, callId, what, state, link } = raw;
   return {
-    id, uri: raw.uri, sessionId, turnId, callId, what, state,
+    ...(link && { link }), id, uri: raw.uri, sessionId, turnId, callId, what, state,
     first: raw.start, last: raw.end, oldLines: withoutEnds(raw.baseLines), newLines: withoutEnds(raw.lines),
   };
 }
 
 /** Converts a hunk of a result. */
 export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
-  const { id, sessionId, turnId, callId, what, state, newRange } = raw;
+  const { id, sessionId, turnId, callId, what, state, newRange, link } = raw;
   return {
-    id, uri, sessionId, turnId, callId, what, state,
+    ...(link && { link }), id, uri, sessionId, turnId, callId, what, state,
     first: newRange[0], last: newRange[1], oldLines: withoutEnds(raw.oldLines), newLines: withoutEnds(raw.newLines),
   };
 }

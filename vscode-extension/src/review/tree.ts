@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 import type { Sessions } from "../sessions/session";
 import type { ReviewStore } from "./store";
-import { type Grouping, type Node, children, contextOf, hunksOf, nodeId, roots, summary } from "./tree_model";
+import { type Grouping, type Node, children, contextOf, hunksOf, isUnchangedMove, nodeId, roots, summary } from "./tree_model";
 import { all } from "./model";
 import { count, gist, nature, size } from "./words";
 
@@ -80,9 +80,12 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     if (node.kind === "file") {
       const uri = vscode.Uri.parse(node.uri);
       const folder = dirname(vscode.workspace.asRelativePath(uri));
-      const description = [folder === "." ? "" : folder, size(node.hunks)].filter(Boolean).join("  ");
-      const item = new vscode.TreeItem(basename(uri.path), node.hunks.length > 1 ? Expanded : vscode.TreeItemCollapsibleState.Collapsed);
-      return Object.assign(item, { description, resourceUri: uri, iconPath: vscode.ThemeIcon.File, tooltip: `${uri.fsPath}\n${count(node.hunks.length, "change")}` });
+      const moved = node.movedFrom === undefined ? "" : `moved from ${vscode.workspace.asRelativePath(vscode.Uri.parse(node.movedFrom))}`;
+      const sum = isUnchangedMove(node) ? "" : size(node.hunks);
+      const description = [folder === "." ? "" : folder, moved, sum].filter(Boolean).join("  ");
+      const item = new vscode.TreeItem(basename(uri.path), isUnchangedMove(node) ? None : node.hunks.length > 1 ? Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+      const tooltip = `${uri.fsPath}\n${moved || count(node.hunks.length, "change")}`;
+      return Object.assign(item, { description, resourceUri: uri, iconPath: vscode.ThemeIcon.File, tooltip });
     }
     const { hunk } = node;
     const item = new vscode.TreeItem(gist(hunk), None);

@@ -16,6 +16,8 @@ export interface FileNode {
   readonly uri: string;
   /** Turn of the hunks; absent: all turns. */
   readonly turnId?: string;
+  /** A moved file: the URI that it had before. Its hunks are those of both names. */
+  readonly movedFrom?: string;
   readonly hunks: readonly Hunk[];
 }
 
@@ -39,7 +41,35 @@ function fileNodes(hunks: Hunks, turnId?: string): FileNode[] {
     const own = ofFile(hunks, uri).filter((hunk) => turnId === undefined || hunk.turnId === turnId);
     return { kind: "file" as const, uri, ...(turnId !== undefined && { turnId }), hunks: own };
   });
-  return nodes.filter((node) => node.hunks.length > 0);
+  return joinMoves(nodes.filter((node) => node.hunks.length > 0));
+}
+
+/** Joins both ends of each move: the deleted file and the created file whose hunks are decided together. */
+function joinMoves(nodes: readonly FileNode[]): FileNode[] {
+  const gone = new Map<string, FileNode>();
+  for (const node of nodes) {
+    const link = onlyLink(node, "delete");
+    if (link !== undefined) gone.set(link, node);
+  }
+  const joined = new Set<FileNode>();
+  const found = nodes.map((node) => {
+    const before = gone.get(onlyLink(node, "create") ?? "");
+    if (!before || joined.has(before)) return node;
+    joined.add(before);
+    return { ...node, movedFrom: before.uri, hunks: [...node.hunks, ...before.hunks] };
+  });
+  return found.filter((node) => !joined.has(node));
+}
+
+function onlyLink({ hunks }: FileNode, what: Hunk["what"]): string | undefined {
+  const [hunk] = hunks;
+  return hunks.length === 1 && hunk?.what === what ? hunk.link : undefined;
+}
+
+/** Whether a moved file has the same lines under both names. */
+export function isUnchangedMove({ movedFrom, hunks }: FileNode): boolean {
+  const [made, gone] = hunks;
+  return movedFrom !== undefined && made?.newLines.join("\n") === gone?.oldLines.join("\n");
 }
 
 /** The root nodes. `turns`: the ids of the session's turns, oldest first. */
@@ -49,7 +79,7 @@ export function roots(hunks: Hunks, grouping: Grouping, turns: readonly string[]
 
 export function children(node: Node): readonly Node[] {
   if (node.kind === "turn") return node.files;
-  return node.kind === "file" ? node.hunks.map((hunk) => ({ kind: "hunk", hunk })) : [];
+  return node.kind === "file" && !isUnchangedMove(node) ? hunksOf(node).map((hunk) => ({ kind: "hunk", hunk })) : [];
 }
 
 export function hunksOf(node: Node): readonly Hunk[] {

@@ -155,6 +155,8 @@ export interface Hunk {
   readonly last: number;
   readonly oldLines: readonly string[];
   readonly newLines: readonly string[];
+  /** Names the hunks that are decided together, such as both ends of a move; absent: none. */
+  readonly link?: string;
 }
 
 export interface Terminal {

@@ -31,6 +31,28 @@ test("a node decides about all hunks below it, and offers accept if all are prop
   assert.deepEqual([contextOf(newest), ...children(newest).map(contextOf)], ["turn", "file", "file.proposed"]);
 });
 
+test("a moved file is one node with both of its names, and is decided as a whole", () => {
+  const moved = hunksOf(
+    hunk("gone", 0, 0, { uri: "file:///old", what: "delete", link: "m", oldLines: ["x"] }),
+    hunk("made", 0, 1, { uri: "file:///new", what: "create", link: "m", newLines: ["x"] }),
+    hunk("other", 0, 1, { uri: "file:///other", what: "create", newLines: ["x"] }),
+  );
+  const [node, other, ...more] = roots(moved, "file", []);
+  assert.ok(node?.kind === "file" && other?.kind === "file");
+  assert.deepEqual(more, []);
+  assert.deepEqual([node.uri, node.movedFrom, other.movedFrom], ["file:///new", "file:///old", undefined]);
+  assert.deepEqual(within(node).map(({ id }) => id), ["made", "gone"]);
+  assert.deepEqual(children(node), []);
+});
+
+test("a moved file whose lines changed has the changes of both names below it", () => {
+  const moved = hunksOf(
+    hunk("gone", 0, 0, { uri: "file:///old", what: "delete", link: "m", oldLines: ["x"] }),
+    hunk("made", 0, 1, { uri: "file:///new", what: "create", link: "m", newLines: ["y"] }),
+  );
+  assert.deepEqual(roots(moved, "file", []).map(shape), [{ "file::file:///new": ["made", "gone"] }]);
+});
+
 test("the whole in one line", () => {
   assert.equal(summary(HUNKS), "+4 −1 in 2 files");
   assert.equal(summary(hunksOf()), "");
