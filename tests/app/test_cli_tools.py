@@ -132,7 +132,11 @@ def test_a_valid_definition_is_loaded_next_to_a_wrong_one(tmp_path: Path) -> Non
     assert all(problem.startswith(f"{tmp_path}/tools.yaml:22: ") for problem in loaded.problems)
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfe", b"a: " + b"x" * 300_000, b"[" * 5000, b"", b"tools:\n"])
+@pytest.mark.parametrize(
+    "data",
+    [b"\xff\xfe", b"a: " + b"x" * 300_000, b"[" * 5000, b"", b"tools:\n"],
+    ids=["no UTF-8", "too large", "nested too deep", "empty", "no tools"],
+)
 def test_an_unreadable_or_oversized_file_is_reported_and_an_empty_one_has_no_tools(
     data: bytes, tmp_path: Path
 ) -> None:
