@@ -4,6 +4,7 @@ lose user text.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -215,9 +216,13 @@ async def test_an_edit_without_a_call_is_a_decision_of_the_review() -> None:
         assert [who for who, _, _ in found.listener.told] == ["undo"]
 
 
+SEEDS = 40 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 8
+
+
 @pytest.mark.req("H4")
+@pytest.mark.sweep
 @every_editor
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(SEEDS))
 async def test_no_typed_text_is_lost_while_the_agent_edits(manners: Manners, seed: int) -> None:
     chance = random.Random(seed)
     async with host_rig(manners, "".join(f"line {number} 😋\n" for number in range(12))) as found:
