@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from agent_ls.cli.nvim_path import find_plugin
+from agent_ls.cli.own_command import own_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def _transcript(why: str, folder: Path, state: Path) -> int:
 
 
 def _farewell(folder: Path) -> str:
-    command = _command()
+    command = own_command()
     return "\n".join(
         (
             "",
@@ -77,16 +77,6 @@ def _farewell(folder: Path) -> str:
             f'  {command} exec --approve ask "run the tests and fix what fails"',
         )
     )
-
-
-def _command() -> str:
-    """Return the command that starts this program from the current folder."""
-    if shutil.which("agent-ls"):
-        return "agent-ls"
-    program = Path(sys.argv[0])
-    if program.name != "agent-ls":
-        return f"{shlex.quote(sys.executable)} -m agent_ls"
-    return shlex.quote(os.path.relpath(program))
 
 
 def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:

@@ -92,12 +92,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     exit_on_termination()
     try:
-        return run_checked(lambda: _run(parser, arguments), _output_cleaner(wanted, arguments))
+        return run_checked(lambda: _run(parser, arguments), _output_cleaner(wanted, arguments), _path_note)
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
         if argv is None:
             gc.freeze()  # otherwise the interpreter searches all modules for garbage before it ends
+
+
+def _path_note() -> str:
+    from agent_ls.cli.own_command import path_note
+
+    return path_note()
 
 
 def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from agent_ls.cli.own_command import temporary_command
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add nothing: the command takes no arguments."""
@@ -17,6 +19,12 @@ def run(options: argparse.Namespace) -> int:
         print("agent-ls: this installation has no Neovim plugin; install agent-ls again", file=sys.stderr)
         return 1
     print(folder)
+    if temporary_command():
+        print(
+            "agent-ls: this folder is in a cache and can be deleted; for a lasting one install agent-ls, "
+            "for example with `uv tool install` or `pipx install`",
+            file=sys.stderr,
+        )
     return 0
 
 

@@ -30,13 +30,18 @@ def escaped_json(text: str) -> str:
 
 
 class CheckedOutput(io.TextIOBase):
-    """A text stream that writes `clean(text)`, and raises OutputError if that fails."""
+    """A text stream that writes `clean(text)`, and raises OutputError if that fails.
+
+    `names_command` becomes true when a text tells the user to run a command of agent-ls.
+    """
 
     def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
         self._stream = stream
         self._clean = clean
+        self.names_command = False
 
     def write(self, text: str) -> int:
+        self.names_command |= "`agent-ls " in text
         with _checked_writes():
             self._stream.write(self._clean(text))
         return len(text)
@@ -73,20 +78,31 @@ def _checked_writes() -> Iterator[None]:
         raise OutputError(error.strerror or str(error)) from error
 
 
-def run_checked(run: Callable[[], int], clean: Callable[[str], str]) -> int:
-    """Run a command with checked output. Returns its exit code, or 1 if its output could not be written."""
+def _no_note() -> str:
+    return ""
+
+
+def run_checked(
+    run: Callable[[], int], clean: Callable[[str], str], note: Callable[[], str] = _no_note
+) -> int:
+    """Run a command with checked output. Returns its exit code, or 1 if its output could not be written.
+
+    On a terminal, `note()` is printed last if the output names a command of agent-ls.
+    """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
     if sys.stdout is None:
         return _report_failure("it is closed")
     stdout, stderr = sys.stdout, sys.stderr
-    sys.stdout = cast("TextIO", CheckedOutput(stdout, clean))
-    sys.stderr = cast("TextIO", CheckedOutput(stderr, clean))
+    outputs = (CheckedOutput(stdout, clean), CheckedOutput(stderr, clean))
+    sys.stdout, sys.stderr = (cast("TextIO", output) for output in outputs)
     try:
         try:
             return run()
         finally:
             sys.stdout.flush()
+            if stderr.isatty() and any(output.names_command for output in outputs):
+                sys.stderr.write(note())
     except Exception as error:
         found = _output_error(error)
         if found is None:
