@@ -187,6 +187,20 @@ def test_the_health_check_without_the_program_has_a_hint(start_nvim: StartNvim) 
     assert "make demo" in report
 
 
+@pytest.mark.req("H10")
+def test_the_health_check_names_the_configured_program_when_doctor_fails(
+    start_nvim: StartNvim, tmp_path: Path
+) -> None:
+    """The program is often not on PATH, so its full path is what the user can run."""
+    program = tmp_path / "agent-ls"
+    program.write_text("#!/bin/sh\n[ $1 = doctor ] || echo agent-ls 1.0\n")
+    program.chmod(0o755)
+    nvim = start_nvim(command=[str(program), "serve", "--stdio"])
+    nvim.cmd("checkhealth agent_ls")
+
+    assert f"`{program} doctor` gave no answer" in "\n".join(nvim.lines())
+
+
 @pytest.mark.req("H10", "H16")
 def test_the_health_check_reports_a_missing_key(start_nvim: StartNvim) -> None:
     program = str(Path(sys.executable).with_name("agent-ls"))

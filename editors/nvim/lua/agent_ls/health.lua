@@ -5,7 +5,8 @@ local log = require("agent_ls.log")
 
 local M = {}
 
-local WAIT_MS = 10000 -- a first start compiles Python's files
+-- A first start compiles Python's files, and `doctor` asks providers, also over a slow network.
+local WAIT_MS = 60000
 
 local function check_editor()
   local version = tostring(vim.version())
@@ -46,7 +47,8 @@ local function check_machine()
   local result = ok and process:wait(WAIT_MS) or { code = -1, stdout = "" }
   local decoded, findings = pcall(vim.json.decode, result.stdout or "")
   if not decoded or type(findings) ~= "table" then
-    return vim.health.warn("`agent-ls doctor` gave no answer", { "Run it in a terminal to see why." })
+    local words = ("`%s doctor` gave no answer"):format(command[1])
+    return vim.health.warn(words, { "Run it in a terminal to see why." })
   end
   for _, finding in ipairs(findings) do
     local advice = finding.hint ~= "" and { finding.hint } or nil
