@@ -196,6 +196,6 @@ def test_an_example_of_a_client_request_is_of_a_kind_that_is_listed(block: Block
 def test_the_client_requests_that_are_listed_are_those_that_are_sent() -> None:
     source = read("agent_ls/server/editor/client_requests.py") + read("agent_ls/server/editor/language.py")
 
-    assert {f"`{what}`" for what in re.findall(r'\b_?(?:ask|places)\(\s*"(\w+)"', source)} == {
+    assert {f"`{what}`" for what in re.findall(r'\b_?(?:ask|find_locations)\(\s*"(\w+)"', source)} == {
         row[0] for row in table(PAGE, "`what`")
     }
