@@ -14,8 +14,33 @@ await play(async (actor) => {
 async function untrusted(actor) {
   await isRead(actor, 42);
   await actor.workbench.runCommand("agent-ls: Open Chat");
+  await offersTrust(actor);
   await actor.say("Hello?");
   await (await actor.chat()).getByText("This folder is not trusted").first().waitFor();
+}
+
+/** Before anything is sent, the chat displays one card with a button that opens VS Code's page of workspace trust. */
+async function offersTrust(actor) {
+  const { page } = actor;
+  const card = (await actor.chat()).locator("article.trouble", { hasText: "This folder is not trusted" });
+  await card.waitFor();
+  assert.equal(await card.count(), 1);
+  await actor.step("an untrusted folder");
+  await card.getByRole("button", { name: "Manage Trust…", exact: true }).click();
+  await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).waitFor();
+}
+
+/** The model chip displays the model of the session. A click on it opens the list of models, which has this model. */
+async function modelChip(actor) {
+  const chat = await actor.chat();
+  const chip = chat.locator("button.model");
+  const name = (await chip.innerText()).trim();
+  assert.notEqual(name, "Model", "the chip names the model");
+  await chip.click();
+  await chat.locator(".picker .menu li", { hasText: name }).first().waitFor();
+  await actor.step("the list of models");
+  await actor.page.keyboard.press("Escape");
+  await chat.locator(".picker .menu li").first().waitFor({ state: "hidden" });
 }
 
 async function trusted(actor) {
@@ -26,6 +51,7 @@ async function trusted(actor) {
   await workbench.openFile("stock.py");
   await actor.newSession();
   await denies(actor, "As you like.");
+  await modelChip(actor);
   await actor.step("a trusted project has no say in it either");
 }
 
