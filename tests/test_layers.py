@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "memo": set(),
     "lean_imports": set(),
     "system": set(),
+    "installation": set(),
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
@@ -70,7 +71,7 @@ ALLOWED: dict[str, set[str]] = {
     "store": ENV_TYPES
     | LLM_TYPES
     | {"store", "environments.far.place", "loop", "review", "policy", "system", "text"},
-    "mcp": {"background", "mcp", "_version", "environments", "llm", "store", "system", "text", "tools"},
+    "mcp": {"installation", "background", "mcp", "_version", "environments", "llm", "store", "system", "text", "tools"},
     "mcp.entry": {"mcp.entry"},
     "app": {"app"},
     "app.clock": {"app.clock"},
@@ -119,7 +120,7 @@ ALLOWED: dict[str, set[str]] = {
         "app.changes", "app.context", "app.permissions", "environments", "llm", "loop", "policy", "profiles",
         "system",
     },
-    "app.diagnostics": {
+    "app.diagnostics": {"installation", 
         "app.clock", "app.diagnostics", "app.hooks", "app.models", "app.permissions", "app.servers", "app.settings",
         "app.skills", "app.tools", "_version", "environments", "llm", "loop", "mcp", "store", "tools.foreign_names",
     },
@@ -127,7 +128,7 @@ ALLOWED: dict[str, set[str]] = {
         "app.context", "app.permissions", "app.recording", "app.settings", "environments", "llm", "loop",
         "policy", "store", "tools",
     },
-    "app.servers": {
+    "app.servers": {"installation", 
         "background",
         "app.errors", "app.models", "app.permissions", "app.servers", "app.settings", "app.web", "environments",
         "loop", "mcp", "policy.places", "profiles",
@@ -211,11 +212,11 @@ ALLOWED: dict[str, set[str]] = {
         "store.layout", "store.locks",
     },
     "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},
-    "batch": {
+    "batch": {"installation", 
         "batch", "_version", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks",
         "system", "text",
     },
-    "cli": {
+    "cli": {"installation", 
         "cli", "acp", "panel", "server", "headless", "batch", "environments.far.place", "lean_imports",
         "environments.local.environ", "replay", "app", "mcp", "store",
         "patch", "llm.credentials", "system", "_version",

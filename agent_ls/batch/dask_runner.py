@@ -23,6 +23,7 @@ from agent_ls.batch.dask_task import DaskRequest, request_text, run_task
 from agent_ls.batch.folder import ResultFolder, folder_error
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.runner import BatchProgress, Report, describe, final_result, read_progress
+from agent_ls.installation import extra_command
 from agent_ls.system import handle_termination_signals
 
 CONNECT_SECONDS = 10
@@ -76,7 +77,7 @@ class DaskRunner:
         try:
             import distributed
         except ImportError:
-            raise AppError("--dask needs Dask", 'install it: pip install "agent-ls[dask]"') from None
+            raise AppError("--dask needs Dask", f"install it: {extra_command('dask')}") from None
         if not re.fullmatch(r"([a-z]+://)?[^/\s]+:[0-9]{1,5}", self._address):
             raise AppError(f"--dask {self._address}: not an address of a Dask scheduler", ADDRESS_HINT)
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # hide its tracebacks from users

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import shutil
 import sys
-from importlib import metadata
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+
+from agent_ls.installation import install_source
 
 _UV_CACHE = re.compile(r"(archive|environments|builds)-v\d+")
 
@@ -35,7 +33,7 @@ def temporary_command() -> str:
     """
     uv, pipx = shutil.which("uvx"), shutil.which("pipx")
     tool = _tool_of(Path(sys.prefix))
-    source = _source()
+    source = install_source()
     if tool == "uv" and (uv or os.environ.get("UV")):
         run = "uvx" if uv else f"{shlex.quote(os.environ['UV'])} tool run"
         return f"{run} --from {shlex.quote(source)} agent-ls" if source else f"{run} agent-ls"
@@ -58,19 +56,3 @@ def _tool_of(prefix: Path) -> str:
                 return "uv"
             return "pipx" if folder.name == "pipx" and folder == prefix.parent else ""
     return ""
-
-
-def _source() -> str:
-    """Return what agent-ls was installed from: a path or an address; "" for a package index."""
-    try:
-        text = metadata.distribution("agent-ls").read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
-        return ""
-    if not text:
-        return ""
-    found = json.loads(text)
-    url = str(found["url"])
-    if vcs := found.get("vcs_info"):
-        return f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
-    parts = urlsplit(url)
-    return url2pathname(parts.path) if parts.scheme == "file" else url

@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
+from agent_ls.installation import extra_command
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled, secret_values
 from agent_ls.mcp.descriptions import (
     CallResult,
@@ -43,8 +44,6 @@ SHOWN_STDERR_CHARS = 600
 State: TypeAlias = Literal[
     "off", "unapproved", "denied", "starting", "running", "restarting", "login", "failed", "stopped"
 ]
-
-NOT_INSTALLED = "agent-ls is installed without MCP: install it with `pip install 'agent-ls[mcp]'`"
 
 
 class LoginNeededError(Exception):
@@ -136,7 +135,7 @@ class ManagedServer:
 
     async def _run(self) -> None:
         if importlib.util.find_spec("mcp") is None:
-            self._become("failed", NOT_INSTALLED)
+            self._become("failed", f"agent-ls is installed without MCP: install it: {extra_command('mcp')}")
             return
         # In a thread: the import takes a second or more, and would block the event loop.
         await anyio.to_thread.run_sync(importlib.import_module, "agent_ls.mcp.session")

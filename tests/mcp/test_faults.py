@@ -9,7 +9,6 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.settings.model import Settings
 from agent_ls.loop.events.types import Warning
 from agent_ls.mcp.servers import SessionServers
 from tests.mcp.plans import change_plan, raw_server, sent, tool, user_file
@@ -226,13 +225,6 @@ async def test_tools_known_from_an_earlier_session_are_offered_without_waiting(t
         assert [it.name for it in rig.model.requests[1].tools][-1] == "raw__echo"
         server = servers_of(second).server("raw")
         assert server and server.state == "starting"
-
-
-async def test_without_the_sdk_the_session_goes_on_and_says_what_to_install() -> None:
-    from agent_ls.mcp.server import NOT_INSTALLED
-
-    assert "pip install" in NOT_INSTALLED
-    assert Settings().mcp.servers == {}
 
 
 async def test_failed_server_is_named_once(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.servers.trial import environ_without_keys, values_for
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.installation import extra_command
 from agent_ls.mcp.cache import DescriptionCache
 from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, Values, filled
 from agent_ls.mcp.sources import PROJECT_FILES, Given, find_servers
@@ -72,7 +73,7 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
     for config in found.servers:
         problems += _unusable(config, values) if config.is_enabled else ()
     if found.servers and importlib.util.find_spec("mcp") is None:
-        hint = "pip install 'agent-ls[mcp]'"
+        hint = extra_command("mcp")
         problems.append(
             DoctorFinding(
                 "mcp", "bad", f"{len(found.servers)} servers are configured, and the SDK is missing", hint

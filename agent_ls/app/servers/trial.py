@@ -15,6 +15,7 @@ from agent_ls.app.permissions.paths import places_of
 from agent_ls.app.servers.confinement import ServerConfinement
 from agent_ls.app.servers.login import authenticate, entered, server_secrets, why_not_asked
 from agent_ls.environments.errors import EnvError
+from agent_ls.installation import extra_command
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, Values, filled
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
 from agent_ls.mcp.process import ServerProcesses
@@ -61,7 +62,7 @@ async def _connect(
     show: Callable[[str], Awaitable[None]] | None,
 ) -> ServerDescription:
     if _is_missing():
-        raise AppError("agent-ls is installed without MCP", "install it with `pip install 'agent-ls[mcp]'`")
+        raise AppError("agent-ls is installed without MCP", f"install it: {extra_command('mcp')}")
     from agent_ls.mcp import oauth, session
     from agent_ls.mcp.server import LoginNeededError, login_needed
 
