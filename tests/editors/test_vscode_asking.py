@@ -10,7 +10,7 @@ import pytest
 
 from tests.editors import vscode_rig as vscode
 from tests.editors.test_vscode import STOCK
-from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
+from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
 
 pytestmark = vscode.MARKS
 
@@ -66,6 +66,8 @@ def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, 
     script: list[Any] = [
         "stock: begin to count\n\nParts were lost.",
         [gate, Text("never read")],
+        ErrorReply(401),
+        "None at all.",
         "Order three parts.",
         "The output says what is missing.",
         "Three, says the terminal.",
@@ -86,16 +88,16 @@ def test_the_agent_is_asked_from_source_control_terminal_and_tests(store: Path, 
         gate.open()
         bodies = [request.body for request in server.requests]
     assert "sum(list(stock.values()))" in texts(bodies[0]) and "tools" not in bodies[0]
-    assert "3 parts are missing" in texts(bodies[2]) and "exit code 3" in texts(bodies[2])
-    assert "From a terminal of the user" in texts(bodies[3])
-    mentioned = str(bodies[4]["messages"][-1])
+    assert "3 parts are missing" in texts(bodies[4]) and "exit code 3" in texts(bodies[4])
+    assert "From a terminal of the user" in texts(bodies[5])
+    mentioned = str(bodies[6]["messages"][-1])
     assert "Terminal " in mentioned and "3 parts are missing" in mentioned, mentioned
     assert "How many?" in mentioned and "sum(list(stock.values()))" not in mentioned, (
         "the removed chip is not sent"
     )
-    failed = texts(bodies[5])
+    failed = texts(bodies[7])
     assert "Failed test: counts parts" in failed and "stock.py" in failed
-    explained = str(bodies[6]["messages"][-1])
+    explained = str(bodies[8]["messages"][-1])
     assert "stock.py, lines 8 to 9" in explained and "return [name for name in stock]" in explained
     assert "Explain what is named above." in explained
     log = subprocess.run(["git", "log"], cwd=store, capture_output=True, text=True, check=False)

@@ -26,6 +26,7 @@ import { CommitMessages } from "./git/commit_message";
 import { inBackground, makeLog } from "./logger";
 import { Keys } from "./settings/api_keys";
 import { NativeChat } from "./native/participant";
+import { hideErrors, showError } from "./status/errors";
 import { Notifier } from "./status/notify";
 import { Ends } from "./connection/recovery";
 import { Remembered } from "./sessions/remembered";
@@ -72,7 +73,10 @@ function connect(
   const { client, sessions, log } = ctx;
   const ends = new Ends();
   client.prepare = (send) => keys.handOver(send);
-  client.onStart = () => { for (const reporter of reporters) reporter.restart(); };
+  client.onStart = () => {
+    hideErrors();
+    for (const reporter of reporters) reporter.restart();
+  };
   sessions.listen(({ switched }) => {
     const { provider } = sessions.snapshot.session;
     if (switched === true && provider !== undefined) inBackground(log, keys.explain(provider));
@@ -84,7 +88,7 @@ function connect(
   const giveUp = async () => {
     status().serverGone();
     const restart = "Restart";
-    const answer = await vscode.window.showErrorMessage(`agent-ls: ${ends.words}`, restart, "Show Log");
+    const answer = await showError(`agent-ls: ${ends.words}`, restart, "Show Log");
     if (answer === undefined) return;
     ends.forget();
     await vscode.commands.executeCommand(answer === restart ? "agentLs.restart" : "agentLs.showLog");

@@ -8,7 +8,7 @@ const box = (actor) => actor.workbench.eval((vscode) => vscode.extensions.getExt
 
 await play(async (actor) => {
   await actor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  for (const part of [message, cancelled, lastCommand, selection, mentions, failedTest, symbol]) await part(actor);
+  for (const part of [message, cancelled, failed, lastCommand, selection, mentions, failedTest, symbol]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** The button of the view fills its input, and nothing is committed. */
@@ -38,6 +38,23 @@ async function cancelled(actor) {
   await toast.getByRole("button", { name: "Cancel" }).click();
   await actor.ask("cancelled");
   assert.equal(await box(actor), before);
+}
+
+/** The error of a failed request has a button for what helps, and is hidden when the next message is sent. */
+async function failed(actor) {
+  const { workbench, page } = actor;
+  await workbench.runCommand("agent-ls: Write the Commit Message");
+  const error = workbench.notification("refused the key");
+  await error.getByRole("button", { name: "Set API Key…" }).waitFor();
+  await actor.step("the error of a command");
+  await workbench.runCommand("agent-ls: Open Chat");
+  const chat = await actor.chat();
+  await actor.until(() => chat.locator("#composer textarea").evaluate((area) => area === document.activeElement), "the focus in the prompt");
+  await page.keyboard.type("Any news?");
+  await page.keyboard.press("Enter");
+  await chat.getByText("None at all.").first().waitFor();
+  await error.waitFor({ state: "hidden" });
+  await actor.isIdle();
 }
 
 /** Opens the menu of the terminal by keys. */

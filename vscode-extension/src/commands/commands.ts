@@ -10,7 +10,8 @@ import type { Ctx } from "../ctx";
 import type { ApprovalItem } from "../snapshot/items";
 import type { Keys } from "../settings/api_keys";
 import { isRefused } from "../sessions/owners";
-import { type NewSessionChoice, problemOf } from "../connection/protocol";
+import type { NewSessionChoice } from "../connection/protocol";
+import { showFailure } from "./failure";
 import { chooseFolder, chooseRunning, chooseSession, configure } from "./pickers";
 import type { ReviewFace } from "../review/commands";
 import type { SessionsFace } from "../sessions/actions";
@@ -66,8 +67,7 @@ async function suggest({ ctx }: Parts): Promise<void> {
   try {
     await ctx.client.ensureStarted();
   } catch (error) {
-    const { message, hint } = problemOf(error);
-    void vscode.window.showErrorMessage(`agent-ls: ${[message, hint].filter(Boolean).join(" ")}`);
+    await showFailure(error);
     return;
   }
   await vscode.commands.executeCommand("editor.action.inlineSuggest.trigger");

@@ -1,6 +1,7 @@
 // Shows the failure of a command outside the chat, with buttons for what helps.
 import * as vscode from "vscode";
 import { problemOf } from "../connection/protocol";
+import { showError } from "../status/errors";
 import { actionsOf, hintForPeople } from "./failure_actions";
 
 const BUTTONS = {
@@ -18,7 +19,7 @@ export async function showFailure(error: unknown): Promise<void> {
   const { message, hint, kind = "" } = problemOf(error);
   const words = [message, hintForPeople(hint)].map((each) => each.trim().replace(/\.$/, "")).filter((each) => each !== "").map(sentence);
   const buttons = actionsOf(kind, false).filter(hasButton).map((action) => BUTTONS[action]);
-  const chosen = await vscode.window.showErrorMessage(`agent-ls: ${words.join(". ")}.`, ...buttons.map(([title]) => title));
+  const chosen = await showError(`agent-ls: ${words.join(". ")}.`, ...buttons.map(([title]) => title));
   const command = buttons.find(([title]) => title === chosen)?.[1];
   if (command !== undefined) await vscode.commands.executeCommand(command);
 }

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { question } from "../approvals/choices";
 import type { ApprovalPicker } from "../approvals/picker";
 import { shouldNotify } from "./attention";
+import { hideErrors, showError } from "./errors";
 import type { EventData } from "../connection/protocol";
 import { count } from "../review/words";
 import type { ReviewStore } from "../review/store";
@@ -39,6 +40,7 @@ export class Notifier implements vscode.Disposable {
   }
 
   private take({ event, switched }: Change): void {
+    if (event?.kind === "user_input") hideErrors(); // errors of earlier messages
     // Also if the chat is visible, because the terminal that needs the answer may be hidden.
     if (event?.kind === "terminal_waiting" && this.tells(false)) void this.waits(event.data as EventData["terminal_waiting"]);
     if (!this.tells(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;
@@ -104,7 +106,7 @@ export class Notifier implements vscode.Disposable {
   }
 
   private async problem({ message, hint }: EventData["error"]): Promise<void> {
-    const answer = await vscode.window.showErrorMessage(`agent-ls: ${message}${hint === "" ? "" : ` (${hint})`}`, SHOW);
+    const answer = await showError(`agent-ls: ${message}${hint === "" ? "" : ` (${hint})`}`, SHOW);
     if (answer === SHOW) await vscode.commands.executeCommand("agentLs.open");
   }
 }
