@@ -121,7 +121,7 @@ class AgentSession:
         return self._live.session.usage
 
     async def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> AsyncGenerator[Event]:
-        """Run one input, and yield its events up to `processing_end`.
+        """Run one input, and yield its events up to `processing_end`. The first run may begin with `session_start`.
 
         Leaving the loop early does not stop the turn; `interrupt` does.
 
