@@ -104,6 +104,7 @@ async def _warm_up(manager: SessionManager) -> None:
     # Keep the modules loaded so far out of garbage collection, which has been off since the start.
     gc.freeze()
     gc.enable()
+    await manager.return_memory()
 
 
 class FolderSettings:

@@ -63,6 +63,7 @@ class AgentBackend:
             # Loaded objects stay alive, so exclude them from garbage collection, which was off since the start.
             gc.freeze()
             gc.enable()
+            start(manager.return_memory)
 
     def _load(self) -> None:
         importlib.import_module("agent_ls.server.assembly")

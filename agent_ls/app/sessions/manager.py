@@ -202,7 +202,6 @@ class SessionManager:
         try:
             async with anyio.create_task_group() as self._group:
                 self._run_beside(self.owners.look)
-                self._run_beside(partial(return_memory_after_turns, self._progress, self._clock))
                 task_status.started()
                 try:
                     await anyio.sleep_forever()
@@ -215,6 +214,13 @@ class SessionManager:
             await self.sites.close()
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await self.models.client.close()
+
+    async def return_memory(self) -> None:
+        """Return freed memory to the system after turns. Runs until cancelled.
+
+        Only for processes of agent-ls: a program that uses the library manages its memory itself.
+        """
+        await return_memory_after_turns(self._progress, self._clock)
 
     async def warm_up(self) -> None:
         """Preload what the first input needs. Never raises."""
