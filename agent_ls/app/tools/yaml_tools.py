@@ -279,7 +279,10 @@ def _misfits(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if found.name in own_names():
         yield ("name",), "a tool of this name is built in: choose another"
     if "__" in found.name:
-        yield ("name",), "two underscores are kept for tools of servers: choose another name"
+        yield (
+            ("name",),
+            "names with two underscores are reserved for tools of MCP servers: choose another name",
+        )
     if found.cmd.startswith("-") or PLACE.search(found.cmd):
         yield ("cmd",), "cmd has to be the name or the path of a program"
     elif " " in found.cmd and "/" not in found.cmd:

@@ -84,7 +84,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "access_denied": _OTHERWISE,
         "edit_refused": _OTHERWISE,
         "unsupported": Remedy("ResourceError", "Continue without it: this environment does not support it."),
-        "limit": Remedy("QuotaError", "Wait for what runs, then call again."),
+        "limit": Remedy("QuotaError", "Wait until running work has ended, then call again."),
         "network": Remedy("NetworkError", "Retry in a while, or go on without it."),
         "http_status": Remedy("NetworkError", "Check the address, or go on without it."),
         "search": Remedy("NetworkError", "Search with other words, or go on without it."),
