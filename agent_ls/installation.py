@@ -3,50 +3,78 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib import metadata, util
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 from urllib.request import url2pathname
 
 NAME = "agent-ls"
 
+_PLAIN_ON_WINDOWS = re.compile(r"[\w.:/\\+@=-]+")
+_UV_CACHE = re.compile(r"(archive|environments|builds)-v\d+")
+
 
 def install_source() -> str:
-    """Return what agent-ls was installed from: a path or an address; "" for a package index."""
+    """Return what agent-ls was installed from: a path or an address; "" for a package index, or if it is unknown."""
     try:
-        text = metadata.distribution(NAME).read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
+        found = json.loads(metadata.distribution(NAME).read_text("direct_url.json") or "{}")
+        url = urlsplit(str(found.get("url", "")))
+        if commit := found.get("vcs_info"):
+            return f"{commit['vcs']}+{_without_login(url.geturl())}@{commit['commit_id']}"
+    except (metadata.PackageNotFoundError, ValueError, LookupError, AttributeError):
         return ""
-    if not text:
-        return ""
-    found = json.loads(text)
-    url = str(found["url"])
-    if vcs := found.get("vcs_info"):
-        return f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
-    parts = urlsplit(url)
-    return url2pathname(parts.path) if parts.scheme == "file" else url
+    return url2pathname(url.path) if url.scheme == "file" else _without_login(url.geturl())
+
+
+def _without_login(address: str) -> str:
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def temporary_tool(prefix: Path) -> str:
+    """Return "uv" or "pipx" if the environment at `prefix` is one that this tool made for one run, otherwise ""."""
+    for folder in prefix.parents:
+        if (folder / "CACHEDIR.TAG").is_file():
+            if _UV_CACHE.fullmatch(prefix.relative_to(folder).parts[0]):
+                return "uv"
+            return "pipx" if folder.name == "pipx" and folder == prefix.parent else ""
+    return ""
+
+
+def shell_words(words: Sequence[str], *, for_windows: bool = os.name == "nt") -> str:
+    """Return the words quoted for the usual shell of this system, or `for_windows`: of Windows."""
+    if not for_windows:
+        return shlex.join(words)
+    return " ".join(word if _PLAIN_ON_WINDOWS.fullmatch(word) else f'"{word}"' for word in words)
 
 
 def extra_command(extra: str, prefix: Path | None = None) -> str:
     """Return the shell command that installs the packages of an extra, in the way that agent-ls was installed.
 
-    `prefix` is the environment of this process, for tests another one.
+    `prefix` is the environment of this process, for tests another one. The command adds packages to this environment
+    and never installs agent-ls again. An environment for one run (uvx, `pipx run`) cannot get packages, so the command
+    starts agent-ls with the packages, or installs agent-ls first.
     """
     prefix = prefix or Path(sys.prefix)
-    packages = " ".join(shlex.quote(package) for package in _packages_of(extra))
-    if (prefix / "uv-receipt.toml").is_file():
-        source = shlex.quote(install_source() or NAME)
-        return f"uv tool install --force --with {packages} {source}"
+    packages = _packages_of(extra)
+    source = install_source() or NAME
+    temporary = temporary_tool(prefix)
+    if temporary == "uv":
+        more = [word for package in packages for word in ("--with", package)]
+        return shell_words(["uvx", *more, "--from", source, NAME])
+    if temporary == "pipx":
+        return f"{shell_words(['pipx', 'install', source])} && {shell_words(['pipx', 'inject', NAME, *packages])}"
     if (prefix / "pipx_metadata.json").is_file():
-        return f"pipx inject {NAME} {packages}"
-    python = shlex.quote(sys.executable)
-    if util.find_spec("pip") is None and shutil.which("uv"):
-        return f"uv pip install --python {python} {packages}"
-    return f"{python} -m pip install {packages}"
+        return shell_words(["pipx", "inject", prefix.name, *packages])
+    if (prefix / "uv-receipt.toml").is_file() or (util.find_spec("pip") is None and shutil.which("uv")):
+        return shell_words(["uv", "pip", "install", "--python", sys.executable, *packages])
+    return shell_words([sys.executable, "-m", "pip", "install", *packages])
 
 
 def _packages_of(extra: str) -> list[str]:

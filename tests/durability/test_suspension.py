@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,14 +21,19 @@ from tests.support.loopback import Answer, LoopbackProvider, Text, ToolCall
 
 pytestmark = pytest.mark.req("R4", "H7", "L3", "R3")
 
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+
 
 async def kill(editor: Editor, server: ServerProcess) -> None:
     await die(server)
 
 
+ENDINGS = (shut_down, hang_up, terminate, kill)
 all_endings = pytest.mark.parametrize(
     ("wire", "end"),
-    [("openai", shut_down), ("anthropic", hang_up), ("openai", terminate), ("anthropic", kill)],
+    [(wire, end) for wire in SERVERS for end in ENDINGS]
+    if IS_WHOLE
+    else list(zip(["openai", "anthropic"] * 2, ENDINGS, strict=True)),
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 pairs = pytest.mark.parametrize(
@@ -94,6 +100,7 @@ async def say(editor: Editor, session_id: str, request: dict[str, Any], decision
     return await editor.approve({"sessionId": session_id, "data": request}, decision, **params)
 
 
+@pytest.mark.sweep
 @all_endings
 async def test_an_allow_after_a_restart_makes_the_displayed_edit(
     wire: str, end: Ending, project: Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,20 @@ async def test_tools_known_from_an_earlier_session_are_offered_without_waiting(t
         assert [it.name for it in rig.model.requests[1].tools][-1] == "raw__echo"
         server = servers_of(second).server("raw")
         assert server and server.state == "starting"
+
+
+async def test_without_the_sdk_the_session_goes_on_and_names_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)  # find_spec then finds no package
+    user_file(tmp_path / "state", gone={"command": "no-such-program-here"})
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
+        await talk.say("go")
+        await until_state(talk, "gone", "failed")
+
+        (warning,) = [it for it in talk.of(Warning) if "gone" in it.message]
+        assert "installed without MCP" in warning.message and "mcp" in warning.message.rpartition(" ")[2]
 
 
 async def test_failed_server_is_named_once(tmp_path: Path) -> None:

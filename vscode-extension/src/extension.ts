@@ -74,7 +74,7 @@ function connect(
   const ends = new Ends();
   client.prepare = (send) => keys.handOver(send);
   client.onStart = () => {
-    hideErrors();
+    hideErrors(sessions.snapshot);
     for (const reporter of reporters) reporter.restart();
   };
   sessions.listen(({ switched }) => {

@@ -189,15 +189,13 @@ def _kept_keys() -> Iterator[DoctorFinding]:
 
 def _trust() -> list[DoctorFinding]:
     here = str(Path().resolve())
-    standing = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(here)
+    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(here)
     words = {
         "trusted": "this folder is trusted",
         "restricted": "this folder is not trusted: nothing is changed or run in it",
         "unknown": "you have not decided whether to trust this folder",
     }
-    found = [
-        DoctorFinding("trust", "good" if standing == "trusted" else "note", words[standing], _TRUST_HINT)
-    ]
+    found = [DoctorFinding("trust", "good" if trust == "trusted" else "note", words[trust], _TRUST_HINT)]
     if everywhere := [place for place in trusted_by_variable() if place == os.path.abspath(os.sep)]:
         text = f"{TRUST_VARIABLE} trusts all folders ({everywhere[0]})"
         found.append(

@@ -368,6 +368,14 @@ spec["markdown: a link to a web page is its text, and keeps its address in the m
   support.same(text:sub(code.col + 1, code.opts.end_col), "x")
 end
 
+spec["markdown: marks of a quote with a link end within its text"] = function()
+  local marks, _, text = markdown.line("> see [docs](https://example.org/a/b)", nil)
+  support.same(text, "> see docs")
+  for _, mark in ipairs(marks) do
+    support.same(mark.col <= #text and (mark.opts.end_col or 0) <= #text, true)
+  end
+end
+
 spec["markdown: the address of a link to no web page is hidden and stays in the text"] = function()
   for _, line in ipairs({ "[a](b.md)", "[a](https://x/\27]0;title\7)", "[a](javascript:alert)" }) do
     local marks, _, text = markdown.line(line, nil)

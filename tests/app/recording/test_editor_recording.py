@@ -56,7 +56,7 @@ class FakeEditorStatus:
 class Forgetful(KnownCode):
     """Returns no references."""
 
-    async def references(self, spot: SourcePosition) -> FoundLocations:
+    async def references(self, position: SourcePosition) -> FoundLocations:
         raise NoAnswerError("The editor's language tools could not answer: gone.")
 
 

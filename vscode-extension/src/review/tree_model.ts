@@ -63,7 +63,8 @@ function joinMoves(nodes: readonly FileNode[]): FileNode[] {
 
 function onlyLink({ hunks }: FileNode, what: Hunk["what"]): string | undefined {
   const [hunk] = hunks;
-  return hunks.length === 1 && hunk?.what === what ? hunk.link : undefined;
+  // A link is unique only within a call.
+  return hunks.length === 1 && hunk?.what === what && hunk.link !== undefined ? [hunk.sessionId, hunk.callId, hunk.link].join(" ") : undefined;
 }
 
 /** Whether a moved file has the same lines under both names. */

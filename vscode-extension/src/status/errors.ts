@@ -1,6 +1,8 @@
 // Error messages outside the chat. VS Code keeps an error with buttons until the user closes it, so an error that no
 // longer applies has to be hidden.
 import * as vscode from "vscode";
+import type { Snapshot } from "../snapshot/items";
+import { waiting } from "./attention";
 
 /** The errors that are displayed now. */
 const shown = new Set<symbol>();
@@ -18,10 +20,10 @@ export async function showError(text: string, ...buttons: string[]): Promise<str
 
 /**
  * Hides the displayed errors, because the agent works again. VS Code can hide only all messages together; they stay in
- * the notification centre.
+ * the notification centre. Nothing is hidden while the agent waits for the user, whom a message may ask.
  */
-export function hideErrors(): void {
-  if (shown.size === 0) return;
+export function hideErrors(snapshot: Snapshot): void {
+  if (shown.size === 0 || waiting(snapshot, 0) > 0) return;
   shown.clear();
   void vscode.commands.executeCommand("notifications.hideToasts");
 }

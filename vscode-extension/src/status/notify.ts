@@ -40,7 +40,7 @@ export class Notifier implements vscode.Disposable {
   }
 
   private take({ event, switched }: Change): void {
-    if (event?.kind === "user_input") hideErrors(); // errors of earlier messages
+    if (event?.kind === "user_input") hideErrors(this.sessions.snapshot); // errors of earlier messages
     // Also if the chat is visible, because the terminal that needs the answer may be hidden.
     if (event?.kind === "terminal_waiting" && this.tells(false)) void this.waits(event.data as EventData["terminal_waiting"]);
     if (!this.tells(this.isChatVisible()) || this.sessions.snapshot.session.access === "readOnly") return;

@@ -95,8 +95,8 @@ def default_shell() -> str:
     return bash or "/bin/sh"
 
 
-_tried_launchers: dict[tuple[str, ...], bool] = {}
-"""Launchers that this process has run once, and whether they worked."""
+_working_launchers: set[tuple[str, ...]] = set()
+"""Launchers that this process has run once with success."""
 
 
 async def _death_signal_launcher() -> tuple[str, ...]:
@@ -110,10 +110,12 @@ async def _death_signal_launcher() -> tuple[str, ...]:
     if setpriv is None:
         return ()
     launcher = (setpriv, "--pdeathsig", "KILL")
-    if launcher not in _tried_launchers:
+    if launcher not in _working_launchers:
         try:
             trial = await run_program([*launcher, "true"])
         except OSError:
             return ()
-        _tried_launchers[launcher] = trial.returncode == 0
-    return launcher if _tried_launchers[launcher] else ()
+        if trial.returncode != 0:
+            return ()
+        _working_launchers.add(launcher)
+    return launcher

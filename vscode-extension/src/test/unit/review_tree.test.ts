@@ -53,6 +53,16 @@ test("a moved file whose lines changed has the changes of both names below it", 
   assert.deepEqual(roots(moved, "file", []).map(shape), [{ "file::file:///new": ["made", "gone"] }]);
 });
 
+test("the ends of two moves of one file by different calls are not joined", () => {
+  const moved = hunksOf(
+    hunk("b", 0, 1, { uri: "file:///b", what: "create", link: "move:a", callId: "1", newLines: ["x"] }),
+    hunk("gone", 0, 0, { uri: "file:///a", what: "delete", link: "move:a", callId: "3", oldLines: ["y"] }),
+    hunk("c", 0, 1, { uri: "file:///c", what: "create", link: "move:a", callId: "3", newLines: ["y"] }),
+  );
+  const nodes = roots(moved, "file", []);
+  assert.deepEqual(nodes.map((node) => node.kind === "file" && [node.uri, node.movedFrom]), [["file:///b", undefined], ["file:///c", "file:///a"]]);
+});
+
 test("the whole in one line", () => {
   assert.equal(summary(HUNKS), "+4 −1 in 2 files");
   assert.equal(summary(hunksOf()), "");

@@ -113,10 +113,12 @@ function M.line(line, fence)
   elseif indent then
     marks[1] =
       { col = #indent, opts = { virt_text = { { "•", "AgentLsKey" } }, virt_text_pos = "overlay" } }
-  elseif line:match("^%s*>") then
-    span(marks, 0, #line, "AgentLsDim")
   end
-  return marks, nil, inline(line, marks)
+  local text = inline(line, marks)
+  if not indent and line:match("^%s*>") then
+    span(marks, 0, #text, "AgentLsDim") -- after `inline`, which removes the addresses of links
+  end
+  return marks, nil, text
 end
 
 ---@return boolean render-markdown.nvim is configured to draw the transcript, so we do not
