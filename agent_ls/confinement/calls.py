@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 
 class MachineType(NamedTuple):
-    """A machine type. `audit` is its id in seccomp, `column` the index of its numbers in the tables of seccomp.py."""
+    """A machine type. `audit` is the id of the machine type in seccomp.
+
+    `column` is the index of its system call numbers in the tables of seccomp.py.
+    """
 
     audit: int
     column: int
@@ -33,10 +36,10 @@ def libc() -> ctypes.CDLL:
 
 
 def checked(result: int) -> int:
-    """Return `result`, or raise the error of the last C call.
+    """Return `result` of a C call, or raise the error that the call has set (errno).
 
     Raises:
-        OSError: the call failed.
+        OSError: the call failed (`result` is negative).
     """
     if result < 0:
         number = ctypes.get_errno()

@@ -18,13 +18,13 @@ _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _READ_ANYTHING = 1 << 2
 _KEPT_OF_ROOT = 0b1101_1111
-"""Capabilities that root keeps if it may write: chown, override modes, act as owner, keep setid bits, setuid and
-setgid.
+"""Capabilities that a process of root keeps if the confinement allows writing: chown, override modes, act as
+owner, keep setid bits, setuid and setgid.
 """
 
 
 def unavailable() -> str:
-    """Return the reason why this system cannot confine, "" if it can."""
+    """Return the reason why this system cannot confine a process, "" if it can."""
     if MACHINE is None:
         return f"system calls of a {os.uname().machine} are not known"
     try:
@@ -39,7 +39,7 @@ def unavailable() -> str:
 def confine(confinement: Confinement, *, terminal: str = "", newest: int = landlock.NEWEST) -> None:
     """Enforce `confinement` on the calling thread.
 
-    `terminal` is the terminal device of a read-only command, which the command may write to. `newest` is the
+    `terminal` is the terminal device that a read-only command may write to. `newest` is the
     highest version of Landlock to use.
 
     Raises:
@@ -61,8 +61,8 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
     seccomp.enforce(
         network=confinement.network,
         only_looks=confinement.only_looks,
-        # Builds signal their own children. On a kernel without scoped signals, forbid all signals only for read-only
-        # commands.
+        # A kernel without scoped signals can only forbid all signals. Forbid them only for read-only commands,
+        # because builds must signal their own children.
         scopes_signals=version >= landlock.SCOPES or not confinement.only_looks,
     )
 
@@ -74,7 +74,7 @@ def _drop_capabilities(kept: int) -> None:
     data = ctypes.create_string_buffer(24)
     checked(libc().syscall(MACHINE.capget, header, data))
     words = struct.unpack("6I", data.raw)
-    # the lower 32 permitted capabilities; the higher ones (performance, BPF, checkpoints) are all dropped
+    # words[1] has the lower 32 permitted capabilities; the higher 32 (performance, BPF, …) are all dropped
     low = words[1] & kept
     libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     checked(libc().syscall(MACHINE.capset, header, struct.pack("6I", low, low, 0, 0, 0, 0)))

@@ -1,4 +1,4 @@
-"""Landlock rulesets. Landlock can only allow, so everything except the hidden paths is allowed piece by piece."""
+"""Landlock rulesets. Landlock cannot forbid a path, so a ruleset allows every path except the hidden ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on all ar
 _RULE_PATH_BENEATH = 1
 
 OLDEST = 3
-"""The oldest supported version, of Linux 6.2: the first that can forbid truncating."""
+"""The oldest supported version of Landlock (Linux 6.2), the first that can forbid truncating files."""
 SCOPES = 6
-"""The first version that confines signals and abstract sockets, of Linux 6.12."""
+"""The first version of Landlock that confines signals and abstract sockets (Linux 6.12)."""
 NEWEST = 7
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -43,8 +43,9 @@ class Ruleset:
     """A ruleset that allows reading everything except `hidden`, and writing below `writable`. A context
     manager.
 
-    `own_devices` None allows the usual devices; otherwise only these and the harmless ones are allowed. With
-    `keeps_sockets_out`, connections to abstract sockets of other processes and by TCP are forbidden.
+    `own_devices` None allows the usual devices; otherwise only `own_devices` and harmless devices such as
+    /dev/null are allowed. `keeps_sockets_out` forbids TCP, and connections to abstract sockets of other
+    processes.
     """
 
     def __init__(
@@ -115,14 +116,14 @@ class Ruleset:
 
 
 def without(top: str, left_out: Sequence[str]) -> Iterator[str]:
-    """Yield paths that together cover everything below `top` except `left_out`, as few as possible."""
+    """Yield as few paths as possible that together cover everything below `top` except `left_out`."""
     inside = [place for place in left_out if place == top or place.startswith(top.rstrip("/") + "/")]
     if not inside:
         yield top
     elif top not in inside:
         try:
             with os.scandir(top) as entries:
-                # The target of a link is covered by its own path.
+                # Skip symbolic links: the target of a link is covered by the path of the target.
                 places = [entry.path for entry in entries if not entry.is_symlink()]
         except OSError:
             return

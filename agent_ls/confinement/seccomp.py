@@ -1,4 +1,4 @@
-"""The system call filter, as a BPF program. It covers what Landlock does not check, and all sockets."""
+"""The system call filter, as a BPF program. It forbids sockets and system calls that Landlock does not check."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _AND, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _ALLOW, _FAIL = 0x7FFF_0000, 0x0005_0000
 _NUMBER_AT, _MACHINE_AT = 0, 4
-_X32 = 0x4000_0000  # another numbering of system calls that x86_64 kernels accept
+_X32 = 0x4000_0000  # first number of the x32 system calls, which x86_64 kernels also accept
 _LAST_KNOWN = 469
 """The highest known number of a system call. For a read-only command, higher numbers return "not
 implemented".
 """
 
 Numbers = tuple[int, int]
-"""The numbers of a system call on x86_64 and aarch64, -1 where it does not exist."""
+"""The numbers of a system call on x86_64 and on aarch64; -1 if the machine type does not have the call."""
 
 SOCKETS: tuple[Numbers, ...] = ((41, 198), (42, 203), (49, 200))  # socket, connect, bind
 _SOCKETPAIR: Numbers = (53, 199)
@@ -52,7 +52,7 @@ CHANGES: tuple[Numbers, ...] = (
     (428, 428), (429, 429), (430, 430), (431, 431), (432, 432), (433, 433), (442, 442), (467, 467),
     # open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr, open_tree_attr
     (272, 97), (308, 268),  # unshare, setns
-    (29, 194), (30, 196), (31, 195),  # shared memory of System V, which other processes have too
+    (29, 194), (30, 196), (31, 195),  # shared memory of System V, which other processes can use too
     (68, 186), (69, 189), (70, 188), (71, 187),  # message queues of System V
     (64, 190), (65, 193), (66, 191), (220, 192),  # semaphores of System V
     (240, 180), (241, 181),  # mq_open, mq_unlink
@@ -63,8 +63,9 @@ CHANGES: tuple[Numbers, ...] = (
     (179, 60), (443, 443), (163, 89), (172, -1), (173, -1), (153, 58), (323, 282),
     # quotactl, quotactl_fd, acct, iopl, ioperm, vhangup, userfaultfd
 )  # fmt: skip
-"""System calls with effects outside the process: on files that are not opened for writing, the system, other
-processes."""
+"""System calls that change something outside the process: files that need not be opened for writing, the
+system, or other processes.
+"""
 
 SIGNALS: tuple[Numbers, ...] = ((200, 130), (234, 131), (129, 138), (297, 240), (424, 424))
 """System calls that send signals: tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal."""
@@ -76,17 +77,22 @@ _SET_LEASE = (1024,)  # makes other programs wait before they write to a file
 OF_ANOTHER: tuple[tuple[Numbers, int], ...] = (
     ((302, 261), 0), ((203, 122), 0), ((142, 118), 0), ((144, 119), 0), ((314, 274), 0),
 )  # fmt: skip
-"""System calls that can act on another process, each with the index of the argument that names the process (0
-is the caller): prlimit64, sched_setaffinity, sched_setparam, sched_setscheduler, sched_setattr.
+"""System calls that can act on another process: prlimit64, sched_setaffinity, sched_setparam,
+sched_setscheduler, sched_setattr. Each has the index of the argument with the process id; the value 0 is the
+calling process.
 """
 
 PRIORITIES: tuple[tuple[Numbers, int], ...] = (((141, 140), 0), ((251, 30), 1))
-"""setpriority and ioprio_set, each with the value of the first argument that means one process. With another
-value they act on all processes of a group or user, and 0 as the second argument is then the caller's user.
+"""setpriority and ioprio_set. Each has the value of the first argument that means one process.
+
+With another value, the call acts on all processes of a group or user. The second argument 0 then means the
+group or user of the caller.
 """
 
 _CLONE: Numbers = (56, 220)
-_CLONE3 = 435  # clone3 has its flags in memory, which a filter cannot read; libraries then use the older call
+_CLONE3 = (
+    435  # a filter cannot read the flags of clone3, which are in memory; if refused, libraries use clone
+)
 _NAMESPACES = 0x7E02_0000
 _IOCTL: Numbers = (16, 29)
 _OF_TERMINALS = 0x5400
@@ -111,7 +117,7 @@ def enforce(*, network: bool, only_looks: bool, scopes_signals: bool) -> None:
 
 
 def program(*, network: bool, only_looks: bool, scopes_signals: bool) -> bytes:
-    """Return the filter program. `scopes_signals`: Landlock confines signals, so they need not be forbidden."""
+    """Return the filter program. `scopes_signals`: Landlock confines signals, so the filter allows them."""
     assert MACHINE
     return b"".join(_steps(MACHINE.audit, MACHINE.column, network, only_looks, scopes_signals))
 
@@ -156,7 +162,7 @@ def _steps(
 def _ioctls() -> bytes:
     """Allow ioctls of terminals and harmless queries.
 
-    Others, such as `chattr` or snapshots, can change read-only files.
+    Other ioctls, for example those of `chattr`, can change files that are open only for reading.
     """
     steps = [_load(_argument_at(1))]
     steps += [step for value in _HARMLESS_IOCTLS for step in (_jump(_IS_EQUAL, value, 0, 1), _give(_ALLOW))]
@@ -218,5 +224,5 @@ def _give(answer: int) -> bytes:
 
 
 def _argument_at(index: int) -> int:
-    """Both machines are little-endian: the lower half comes first."""
+    """Return the offset of the lower half of an argument, which is first because the machines are little-endian."""
     return 16 + 8 * index

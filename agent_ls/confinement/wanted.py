@@ -9,8 +9,8 @@ class Confinement(NamedTuple):
     """The limits of a process and its descendants. All paths are absolute, with links resolved.
 
     `writable` are folders. Files below `hidden` cannot be opened, although their names can be listed.
-    `only_looks`: the process changes nothing, also not by system calls that Landlock does not check (modes, times,
-    attributes, keys).
+    `only_looks`: the process must not change anything. Changes that Landlock does not check (modes, times,
+    attributes, keys) are forbidden too.
     """
 
     writable: tuple[str, ...] = ()
