@@ -26,10 +26,10 @@ _SET_CHILD_SUBREAPER = 36
 
 
 class RelayedCommand:
-    """A running command. `code` None: its exit status has not been read. `open_line`: its output does not end
-    with a newline.
+    """A running command in its own pseudo-terminal.
 
-    `is_silent`: at the last check no process had the terminal open.
+    `code` None: the exit status of the command has not been read. `open_line`: the output does not end with a
+    newline. `is_silent`: at the last check, no process had the terminal open.
     """
 
     def __init__(self, pid: int, terminal: int, device: int) -> None:
@@ -56,8 +56,9 @@ class RelayedCommand:
         set_size(self.terminal, rows, columns)
 
     def prepare_input(self, data: bytes) -> bytes:
-        """Return input in the form to write to the terminal: a line that is too long is split by end-of-file
-        characters.
+        """Return `data` in the form to write to the terminal.
+
+        A line longer than LINE_BYTES is split by end-of-file characters, because the kernel would truncate it.
         """
         try:
             modes = termios.tcgetattr(self.terminal)
@@ -92,11 +93,11 @@ def start_command(
 ) -> RelayedCommand:
     """Start a command.
 
-    `confinement` describes its sandbox as JSON, "" for none. `group` is the `cgroup.procs` file of its control group,
-    "" for none: the command joins it before it can start other processes.
+    `confinement` is the Confinement of the command as JSON, "" for none. `group` is the `cgroup.procs` file of
+    a control group, "" for none. The command joins the group before the command can start other processes.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the command cannot be started.
     """
     ours, theirs = os.openpty()
     try:
@@ -120,7 +121,7 @@ def start_command(
 
 
 def _build_confiner(confinement: str) -> Callable[[str], None]:
-    """Return a function that confines the current process, given its terminal."""
+    """Return a function that confines the current process; the argument is the terminal of the process."""
     from agent_ls.confinement.confine import confine  # imported late, because most terminals do not need it
     from agent_ls.confinement.wanted import Confinement
 
@@ -129,7 +130,7 @@ def _build_confiner(confinement: str) -> Callable[[str], None]:
 
 
 def _join(group: str) -> None:
-    # without the group, processes of the command are found by their environment and parents
+    # ignore errors: without a group, processes of the command are found by their environment and parents
     with suppress(OSError):
         descriptor = os.open(group, os.O_WRONLY | os.O_CLOEXEC)
         os.write(descriptor, b"0")
@@ -174,9 +175,9 @@ def _exec_command(
         os.login_tty(terminal)
         for number in RESET:
             signal.signal(number, signal.SIG_DFL)
-        # When a session leader ends, the kernel sends SIGHUP to its background processes (`server &`). They
-        # have to continue, as they do without a terminal; they are found and ended later by their environment
-        # mark.
+        # When a session leader ends, the kernel sends SIGHUP to its background processes (`server &`). Ignore the
+        # signal, because they continue without a terminal too. They are ended later: a mark in their environment
+        # identifies them.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.chdir(folder)
         prepare()
@@ -197,7 +198,7 @@ def adopt_orphans() -> None:
 
 
 def reap_adopted(command: int) -> None:
-    """Read the exit status of adopted processes that have ended, but not that of the command."""
+    """Read the exit status of each adopted process that has ended. `command` is the pid to leave out."""
     with suppress(OSError):  # there are no children
         while (
             found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -213,7 +214,7 @@ def set_size(terminal: int, rows: int, columns: int) -> None:
 
 
 def session_members(session: int) -> list[int]:
-    """Return the processes of a session; empty without /proc."""
+    """Return the pids of the processes of a session; empty if the system has no /proc."""
     try:
         names = os.listdir(_PROC)
     except OSError:

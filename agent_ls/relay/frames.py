@@ -1,4 +1,4 @@
-"""The protocol between relay and server: frames of a letter, a length and bytes. Both sides import this.
+"""The protocol between relay and server: frames of a letter, a length and bytes. Both sides import this module.
 
 server to relay   RUN (words: cwd, title, confinement as JSON or empty, file that adds a process to the control
                   group or empty, number of arguments, the arguments, NAME=value ...)
@@ -18,7 +18,7 @@ HELLO, STARTED, FAILED, OUTPUT, WAITS, CLOSED, EXIT = b"H", b"S", b"F", b"O", b"
 
 HEAD_BYTES = 5
 MAX_BYTES = 16 * 1024 * 1024
-"""Limit for one frame. It is larger than any command, because systems limit arguments and environment to less."""
+"""Limit for one frame. Every command fits, because systems limit arguments and environment to less."""
 
 
 def encode_frame(kind: bytes, payload: bytes = b"") -> bytes:
@@ -30,7 +30,7 @@ def encode_words(kind: bytes, *words: str | int) -> bytes:
 
 
 def decode_words(payload: bytes) -> list[str]:
-    """Decode the words of `encode_words`. Arguments and variables cannot contain NUL."""
+    """Return the words that `encode_words` has encoded. Arguments and variables cannot contain NUL."""
     return [os.fsdecode(word) for word in payload.split(b"\0")]
 
 
@@ -44,7 +44,7 @@ class FrameDecoder:
         """Add bytes, and return the frames that are complete.
 
         Raises:
-            ValueError: the data is not of this protocol.
+            ValueError: the data does not follow this protocol.
         """
         self._held += data
         found: list[tuple[bytes, bytes]] = []

@@ -3,10 +3,10 @@ blocked.
 
 On Linux, /proc lists the system call in which a process sleeps; a process that reads from the terminal waits
 for input. A program that waits for several things at once (select, poll) counts as waiting if it has switched
-the terminal out of line mode and left its line unfinished, as prompts do. It does not count if its call ends
-soon by a timeout, or if it prints repeatedly without input, as programs do that redraw their display. On
-other systems, and for processes that may not be inspected (sudo), only the terminal's modes are known: echo
-off means that a password is asked for.
+the terminal out of line mode and its output does not end with a newline, as with a prompt. The program does not
+count as waiting if its system call has a short timeout. The same applies to a program that prints repeatedly
+without input, for example to redraw its display. On other systems, and for processes that may not be inspected
+(sudo), only the terminal's modes are known: if echo is off, the command is asking for a password.
 """
 
 from __future__ import annotations
@@ -30,29 +30,26 @@ _LIMITS = {
     },
     "aarch64": {22: (4, 0), 72: (5, 1e-9), 73: (3, 1e-9), 441: (4, 1e-9)},
 }
-"""The time limits of system calls by machine and number: the position of the argument with the limit, and its
-unit.
+"""For each machine type and system call number: the position of the timeout argument (from 1), and its unit.
 
-Unit 0 means milliseconds; otherwise the argument points to seconds and a fraction in this unit.
+Unit 0 means milliseconds. Otherwise the argument points to two numbers: seconds, and a fraction in this unit.
 """
 
 _SLACK_S = 0.25
 _LONGEST_S = 5.0
-"""A program that prints nothing for this long counts as waiting, even if its call had a shorter limit,
-because event loops have their own timers.
-"""
+"""A program that prints nothing for this long counts as waiting, even if its system call had a longer timeout."""
 
 _TTY = os.makedev(5, 0)  # /dev/tty: each process's own terminal
 _MAX_THREADS = 64
 
 BlockedCalls = list[tuple[int, int, int, float]]
-"""The system calls in which threads sleep: pid, number, first argument, seconds until they end by themselves."""
+"""The system calls in which threads sleep: pid, call number, first argument, timeout in seconds."""
 
 _PROC = "/proc"
 
 
 class InputWaitDetector:
-    """The state of one command. It learns how long the command pauses between its own outputs."""
+    """Detects whether one command waits for input; measures how long the command pauses between outputs."""
 
     def __init__(self) -> None:
         self._pause_s = 0.0
@@ -60,7 +57,7 @@ class InputWaitDetector:
         self._was_typed = False
 
     def note_typing(self) -> None:
-        """Record that the user typed: the next output is a reaction to it."""
+        """Record that the user typed, because the next output is then a reaction to the typing."""
         self._was_typed = True
 
     def note_output(self, quiet_s: float) -> None:
@@ -101,8 +98,9 @@ class InputWaitDetector:
 
 
 def is_reading_terminal(found: list[BlockedCalls | None], device: int, *, is_secret: bool) -> bool:
-    """Return whether a process certainly reads the terminal. `found` are the calls of each foreground
-    process; None for one that may not be inspected.
+    """Return whether a process certainly reads the terminal.
+
+    `found` has the system calls of each foreground process, or None for a process that may not be inspected.
     """
     if is_secret and (None in found or not any(found)):
         return True
@@ -115,7 +113,7 @@ def _required_quiet_s(limit_s: float) -> float:
 
 
 def _foreground_processes(group: int) -> list[int]:
-    """Return the processes in the foreground; empty if unknown."""
+    """Return the pids of the foreground process group `group`; empty if they are unknown."""
     found, open_pids = [], [group]
     while open_pids:
         pid = open_pids.pop()
@@ -132,7 +130,7 @@ def _foreground_processes(group: int) -> list[int]:
 
 
 def _read_calls(pid: int) -> BlockedCalls | None:
-    """Return the calls of all threads of a process; None if it may not be inspected."""
+    """Return the system calls of all threads of a process; None if the process may not be inspected."""
     try:
         threads = os.listdir(f"{_PROC}/{pid}/task")[:_MAX_THREADS]
     except OSError:
@@ -155,7 +153,7 @@ def _read_calls(pid: int) -> BlockedCalls | None:
 
 
 def _limit_s(pid: int, number: int, arguments: list[int]) -> float:
-    """Return the call's time limit; infinite if unknown."""
+    """Return the timeout of a system call in seconds; infinite if it is unknown."""
     place, unit = _LIMITS.get(os.uname().machine, {}).get(number, (0, 0))
     if not 0 < place <= len(arguments):
         return math.inf

@@ -1,7 +1,7 @@
-"""The relay's event loop: one server, one terminal, one command at a time. It blocks only in poll.
+"""The relay's event loop: one server, one terminal, one command at a time. The loop blocks only in poll.
 
-It runs only commands that its server sends, and ends when the connection to the server ends. Output of
-processes that a command left behind is still displayed, but not sent to the server.
+The relay runs only commands that its server sends, and ends when the connection to the server ends. Processes
+that a command left running may still print: their output is displayed, but not sent to the server.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ DRAIN_SECONDS = 0.3
 """Time to wait for output after a command's end if another process still has the terminal open."""
 
 GRACE_SECONDS = 1.5
-"""Time between SIGTERM and SIGKILL after the terminal was closed: editors kill the relay after two seconds."""
+"""Time between SIGTERM and SIGKILL after the terminal was closed. Editors kill the relay after two seconds."""
 
 QUIET_SECONDS = 0.25
-"""Time without output after which to check whether the command waits for input; also the interval of checks."""
+"""Interval of the checks whether the command waits for input, and the time without output before the first."""
 
 FULL_BYTES = 1024 * 1024
-"""Bytes not yet sent to the server, above which the command's output is not read."""
+"""While at least this many bytes wait to be sent to the server, the command's output is not read."""
 
 MAX_LEFT_OPEN = 8
 
@@ -183,7 +183,7 @@ class Relay:
         self._end_command()
 
     def _end_command(self) -> None:
-        """Ask the command to end with SIGTERM, later SIGKILL; the relay ends with it."""
+        """End the command with SIGTERM, after GRACE_SECONDS with SIGKILL; the relay ends after the command."""
         if not self._command:
             self._send_remaining()  # the last command's EXIT frame may not have been sent yet
         elif not self._kill_at:
@@ -195,7 +195,7 @@ class Relay:
             self._command.resize(*self._size())
 
     def _size(self) -> tuple[int, int]:
-        """Return the size: the terminal's own for a real terminal, otherwise the size that the server sent."""
+        """Return rows and columns: of the editor's terminal if it is open, otherwise the size that the server sent."""
         return self._screen.size() if self._screen.is_open else self._asked_size or self._screen.size()
 
     def _handle_keys(self, data: bytes) -> None:
@@ -266,15 +266,16 @@ class Relay:
         elif command.is_silent:
             self._finish_command(command, is_held=False)
         elif not self._can_take_output():
-            # restart the time limit, because the command's final output cannot be read yet
+            # restart the time limit, because server or screen cannot take the command's final output yet
             self._deadline = now + DRAIN_SECONDS
         elif now >= self._deadline:
             self._drain(command)
             self._finish_command(command, is_held=not command.is_silent)
 
     def _drain(self, command: commands.RelayedCommand) -> None:
-        """Read the available output, up to a limit because it may be endless. Reads may have been paused
-        until the deadline.
+        """Read the output that is still available, because reads may have been paused until the deadline.
+
+        Stop at a limit, because the output may be endless.
         """
         poll = select.poll()
         poll.register(command.terminal, select.POLLIN)
@@ -356,7 +357,7 @@ def _connect(path: str) -> tuple[socket.socket, str]:
     """Connect to the server named in the token file.
 
     Raises:
-        OSError, ValueError: the server no longer waits.
+        OSError, ValueError: the server no longer waits for this terminal.
     """
     with open(path, encoding="utf-8") as file:
         address, token = file.read().split("\n")
@@ -368,4 +369,4 @@ def _connect(path: str) -> tuple[socket.socket, str]:
 
 
 def _ignore_signal(number: int, _frame: object) -> None:
-    """Do nothing: the event loop is notified through the wake-up pipe."""
+    """Do nothing. The event loop gets the number of the signal from the wake-up pipe."""

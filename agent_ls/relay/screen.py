@@ -1,7 +1,7 @@
 """The editor's terminal: keys are read from it, and a command's output is displayed in it.
 
-A terminal that accepts nothing for a second loses output, so that it does not block the command. Without a
-terminal (the server keeps the output to itself) nothing is displayed and no keys are read.
+If the terminal accepts nothing for a second, output is dropped, so that the terminal does not block the
+command. If the relay has no terminal, nothing is displayed and no keys are read.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import termios
 import time
 
 FULL_BYTES = 256 * 1024
-"""The command's output is not read while more bytes than this wait to be displayed and the terminal accepts
-some.
+"""While at least this many bytes wait to be displayed, the command's output is not read. This applies only to a
+terminal that still accepts bytes.
 """
 
 STALLED_SECONDS = 1.0
@@ -105,7 +105,7 @@ class Screen:
             self._held += _MISSED
 
     def keys(self) -> bytes:
-        """Read keys; b"" if the terminal is closed."""
+        """Return the keys that the user typed; b"" if the terminal is closed."""
         try:
             return os.read(0, 65536)
         except OSError:
@@ -116,7 +116,7 @@ class Screen:
         self._held.clear()
 
     def _end(self) -> None:
-        """Display pending output, unless the terminal accepts nothing any more."""
+        """Display the remaining output; stop if the terminal accepts nothing for STALLED_SECONDS."""
         poll = select.poll()
         poll.register(1, select.POLLOUT)
         before = len(self._held) + 1
@@ -135,7 +135,7 @@ class Screen:
 
 
 def format_title(command: str) -> bytes:
-    """Format the line above a command's output. Its text is the model's, so control characters are removed."""
+    """Format the line above a command's output. Control characters are replaced, because the model wrote the text."""
     lines = command.strip().splitlines() or [""]
     shown = "".join(char if char.isprintable() else "\ufffd" for char in lines[0][:TITLE_CHARS])
     more = " …" if len(lines) > 1 or len(lines[0]) > TITLE_CHARS else ""
@@ -149,7 +149,7 @@ def format_end(code: int, seconds: float, *, open_line: bool) -> bytes:
 
 
 def _set_raw(terminal: int) -> None:
-    """Set raw mode as tty.setraw does: each key arrives at once and unchanged, also Ctrl+C."""
+    """Set raw mode as tty.setraw does: each key, including Ctrl+C, arrives at once and unchanged."""
     modes = termios.tcgetattr(terminal)
     modes[0] &= ~(termios.BRKINT | termios.ICRNL | termios.INPCK | termios.ISTRIP | termios.IXON)
     modes[1] &= ~termios.OPOST
