@@ -28,10 +28,9 @@ OutputSink: TypeAlias = Callable[[Stream, str], None]
 
 
 def sha256(data: bytes) -> str:
-    """Return the SHA-256 hex digest of a file's content; all of agent-ls identifies contents by it.
+    """Return the SHA-256 hex digest of a file's content. All modules identify contents by this digest.
 
-    Memoised, because one edit needs the digest of the same content many times, in several threads and for
-    copies.
+    The result is memoised, because one edit needs the digest of the same content many times.
     """
     return _digest(data)
 
@@ -48,8 +47,8 @@ class ExecResult:
     """The result of a command. `output` is stdout and stderr in the order of arrival.
 
     `exit_code` is the command's exit code, or -N when signal N ended it. `timed_out`: agent-ls ended the
-    command at the time limit, so the output is incomplete. `note` is empty, or one sentence for the reader (a
-    process that could not be ended, truncated output).
+    command at the time limit, so the output is incomplete. `note` is empty, or one sentence about a
+    problem (a process that could not be ended, truncated output).
     """
 
     stdout: str
@@ -65,7 +64,7 @@ class ExecResult:
 class DirEntry:
     """An entry of a folder.
 
-    `name` is relative to the listed folder, with `/`; `size_bytes` is None for folders.
+    `name` is a path relative to the listed folder, with `/`. `size_bytes` is None for folders.
     """
 
     name: str
@@ -78,8 +77,9 @@ class GrepOptions:
     """Options of a search. `literal`: the pattern is plain text, not a regular expression.
 
     `glob_filter` is like `*.py`, `!*.min.js` or both (`*.js !*.min.js`). `names` is a second filter of the
-    same form; a file must pass both. Context is in lines before and after a match. `multiline`: a match may
-    span lines, and `.` also matches a line end; each line of a match counts as one match.
+    same form; a file must pass both. `before_lines` and `after_lines` are lines of context around a match.
+    `multiline`: a match may span lines, and `.` matches a line end too; each line of a match counts as one
+    match.
     """
 
     glob_filter: str = ""
@@ -97,7 +97,7 @@ class GrepLine:
     """A line of a search result. `path` is relative to the working directory if the file is below it. `line`
     counts from 1.
 
-    `text` is without its line ending; a line of over 2,000 characters is truncated around its first match.
+    `text` has no line ending. A line of over 2,000 characters is truncated around its first match.
     """
 
     path: str
@@ -118,9 +118,9 @@ class FileWrite:
 
     `content` None deletes the file. `base` is the content that the change was computed from, None for a file
     that must not exist. An environment compares `base` with the current content. If they differ, the editor
-    environment may rebase the change over text that the user typed in between; all others refuse. `mode_from`
-    names a file whose permission bits are copied (used for a move); "" keeps the bits of an existing file and
-    gives a new file the default. If `content` equals `base`, the file is not touched.
+    environment may rebase the change over text that the user typed in between; other environments refuse it.
+    `mode_from` names a file whose permission bits are copied (used for a move); "" keeps the bits of an
+    existing file and gives a new file the default bits. If `content` equals `base`, the file is not touched.
     """
 
     path: str
@@ -133,9 +133,9 @@ class FileWrite:
 class FileState:
     """A file before and after a commit; None means that the file did not exist. `path` is absolute.
 
-    `note` informs the model about the user's decisions if the change was reviewed before it was applied, else
-    "". `moved_on`: the user has typed since, so the file differs from `after`. `moved_from` is the old path
-    of a moved file, `created_folders` are new parent folders; tools set both.
+    `note` tells the model the user's decisions if the change was reviewed before it was applied, else "".
+    `moved_on`: the user has typed after the commit, so the file differs from `after`. `moved_from` is the old
+    path of a moved file, `created_folders` are new parent folders; tools set both.
     """
 
     path: str
@@ -149,7 +149,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Author of a change, for the ledger and the editor's undo label."""
+    """Author of a change, for the ledger (the record of changes) and the editor's undo label."""
 
     session_id: str = ""
     turn_id: str = ""
@@ -180,7 +180,9 @@ class CommandTerminal(Protocol):
         ...
 
     async def resize(self, columns: int, rows: int) -> None:
-        """Resize a terminal that the server owns; an editor's terminal has the size of its view."""
+        """Resize a terminal that the server owns. A terminal in the editor ignores this: the editor sets its
+        size.
+        """
         ...
 
 
@@ -190,21 +192,24 @@ class TerminalWatcher(Protocol):
     def opened(self, terminal: CommandTerminal) -> None: ...
 
     def waits(self, waiting: bool) -> None:
-        """The command has begun to wait for input, or has stopped waiting."""
+        """Handle that the command has begun to wait for input, or has stopped waiting."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
-    """Options of a command. `working_dir` "" is the environment's own; `env_vars` are added after filtering.
+    """Options of a command. `working_dir` "" is the working directory of the environment.
 
-    - `attribution`: the call that runs the command; file changes by the command are attributed to it. Only the
-      command of a call is displayed in a terminal. While it waits there for input, its time limit is paused for
-      some minutes.
+    `env_vars` are added to the inherited variables after these were filtered.
+
+    - `attribution`: the call that runs the command; file changes by the command are attributed to it. Only a
+      command that belongs to a call is displayed in a terminal. While the command waits there for input, its
+      time limit is paused for some minutes.
     - `shown`: text displayed instead of the command, "" for the command itself.
-    - `argv`: a program with its arguments, started without a shell; the command is then the same text, quoted
-      for a POSIX shell.
-    - `inherit` "minimal": only the nine variables of `MINIMAL_NAMES` in environments/local/environ.py.
+    - `argv`: a program with its arguments, started without a shell. The `command` argument then has the
+      same words, quoted for a POSIX shell.
+    - `inherit` "minimal": the command inherits only the nine variables of `MINIMAL_NAMES` in
+      environments/local/environ.py.
     - `confinement`: limits that the code that starts the command enforces; if that is impossible, the command
       is not started.
     """
@@ -224,7 +229,7 @@ class ExecutionEnvironment(Protocol):
     async def initialize(self) -> None: ...
 
     async def cleanup(self) -> None:
-        """End all processes that were started here, including those that commands left running.
+        """End all processes that this environment started, including processes that commands left running.
 
         May be called twice.
         """
@@ -241,7 +246,7 @@ class ExecutionEnvironment(Protocol):
     def os_version(self) -> str: ...
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        """Return the whole content as the user sees it (including an editor's unsaved text).
+        """Return the whole content of a file; for a document open in the editor, its text, saved or not.
 
         Raises:
             PathNotFoundError, NotAFileError (folders, devices, pipes), AccessDeniedError,
@@ -250,11 +255,13 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def file_exists(self, path: str) -> bool:
-        """Return True for a file or a folder. Never raises: a path that cannot be checked is False."""
+        """Return True for a file or a folder. Never raises: the result is False if the path cannot be
+        checked.
+        """
         ...
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        """Return entries sorted by name, contents of subfolders after their folder; links are not followed.
+        """Return entries sorted by name, with the contents of a subfolder after it. Links are not followed.
 
         Raises:
             PathNotFoundError, NotAFolderError, AccessDeniedError.
@@ -262,17 +269,18 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        """Write all files or none (docs/editing.md, All or nothing): missing parents are created, deletions are last.
+        """Write all files or none (docs/editing.md, All or nothing). Deletions are carried out last.
 
-        Each file is compared with `base` directly before it is written; existing permission bits and symbolic
-        links are kept; deleting a symbolic link keeps its target. The result has the order of `writes`.
+        Missing parent folders are created. Each file is compared with `base` directly before it is written.
+        Existing permission bits and symbolic links are kept; deleting a symbolic link keeps its target. The
+        result has the order of `writes`.
 
         Raises:
             StaleFileError: a file does not have the expected content; nothing was written.
             EditRefusedError: the editor refused the edit (editor environment); nothing was written.
             NotAFileError: a path names a folder or a device.
             NotAFolderError: a parent is a file.
-            AccessDeniedError: also for a file without any write permission bit.
+            AccessDeniedError: the system refused, or a file has no write permission bit.
             CommitError: the system failed, or a file is named twice.
         """
         ...
@@ -283,11 +291,11 @@ class ExecutionEnvironment(Protocol):
         """Run a shell command, or a program without a shell (`options.argv`), and wait for its end.
 
         The command has no input, or a terminal into which the user can type. At the time limit, and on
-        cancellation, everything that the command started is ended with SIGTERM, two seconds, SIGKILL: its
-        process group and processes that left the group, but not background processes. A non-zero exit code is
-        a result, not an error. Processes that a command leaves running when it ends by itself (`server &`)
-        run until `cleanup`. They are not waited for even if they hold the output open, and `note` reports
-        them.
+        cancellation, everything that the command started is ended with SIGTERM and, after two seconds,
+        SIGKILL. This includes processes that left its process group, but not processes of `start_process`. A
+        non-zero exit code is a result, not an error. Processes that a command leaves running when it ends by
+        itself (`server &`) run until `cleanup`. This method does not wait for them even if they hold the
+        output open; `note` reports them.
 
         Raises:
             PathNotFoundError, NotAFolderError: the working directory does not exist. ProcessStartError.
@@ -296,7 +304,8 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        """Start a background process, which runs until it ends, `kill_process` or `cleanup`.
+        """Start a background process. It runs until it ends by itself, or `kill_process` or `cleanup` ends
+        it.
 
         `timeout_ms` is ignored.
 
@@ -311,7 +320,7 @@ class ExecutionEnvironment(Protocol):
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         """Return output (stdout and stderr together) from character `offset` on, and the offset to continue from.
 
-        Only the end of a long output is kept; a first line then says how many characters are missing.
+        Only the end of a long output is stored. The first line then says how many characters are missing.
 
         Raises:
             PathNotFoundError: unknown process id.
@@ -327,18 +336,18 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        """Send input to a background process unchanged; `close` closes its input afterwards.
+        """Send `text` unchanged to the input of a background process; `close` closes the input afterwards.
 
-        Returns when the process can read all of the text.
+        Returns when all of the text has been written to the process.
 
         Raises:
             PathNotFoundError: unknown process id. InputRefusedError: the process has ended, its input was
-            closed, or it reads nothing for long; part of the text may have been sent.
+            closed, or the process has read nothing for a long time. Part of the text may have been sent.
         """
         ...
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        """End a process (SIGTERM, two seconds, SIGKILL) with everything that it started.
+        """End a process and everything that it started, with SIGTERM and, after two seconds, SIGKILL.
 
         Raises:
             PathNotFoundError: unknown process id.
@@ -346,7 +355,7 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        """Return matching lines, by file and line; ignore files are respected, binary files and `.git` skipped.
+        """Return matching lines, sorted by file and line. Ignored files, binary files and `.git` are skipped.
 
         A file or folder named by `path` is searched even if it is ignored.
 
@@ -356,11 +365,12 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        """Return the paths of matching files, newest first; ignored files, `.git` and symbolic links are left out.
+        """Return the paths of matching files, newest first. Ignored files, `.git` and symbolic links are left
+        out.
 
-        The pattern applies to the whole path below `path`: `*` stays in a folder, `**` crosses folders, `{a,b}`
-        and `[a-z]` work as in shells. It may be absolute, but must not leave `path`. Paths are relative to the
-        working directory if they are below it, else absolute.
+        The pattern applies to the whole path below `path`: `*` stays in a folder, `**` crosses folders,
+        `{a,b}` and `[a-z]` work as in shells. An absolute pattern must not leave `path`. Resulting paths are
+        relative to the working directory if they are below it, else absolute.
 
         Raises:
             InvalidPatternError, PathNotFoundError, NotAFolderError.

@@ -1,13 +1,12 @@
-"""An environment in front of another one, `inner`: documents open in the editor are read and changed in the
-editor.
+"""An environment that reads and changes open documents in the editor, and forwards the rest to `inner`.
 
-The module uses the interface EditorHost and depends on no language server. The text of an open document
-counts as the file's content, saved or not, encoded as UTF-8 regardless of the encoding on disk. Writes become
-line edits against exactly the text that the editor has, rebased over text that the user typed since the
-change was computed; a change that no longer fits is refused, never forced.
+The module uses the interface EditorHost and depends on no language server. The content of an open file is the
+text of its document, saved or not, encoded as UTF-8 regardless of the encoding on disk. Writes become line
+edits of exactly the text that the editor has. A change is rebased over text that the user typed after the
+change was computed, and refused if the user changed the same lines.
 
 Limits: unsaved documents are searched with Python's regular expressions, not ripgrep's; a pattern that only
-ripgrep understands matches only text on disk. `glob` and `list_directory` use the disk.
+ripgrep understands matches only text on disk. `glob` and `list_directory` ignore open documents.
 """
 
 from __future__ import annotations
@@ -50,17 +49,17 @@ from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
-MAX_TRIES = 8  # the user may type between two tries, which makes the next one necessary
+MAX_TRIES = 8  # an edit is tried again if the user typed in the document before it was applied
 
 _GLOB_SPECIAL = re.compile(r"([*?\[\]{},\\])")
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The parts of a commit, by index of the write: `edits` change open documents, `rest` goes to the inner
-    environment.
+    """The parts of a commit. The keys are the indexes of the writes in the commit.
 
-    `closing` are the open documents of files that are deleted or moved.
+    `edits` change open documents. `rest` goes to the inner environment. `closing` are the open documents of
+    files that are deleted or moved.
     """
 
     edits: Mapping[int, FileWrite]
@@ -90,7 +89,7 @@ class EditorEnvironment(FrontingEnvironment):
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         plan = await self._planned(writes)
         # From here on the commit is completed or reverted, even if the call is cancelled, because half a
-        # change in the user's documents helps nobody. The host's time limits bound it.
+        # change in the user's documents helps nobody. The time limits of the host end a commit that hangs.
         with anyio.CancelScope(shield=True):
             states = await self._carried_out(plan, attribution)
         return [states[at] for at in range(len(writes))]
@@ -120,8 +119,8 @@ class EditorEnvironment(FrontingEnvironment):
     async def _edit(self, document: OpenDocument, write: FileWrite) -> FileWrite:
         base = write.base
         if base is None:
-            # An empty document that was opened for a file that does not exist yet can be used to create the
-            # file.
+            # The file must not exist yet. It may be open as an empty, unsaved document; then the edit fills this
+            # document.
             if document.text or await self.inner.file_exists(document.path):
                 raise StaleFileError(write.path, "it exists already")
             base = b""
@@ -130,7 +129,7 @@ class EditorEnvironment(FrontingEnvironment):
         return meant
 
     async def _deletion(self, document: OpenDocument, write: FileWrite) -> FileWrite:
-        """Return the deletion of an open file. Refuses if the document has text that is not on disk."""
+        """Return the write that deletes an open file. Refuse if the document has text that is not on disk."""
         if write.base != _encoded(document.text):
             raise StaleFileError(write.path)
         try:
@@ -162,8 +161,8 @@ class EditorEnvironment(FrontingEnvironment):
         try:
             for at, write in plan.edits.items():
                 landed[at] = await self._land(write, attribution)
-            # An undo by the ledger has no call id. The ledger knows files by path, so it deletes and moves
-            # files on disk.
+            # Only tool calls let the editor delete and move files. An undo (it has no call id) does this on
+            # disk, because the ledger identifies files by path.
             for at, document in plan.closing.items() if attribution.call_id else ():
                 states |= await self._carried_out_by_editor(plan, at, document)
             rest = {at: write for at, write in plan.rest.items() if at not in states}
@@ -180,11 +179,11 @@ class EditorEnvironment(FrontingEnvironment):
     async def _carried_out_by_editor(
         self, plan: _Plan, at: int, document: OpenDocument
     ) -> dict[int, FileState]:
-        """Let the editor delete or move this file; return its result, or {} if it must be done on disk.
+        """Let the editor delete or move this file. Return the resulting states, {} if the editor did not do
+        so.
 
         Raises:
-            StaleFileError: the user typed in the document, and the file was restored with that
-            text.
+            StaleFileError: the user typed in the document; the file was restored with the typed text.
         """
         deletion = plan.rest[at]
         path = document.path
@@ -205,7 +204,9 @@ class EditorEnvironment(FrontingEnvironment):
         return {at: FileState(path, deletion.base, None), target: FileState(to, None, deletion.base)}
 
     def _move_of(self, plan: _Plan, deletion: FileWrite) -> int | None:
-        """Return the position of the write that moves the deleted file, unchanged, to an unused path."""
+        """Return the index of the write that moves the deleted file, unchanged, to an unused path; None for
+        none.
+        """
         source = self._absolute(deletion.path)
         for at, write in plan.rest.items():
             is_moved = bool(write.mode_from) and self._absolute(write.mode_from) == source
@@ -216,7 +217,9 @@ class EditorEnvironment(FrontingEnvironment):
     async def _bring_back(
         self, states: Sequence[FileState], attribution: Attribution, error: EnvError
     ) -> None:
-        """Reverse on disk the deletions and renames that the editor carried out; raise only if that fails."""
+        """Undo on disk the deletions and renames that the editor carried out. Raise CommitError if the undo
+        fails.
+        """
         moved = {state.after: state.path for state in states if state.before is None}
         back = [
             FileWrite(state.path, state.before, state.after, moved.get(state.before, "")) for state in states
@@ -249,7 +252,7 @@ class EditorEnvironment(FrontingEnvironment):
     async def _take_back(
         self, landed: Sequence[AppliedEdit], attribution: Attribution, error: EnvError
     ) -> None:
-        """Reverse edits in documents; raise only if that fails."""
+        """Undo edits in documents. Raise CommitError if an undo fails."""
         unrestored = []
         for item in reversed(landed):
             back = FileWrite(item.document.path, _encoded(item.before), _encoded(item.after))
@@ -344,7 +347,7 @@ class EditorEnvironment(FrontingEnvironment):
         return findings.result()
 
     async def _is_searched(self, document: OpenDocument, top: str) -> bool:
-        """Return whether a document is searched: False if its file on disk is ignored."""
+        """Return whether a search includes an unsaved document: False if an ignore file matches its path."""
         if document.path == top or await self._on_disk(document.path) is None:
             return True
         below = search.shown_path(document.path, top)
@@ -370,7 +373,7 @@ class EditorEnvironment(FrontingEnvironment):
 
 
 def _rebased(document: OpenDocument, write: FileWrite) -> Sequence[str]:
-    """Return the lines that the document will have.
+    """Return the lines that the document will have after the write.
 
     Raises:
         StaleFileError: the user changed the same lines. EditRefusedError: the new content is binary.
@@ -399,7 +402,7 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    # Half a surrogate pair from a client is not valid UTF-8, but must be returned unchanged.
+    # A client may send half a surrogate pair. It is not valid UTF-8, but must be returned to the client unchanged.
     return text.encode("utf-8", "surrogatepass")
 
 

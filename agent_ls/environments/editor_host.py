@@ -12,12 +12,12 @@ from agent_ls.notebook.notebook_text import TargetCell
 
 
 def not_told(paths: Sequence[str]) -> None:
-    """Callback that ignores which files the editor is asked to save."""
+    """Do nothing: the default callback of `save_before_command`."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDocument:
-    """A document as the editor last reported it. `path` is absolute; `version` grows with every change."""
+    """A document as the editor last reported it. `path` is absolute; every change increases `version`."""
 
     path: str
     version: int
@@ -39,10 +39,9 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class AppliedEdit:
-    """An applied edit: the text directly before and after it, and the document as the editor last reported
-    it.
+    """An applied edit: the text before and after the edit, and the document as the editor last reported it.
 
-    The document's text differs from `after` by the text that the user typed since.
+    The text of `document` differs from `after` if the user has typed after the edit.
     """
 
     before: str
@@ -52,9 +51,9 @@ class AppliedEdit:
 
 @dataclass(frozen=True, slots=True)
 class OpenNotebook:
-    """A notebook as the editor last reported it. `version` grows with every change.
+    """A notebook as the editor last reported it. Every change increases `version`.
 
-    `problem` is the reason why the cells are unknown, or "". With a problem, the notebook is neither read nor
+    `problem` is the reason why the cells are unknown, or "". A notebook with a problem is neither read nor
     written.
     """
 
@@ -66,17 +65,17 @@ class OpenNotebook:
 
 class NotebookHost(Protocol):
     def open_notebook(self, path: str) -> OpenNotebook | None:
-        """Return the notebook at this absolute path as the editor has it, or None if no editor reports it as open."""
+        """Return the open notebook at this absolute path; None if the editor does not report it as open."""
         ...
 
     async def change_cells(self, notebook: OpenNotebook, wanted: Sequence[TargetCell]) -> OpenNotebook:
-        """Make the editor change the notebook; return the state that it reports afterwards.
+        """Ask the editor to change the notebook; return the state that the editor reports afterwards.
 
-        Origins in `wanted` are positions in the notebook's cells. The change counts only when a later state of
-        the notebook contains it; the client's answer is not trusted.
+        Origins in `wanted` are indexes of the notebook's cells. The change counts as done only when the
+        editor has reported a state that contains it, because the response of the client is not reliable.
 
         Raises:
-            StaleFileError: the notebook has changed in between; it was not modified.
+            StaleFileError: the user has changed the notebook in between; the wanted change was not made.
             EditRefusedError: the editor refused, or did not report the change within the time
             limit.
         """
@@ -91,21 +90,21 @@ class EditorHost(Protocol):
 
     @property
     def reloads(self) -> bool:
-        """Whether the editor reloads a document without unsaved changes when its file has changed on disk."""
+        """Whether the editor reloads a document when its file changes on disk, if it has no unsaved changes."""
         ...
 
     def open_document(self, path: str) -> OpenDocument | None:
-        """Return the synced document at this absolute path; None if the editor does not report the file as
+        """Return the open document at this absolute path; None if the editor does not report the file as
         open.
         """
         ...
 
     def open_documents(self) -> Sequence[OpenDocument]:
-        """Return all synced documents; a search includes their unsaved text."""
+        """Return all open documents. A search includes their unsaved text."""
         ...
 
     def is_unknown(self, path: str) -> bool:
-        """Return whether the file is open with unknown text, which may differ from the disk."""
+        """Return whether the file is open in the editor, but its text there is unknown."""
         ...
 
     def blocked(self, path: str) -> str:
@@ -120,29 +119,29 @@ class EditorHost(Protocol):
     ) -> AppliedEdit:
         """Change an open document.
 
-        The edit applies to exactly `document.version`. It counts only when a later text of the document
-        contains it; the client's answer is not trusted.
+        The edit applies to exactly `document.version`. The edit counts as done only when the editor has
+        reported a text that contains it, because the response of the client is not reliable.
 
         Raises:
-            StaleFileError: the document has changed and the edit was not applied: read again,
-            rebase, retry.
+            StaleFileError: the document has changed, and the edit was not applied. The caller must read it
+            again, rebase and retry.
             EditRefusedError: the editor refused, closed the document, or did not report the change
             within the time limit.
         """
         ...
 
     async def rename_file(self, document: OpenDocument, path: str) -> None:
-        """Ask the editor to rename the file of this document, so that its views follow.
+        """Ask the editor to rename the file of this document to `path`, so that open views show the new path.
 
-        Check the disk for the result. Must not raise.
+        The caller must check on disk whether the file was renamed. Must not raise.
         """
         ...
 
     async def delete_file(self, document: OpenDocument) -> str:
-        """Ask the editor to delete the file of this document, unless the user has typed in the document
-        since.
+        """Ask the editor to delete the file of this document if its text is still `document.text`.
 
-        Check the disk for the result. Returns the last text of the document. Must not raise.
+        Returns the last text of the document. The caller must check on disk whether the file was deleted.
+        Must not raise.
         """
         ...
 
@@ -153,16 +152,15 @@ class EditorHost(Protocol):
     async def save_before_command(self, told: Callable[[Sequence[str]], None] = not_told) -> str:
         """Ask the editor to save the documents that a command could read.
 
-        The callback is called with the files, right before the editor is asked. Returns "" or a sentence about
-        unsaved files. Must not raise.
+        `told` is called with the paths of the files, right before the request to the editor. Returns "" or a
+        sentence about files that are still unsaved. Must not raise.
         """
         ...
 
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
-        """Ask the editor to save documents after changes were undone in them, because the files on disk still
-        have the changes.
+        """Ask the editor to save documents in which changes were undone; their files still have the changes.
 
-        A file that is not open is written with its current text. Returns the files that still differ, because
-        they have other unsaved changes or could not be saved. Must not raise.
+        A file that is not open is written with its current text. Returns the files that still differ from
+        their documents: these have other unsaved changes, or could not be saved. Must not raise.
         """
         ...

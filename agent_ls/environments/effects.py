@@ -1,7 +1,7 @@
-"""Effects: the actions of a tool call. The policy judges an effect, and an approval is given for one effect.
+"""Effects: the actions of a tool call. The policy checks an effect, and an approval is given for one effect.
 
-The effects are a closed union. `digest` identifies the exact effect: an approval is valid only for an equal
-digest. Paths are absolute.
+`Effect` is the union of all kinds. `digest` identifies the exact effect: an approval is valid only for an
+effect with the same digest. Paths are absolute.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """The call touches nothing outside the session."""
+    """The call reads and changes nothing outside the session."""
 
     @property
     def digest(self) -> str:
@@ -36,8 +36,8 @@ class ReadEffect:
 class PlannedWrite:
     """One file of a WriteEffect. `diff` is a unified diff for display.
 
-    `change_key` is a hash of the removed and added lines, so that typing elsewhere in the file does not void an
-    approval.
+    `change_key` is a hash of the removed and added lines. An approval therefore stays valid if the user types
+    elsewhere in the file.
     """
 
     path: str
@@ -92,7 +92,7 @@ class ProcessEffect:
 
 @dataclass(frozen=True, slots=True)
 class TrustEffect:
-    """A folder becomes trusted. Not an effect of a call, but it needs approval like one.
+    """A folder becomes trusted. This is not an effect of a tool call, but needs the same approval.
 
     `owner` is the folder's owner, "" where files have no owners.
     """
@@ -110,7 +110,7 @@ class FetchEffect:
     """The call fetches a web page.
 
     `private_address` is the private network address that the host name resolves to; "" if the address is
-    public or not known yet. Any other private address is never contacted.
+    public or not known yet. The fetch never contacts any other private address.
     """
 
     url: str
@@ -123,13 +123,14 @@ class FetchEffect:
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """A call of a tool that the host program, the user or a server added; judged by its category and the
-    program that it runs.
+    """A call of a tool that the host program, the user or an MCP server added.
 
-    `text` is displayed: the arguments, or the program with its arguments quoted for a POSIX shell. `argv` is
-    the program that the tool starts in `working_dir` without a shell; empty if it is not known (a function of
-    the host, a tool of a server). `env_vars` are as declared, before substitution. `definition` is a digest
-    of the tool's definition, "" if a tool of this name cannot change.
+    The policy checks the category of the tool and the program that the tool runs.
+
+    `text` is the text for display: the arguments, or the program with its arguments quoted for a POSIX shell.
+    `argv` is the program that the tool starts in `working_dir` without a shell; empty if no program is known
+    (a function of the host, a tool of a server). `env_vars` are as declared, before substitution.
+    `definition` is a digest of the tool's definition, "" if a tool of this name cannot change.
     """
 
     tool: str
@@ -162,12 +163,14 @@ class CallEffect:
 
 @dataclass(frozen=True, slots=True)
 class ServerEffect:
-    """An MCP server is started or connected to. Not an effect of a call, but it needs approval like one.
+    """An MCP server is started or connected to. This is not an effect of a tool call, but needs the same
+    approval.
 
-    `command` is the program with its arguments, quoted for a POSIX shell; without a program, `url` is the
-    address. `variables` are the environment variables of the program: `NAME=TEXT` as in its configuration, or
-    the name alone for a secret. `file` is the file that configures the server, "" for the settings.
-    `is_fetched`: the command downloads the program that it runs. `config` is a digest of the configuration.
+    `command` is the program with its arguments, quoted for a POSIX shell. For a server without a program,
+    `url` is its address. `variables` are the environment variables of the program: `NAME=TEXT` as in the
+    configuration of the server, or the name alone for a secret. `file` is the file that configures the
+    server, "" for the settings. `is_fetched`: the command downloads the program that it runs. `config` is a
+    digest of the configuration.
     """
 
     name: str

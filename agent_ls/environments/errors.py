@@ -5,20 +5,20 @@ EnvError
     NotAFileError             a folder, a device or a pipe instead of a regular file
     NotAFolderError           a file where a folder is needed
     AccessDeniedError         refused by the operating system or a policy
-        OutsideBoundsError        a path that the user has to allow first
+        OutsideBoundsError        a path outside the workspace that the user has to allow first
             SecretFileError           a file in the workspace with a name for secrets
     FileTooLargeError         over the limit of the call
-    StaleFileError            the file differs from what the change was computed from
+    StaleFileError            the file differs from the content that the change was computed from
     EditRefusedError          the editor did not accept the edit
     InvalidPatternError       a search pattern that does not parse
     ProcessStartError         the command could not be started
     ProcessLimitError         the maximum number of background processes is running
-    InputRefusedError         a process that takes no input
-    UnsupportedError          this environment cannot do that
+    InputRefusedError         the process accepts no input
+    UnsupportedError          this environment does not support the operation
     EnvironmentLostError      the connection to another machine or a container was lost, or cannot be made
-    CommitError               a commit failed half way; names files that could not be restored
-    PageError                 a web page could not be fetched, or must not be
-    NoAnswerError             the editor's language tools gave no answer
+    CommitError               a commit failed half way; lists the files that could not be restored
+    PageError                 a web page could not be fetched, or must not be fetched
+    NoAnswerError             the editor's language tools did not return a valid result
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SHORT_CHARS = 60
 
 
 class EnvError(Exception):
-    """Base class. `str()` is one sentence that a model or a user can act on. `path` is the file concerned, or
-    "".
+    """Base class. `str()` is one sentence that a model or a user can act on. `path` is the file that
+    the error is about, or "".
     """
 
     kind = "environment"
@@ -70,7 +70,7 @@ class AccessDeniedError(EnvError):
 
 
 class OutsideBoundsError(AccessDeniedError):
-    """A path that the user has to allow first. `real` is the path with links resolved."""
+    """The user has to allow this path before it can be used. `real` is the path with links resolved."""
 
     def __init__(self, path: str, real: str) -> None:
         where = "" if real == path else f" (it resolves to {real})"
@@ -144,8 +144,9 @@ class UnsupportedError(EnvError):
 
 
 class EnvironmentLostError(EnvError):
-    """The connection to a place was lost. The message names the place; `hint` says what the user can do, ""
-    if unknown.
+    """The connection to another machine or a container was lost, or could not be made.
+
+    The message names the machine. `hint` says what the user can do, or is "".
     """
 
     kind = "lost"
@@ -157,7 +158,7 @@ class EnvironmentLostError(EnvError):
 
 
 class CommitError(EnvError):
-    """A commit failed half way and was rolled back; `unrestored` lists paths that could not be restored."""
+    """A commit failed half way and was rolled back. `unrestored` lists the files that could not be restored."""
 
     kind = "commit"
 
