@@ -1,7 +1,8 @@
 """Find and read files with instructions (skills, commands, kinds of subagents, tool definitions), within
 limits.
 
-Links that lead out of a folder are never followed. The far end of a remote place uses this module too.
+Links to files outside of the searched folder are never followed. The far end of a remote place uses this
+module too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class UnreadableFileError(Exception):
 
 @dataclass(slots=True)
 class ReadBudget:
-    """The number of folders and files that one search may still read, in all its folders together."""
+    """The number of folders and files that a search may still read, in total."""
 
     folders: int = MAX_FOLDERS
     files: int = MAX_FILES
@@ -38,16 +39,17 @@ class ReadBudget:
 
 
 class InstructionFiles(Protocol):
-    """Interface to the files with instructions of a machine. All methods block."""
+    """Interface to the instruction files of a machine. All methods block."""
 
     def levels(self, workspace: str) -> Sequence[str]:
-        """Return the folders from the repository's root to `workspace`; only `workspace` outside of a
-        repository.
+        """Return the folders from the root of the git repository down to `workspace`.
+
+        Without a repository, return only `workspace`.
         """
         ...
 
     def has_own_folder(self, level: str, folder: str) -> bool:
-        """Return whether `folder`, relative to `level`, is a real folder and not a link to another one."""
+        """Return whether `folder`, relative to `level`, is a folder and no part of it is a link."""
         ...
 
     def walk(
@@ -57,11 +59,11 @@ class InstructionFiles(Protocol):
         ...
 
     def signature(self, path: str) -> Signature | None:
-        """Return a value that changes whenever the file does; see `read_signature`."""
+        """Return a value that changes whenever the file changes; see `read_signature`."""
         ...
 
     def real_folder(self, path: str) -> str:
-        """Return the folder of a file, with links resolved."""
+        """Return the folder that contains the file `path`, with links resolved."""
         ...
 
     def read(self, path: str, base: str) -> tuple[str, Signature]:
@@ -98,7 +100,7 @@ LOCAL_FILES = LocalInstructionFiles()
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile:
-    """A file that a listing found below `base`. `folder` is its folder with links resolved."""
+    """A file that was found below `base`. `folder` is the folder of the file with links resolved."""
 
     path: str
     base: str
@@ -108,7 +110,7 @@ class InstructionFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The levels of a project, its own folders with instructions, and their files."""
+    """The instruction files of a project. `levels`: see find_levels. `bases`: the folders that were searched."""
 
     levels: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
@@ -117,7 +119,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class InstructionText:
-    """The text of a file; `problem` says why it cannot be used, "" for nothing."""
+    """The text of a file. `problem` is the reason why the file cannot be used, or ""."""
 
     text: str
     problem: str = ""
@@ -125,7 +127,10 @@ class InstructionText:
 
 
 def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:
-    """Return the files with instructions of a project. `folders` are relative, each with a suffix of names. Blocks."""
+    """Return the instruction files of a project. Blocks.
+
+    `folders` are pairs of a folder relative to each level, and a suffix of file names.
+    """
     levels = find_levels(workspace)
     bases: dict[str, None] = {}
     files: dict[str, InstructionFile] = {}
@@ -205,7 +210,7 @@ def _walk(
 
 
 def read_signature(path: str) -> Signature | None:
-    """Return a value that changes whenever a file does; None if it cannot be read. Blocks."""
+    """Return a value that changes whenever a file changes; None if the file cannot be read. Blocks."""
     try:
         return _signature(os.stat(path))
     except OSError:

@@ -1,7 +1,7 @@
 """Interface LanguageHost: queries to an editor's language tools, without LSP types or file URIs.
 
-Lines and characters count from 0; characters are UTF-16 units, as in editors. With the text of a line,
-`code_points` converts them to code points, and `utf16_units` back.
+Lines and characters count from 0; characters are UTF-16 units, as in editors. `code_points` converts
+a character position to code points, and `utf16_units` converts it back.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class FoundLocation:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A symbol.
+    """A symbol of the source code.
 
-    `kind` is a word, such as `function`. `end_line` is its last line, `depth` its nesting level.
+    `kind` is a word such as `function`. `end_line` is the last line of the symbol, `depth` its nesting level.
     """
 
     name: str
@@ -67,8 +67,8 @@ class TextChange:
 class FileChanges:
     """Changes of one file, as the editor reported them.
 
-    `document` is the text that they apply to if the file is open; None: they apply to the file on disk, as the
-    language tools last read it.
+    If the file is open, `document` is the text that the changes apply to. If `document` is None, they apply
+    to the file on disk as the language tools last read it.
     """
 
     path: str
@@ -78,7 +78,9 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """A diagnostic. `severity` is error, warning, information or hint. `by` is the tool and its code, or ""."""
+    """A diagnostic. `severity` is error, warning, information or hint. `by` is the tool and the code of the
+    diagnostic, or "".
+    """
 
     line: int
     severity: str
@@ -97,8 +99,8 @@ class FileProblems:
 
 @dataclass(frozen=True, slots=True)
 class FoundLocations:
-    """The result of a query for locations. `is_cut`: the editor returned only its maximum, and there are
-    more.
+    """The result of a query for locations. `is_cut`: the editor truncated the
+    result.
     """
 
     places: tuple[FoundLocation, ...]
@@ -125,7 +127,7 @@ class LanguageHost(Protocol):
         ...
 
     async def symbols_of(self, path: str) -> FoundSymbols:
-        """Return the symbols of one file, in its order."""
+        """Return the symbols of one file, in the order of the text."""
         ...
 
     async def symbols_named(self, query: str) -> FoundSymbols:
@@ -136,7 +138,7 @@ class LanguageHost(Protocol):
         """Return the changes for a rename. The editor itself changes nothing.
 
         Raises:
-            StaleFileError: the document has changed since the answer was computed; ask again.
+            StaleFileError: the document has changed while the editor computed the result. Try again.
         """
         ...
 

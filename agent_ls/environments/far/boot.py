@@ -1,14 +1,15 @@
-"""Programs that start the far end: a short one in the arguments reads a longer one from its input.
+"""The two Python programs that start the far end.
 
-The first is one line without quotes or characters that a shell could change. The second runs on Python 3.6,
-so that an old Python is reported instead of failing with a syntax error.
+ONE_LINE is passed as an argument: it has no quotes and no characters that a shell could change. It reads
+PROGRAM from its input and runs it. PROGRAM also runs on Python 3.6, so that it can report a Python that is
+too old.
 """
 
 from __future__ import annotations
 
 GREETING = b"agent-ls-far 1 "
-"""Prefix of each line that the far end prints while it starts. Other lines come from the login: messages of
-the day, output of a profile.
+"""Prefix of each line that the far end prints while it starts. Lines without the prefix come from the login:
+the message of the day, output of a profile.
 """
 
 ONE_LINE = "import sys;f=sys.stdin.buffer;exec(f.read(int(f.readline())))"

@@ -20,10 +20,12 @@ _OWN = (
     "environments/sandbox.py",
     "environments/far", "environments/local", "confinement", "relay",
 )  # fmt: skip
-"""Files and folders of agent_ls."""
+"""Files and folders of the package agent_ls that the zip contains."""
 
 _LIBRARIES = ("anyio", "idna", "pathspec", "sniffio", "typing_extensions")
-"""Pure Python libraries. A library that is not installed here is left out, because the others then do not need it."""
+"""Pure Python libraries. A library that is not installed here is left out: the other libraries do not need
+it.
+"""
 
 _DATE = (2020, 1, 1, 0, 0, 0)  # a fixed date, so that the same content gives the same digest
 
@@ -36,7 +38,7 @@ class Bundle:
 
 @lru_cache(maxsize=1)
 def make_bundle() -> Bundle:
-    """Make the zip. Blocks for some 100 ms; made once for each process."""
+    """Make the zip. Blocks for some 100 ms at the first call; later calls return the same zip."""
     package = Path(__file__).resolve().parents[2]
     made = io.BytesIO()
     with ZipFile(made, "w", ZIP_DEFLATED) as archive:

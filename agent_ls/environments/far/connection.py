@@ -1,7 +1,7 @@
-"""The near end of one connection: a client program, and threads that read from it and write to it.
+"""The near end of one connection: a client program, and threads that read its output and write its input.
 
-Threads are used instead of tasks, because the path policy, which runs in worker threads, calls the far end
-too, and because an environment has no task group of its own.
+The near end uses threads instead of tasks for two reasons. The path policy calls the far end from worker
+threads, and an environment has no task group of its own.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Opened: TypeAlias = Sequence[Facts]
 
 
 class RemoteCancelledError(Exception):
-    """The far end has cancelled a call on request of the near end."""
+    """The far end has cancelled a call, because the near end asked for that."""
 
 
 @dataclass(eq=False, slots=True)
 class FarCall:
-    """A call in progress. `future` gets the raw value, its bytes, and the files that were opened."""
+    """A call in progress. The result of `future` is the value as JSON, and the bytes that the JSON refers to."""
 
     number: int
     future: Future[tuple[Any, bytes]] = field(default_factory=Future)
@@ -59,7 +59,7 @@ class FarCall:
 
 
 class FarConnection:
-    """A started far end. `on_lost` is called once, from any thread, when the connection ends unexpectedly."""
+    """A connection to one far end. `lost` is the error after the connection has ended unexpectedly."""
 
     def __init__(self, place: Place, argv: Sequence[str], environ: Mapping[str, str]) -> None:
         self.place = place
@@ -95,7 +95,7 @@ class FarConnection:
         """Start the program and wait for the far end. Blocks.
 
         Raises:
-            EnvironmentLostError: the place cannot be used; nothing was left running here.
+            EnvironmentLostError: the place cannot be used. The client program has been ended.
         """
         try:
             self._process = subprocess.Popen(
@@ -104,7 +104,7 @@ class FarConnection:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # an interrupt from the keyboard must reach only this process, which passes it on
+                # an interrupt from the keyboard must reach only this process, not the client program
                 start_new_session=True,
             )
         except FileNotFoundError as error:
@@ -162,7 +162,9 @@ class FarConnection:
         self.pid = pid if isinstance(pid, int) else 0
 
     def _said(self, noise: _Noise) -> Mapping[str, Any]:
-        """Return the next line of the far end. Other output is stored for error messages."""
+        """Return the next report of the far end. Store other output of the client in `noise`, for error
+        messages.
+        """
         stdout = self._process.stdout
         assert stdout is not None
         while line := stdout.readline(_NOISE_BYTES):
@@ -190,7 +192,7 @@ class FarConnection:
         self._fail(EnvironmentLostError(f"The connection to {self.place.machine} was closed."))
 
     def _end_client(self) -> int | None:
-        """End the client program; return its exit code if it had ended by itself."""
+        """End the client program. Return its exit code if it had ended by itself, else None."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         code = self._process.poll()
@@ -265,7 +267,7 @@ class FarConnection:
 
     def _receive(self, message: FarMessage) -> None:
         if message.kind == "check":
-            # A thread of its own: the check may ask the far end, and this thread reads the answer.
+            # Run the check in a new thread: it may call the far end, and this thread reads the response.
             threading.Thread(target=self._check, args=(message,), daemon=True).start()
             return
         number = message.header.get("id")
@@ -314,7 +316,7 @@ class FarConnection:
         on_output: Callable[[str, str], object] | None = None,
         check: Check | None = None,
     ) -> FarCall:
-        """Send a call. Its future fails with EnvError, EnvironmentLostError or RemoteCancelledError."""
+        """Send a call. Its `future` fails with EnvError, EnvironmentLostError or RemoteCancelledError."""
         packed, body = pack(arguments)
         with self._lock:
             self._number += 1
@@ -342,7 +344,7 @@ def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, Opened]:
     """Return the value of a call and the files that were opened for it.
 
     Raises:
-        EnvError: the other machine sent something else.
+        EnvError: the other machine sent a value of another type.
     """
     value, body = raw
     try:
@@ -372,8 +374,9 @@ async def finished(call: FarCall) -> tuple[Any, bytes]:
 def _in_any_thread(
     wake: Callable[[Future[tuple[Any, bytes]]], None], done: anyio.Event, loop_thread: int
 ) -> Callable[[Future[tuple[Any, bytes]]], None]:
-    """Return a callback for a future. A future that is already finished calls it at once, in the event loop's
-    own thread.
+    """Return a callback for a future that sets `done` in any thread.
+
+    A future that is already finished calls the callback at once, in the thread of the event loop.
     """
 
     def call(future: Future[tuple[Any, bytes]]) -> None:

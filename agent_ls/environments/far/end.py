@@ -1,9 +1,9 @@
 """The far end: serves `LocalEnvironment` over its input and output until its input ends.
 
-The program in boot.py starts this module. When the input ends, or the near end has been silent for
-SILENCE_SECONDS, all processes that were started here are ended. The far end makes no decisions: the near end
-has asked the user and sends what to do. Before a commit writes to an opened file, the far end asks the near
-end whether that file may be changed.
+The program in boot.py starts this module. When the input ends, or the near end has sent nothing for
+SILENCE_SECONDS, the far end ends all processes that it started. The far end makes no decisions: the near end
+applies the policy, asks the user, and sends only allowed operations. Before a commit writes to an opened
+file, the far end asks the near end whether that file may be changed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from agent_ls.environments.local.files import read_file
 from agent_ls.environments.opened import checking
 
 SILENCE_SECONDS = 60.0
-"""The near end pings every 15 s. After this time without a message the connection counts as lost."""
+"""After this time without a message, the connection counts as lost. The near end pings every 15 s."""
 
 OUTPUT_WAITING_BYTES = 8 * 1024 * 1024
 """Live output is skipped while this many bytes wait to be sent; the result of the command has all output."""
@@ -61,22 +61,22 @@ CHECK_SECONDS = 60.0
 IGNORE_BYTES = 256 * 1024
 MAX_NAMES = 5_000
 SSH_VARIABLES = ("SSH_CLIENT", "SSH2_CLIENT")
-"""If one of them is set, Bash reads ~/.bashrc for each command. They are removed, because the shell that
-started this process has read that file already.
+"""Variables that are removed: if one of them is set, Bash reads ~/.bashrc for each command. The shell that
+started this process has read ~/.bashrc already.
 """
 _SKIPPED = "\n[some output is not displayed: the connection is slow]\n"
 
 
 def main(source: BinaryIO, descriptor: int, temporary: str) -> None:
-    """Serve until the input ends. Does not return: a thread may still be reading the input.
+    """Serve until the input ends, then exit the process: a thread may still be reading the input.
 
     `temporary` is a folder to remove at the end, "" for none.
     """
     for name in SSH_VARIABLES:
         os.environ.pop(name, None)
     inherited = dict(os.environ)
-    # A worker process (timed_search.py) finds its modules only in this variable: the Python of this machine has
-    # none of them. Commands do not get it.
+    # A worker process (timed_search.py) needs this variable to find agent_ls, which is not installed on this
+    # machine. Commands do not get the variable.
     bundle = sys.path[0]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (bundle, inherited.get("PYTHONPATH"))))
     anyio.run(_serve, source, descriptor, inherited)
@@ -127,7 +127,7 @@ def _start_reader(source: BinaryIO, end: _End) -> None:
 
 class _End:
     def __init__(self, descriptor: int, inherited: Mapping[str, str]) -> None:
-        """Create the end. It writes to `descriptor`; commands inherit the variables `inherited`."""
+        """Create the far end. It sends messages to `descriptor`. Commands inherit the variables `inherited`."""
         self.group: TaskGroup
         self._inherited = inherited
         self.ended = anyio.Event()
@@ -147,8 +147,9 @@ class _End:
             anyio.from_thread.run_sync(self.ended.set, token=self._token)
 
     async def watch(self) -> None:
-        """End this process when the near end has been silent for too long, because its machine may be gone
-        without a message.
+        """End this process when the near end has sent nothing for SILENCE_SECONDS.
+
+        The machine of the near end may be gone without a message.
         """
         while anyio.current_time() - self._heard < SILENCE_SECONDS:  # noqa: ASYNC110  # silence sets no event
             await anyio.sleep(SILENCE_SECONDS / 4)
@@ -238,7 +239,7 @@ class _End:
     # --- asking the near end
 
     def _ask(self, call: int, real: str, facts: os.stat_result) -> None:
-        """Ask the near end whether this opened file may be changed. Blocks the thread of a commit."""
+        """Ask the near end whether the opened file `real` may be changed. Blocks the thread of the commit."""
         answered, found = threading.Event(), list[EnvError | None]()
         with self._lock:
             self._check_number += 1
@@ -297,8 +298,7 @@ class _End:
 
 
 def _folders(wanted: str) -> tuple[str, str, str]:
-    """Return the folder to work in, the home folder, and the state folder of an agent-ls installed on that
-    machine.
+    """Return the folder to work in, the home folder, and the state folder of an agent-ls on this machine.
 
     Raises:
         PathNotFoundError, NotAFolderError: the folder does not exist.
@@ -385,7 +385,7 @@ async def _programs(end: _End, wanted: Sequence[str]) -> Sequence[str]:
 async def _sweep(end: _End, folders: Sequence[str], pid: int) -> None:
     from agent_ls.environments.local.commit import sweep
 
-    # The process was ended before; its pid may still exist until its parent collects the exit status.
+    # The process has been ended already. Its pid exists until its parent has collected the exit status.
     await anyio.to_thread.run_sync(partial(sweep, folders, pid, is_put_out=True))
 
 

@@ -47,9 +47,10 @@ from agent_ls.environments.opened import current_check
 class FarEnvironment:
     """A folder at a far place. The connection is made at the first use.
 
-    - `config`: called when the environment is created at the far end, and again after a lost connection.
-    - `demand_right`: called before a commit is sent; raises to refuse it.
-    - `known`: facts from an earlier connection, valid before the first use.
+    - `config`: returns the options; called when the environment is created at the far end, and again after a
+      lost connection.
+    - `demand_right`: called before a commit is sent; raises an error to refuse the commit.
+    - `known`: data about the far end from an earlier connection, used until the connection is made.
     - `notify`: gets a sentence for the model when a lost connection has ended background processes.
     """
 
@@ -73,7 +74,7 @@ class FarEnvironment:
 
     @property
     def facts(self) -> Opened | None:
-        """Facts about the far end; None before the first use."""
+        """Data about the far end; None before the first connection."""
         return self._opened
 
     async def initialize(self) -> None:
@@ -121,7 +122,7 @@ class FarEnvironment:
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         self._demand_right()
         connection, number = await self._ready()
-        # a commit is completed or not begun, and its outcome is always known
+        # shielded, because the result of a commit must be known even if the call is cancelled
         with anyio.CancelScope(shield=True):
             try:
                 states = await self._committed(connection, number, writes, attribution)
@@ -144,11 +145,12 @@ class FarEnvironment:
         lost: FarConnection,
         error: EnvironmentLostError,
     ) -> Sequence[FileState]:
-        """Find out over a new connection what a commit had done before the connection was lost; complete it if
-        necessary.
+        """Find out over a new connection which files a commit wrote before the old connection was lost.
+
+        Write the missing files if no file has unexpected content.
 
         Raises:
-            EnvironmentLostError: names the files that were written, that were not, and that are unknown.
+            EnvironmentLostError: lists the files that were written, not written, and in an unknown state.
         """
         changed = [write for write in writes if write.content != write.base]
         try:
@@ -157,7 +159,7 @@ class FarEnvironment:
             settled = await settle(changed, self._content)
             if settled.is_untouched or settled.is_partly_done:
                 self._demand_right()  # another process may have taken the session since
-                with suppress(StaleFileError):  # the lost far end may have written it just now
+                with suppress(StaleFileError):  # the lost far end may have written a file just now
                     await self._committed(connection, number, settled.not_begun, attribution)
                 settled = await settle(changed, self._content)
         except EnvironmentLostError as again:
@@ -235,7 +237,7 @@ class FarEnvironment:
                 "and its output is lost too.",
                 "Start it again if it is still needed.",
             )
-        # Use this connection: a new one, made after a loss at this moment, would not know the process.
+        # Use exactly this connection: the far end of a newer connection would not know the process.
         return await self._ask_over(connection, number, method, expected, process_id, *arguments)
 
     # --- search
@@ -275,11 +277,11 @@ class FarEnvironment:
             return connection, self._opened.number
 
     async def _look(self, method: str, expected: Any, *arguments: Any) -> Any:
-        """Send a query that changes nothing."""
+        """Send a call that changes nothing, and that can therefore be repeated."""
         return await self._twice(partial(self._ask, method, expected, *arguments))
 
     async def _twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
-        """Send a query; after a lost connection repeat it once over a new one."""
+        """Call `ask`; if the connection was lost, call it once more, over a new connection."""
         try:
             return await ask()
         except EnvironmentLostError:
@@ -312,14 +314,16 @@ class FarEnvironment:
         except anyio.get_cancelled_exc_class():
             # The far end ends the processes of the call before the caller continues.
             connection.cancel(call)
-            with anyio.CancelScope(shield=True), suppress(Exception):  # nobody waits for its result any more
+            with anyio.CancelScope(shield=True), suppress(Exception):  # the result is not used any more
                 await finished(call)
             raise
         except RemoteCancelledError as error:
             raise EnvironmentLostError(f"{self.host.place.machine} has stopped the call.") from error
 
     async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
-        """Send a read call, then check which file was really opened, before its content is used."""
+        """Send a call that reads a file, and check which file the far end opened before the content is
+        returned.
+        """
         return await self._twice(partial(self._read_once, method, expected, path, *arguments))
 
     async def _read_once(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
@@ -342,7 +346,7 @@ def _sent(options: CommandOptions) -> CommandOptions:
     """Return the options to send.
 
     Raises:
-        ProcessStartError: the command requires confinement by this machine, which is impossible at the place.
+        ProcessStartError: the command needs confinement, which this machine cannot enforce at the place.
     """
     if options.confinement:
         raise ProcessStartError("Commands on another machine cannot be confined by this one.")

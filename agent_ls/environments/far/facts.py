@@ -1,4 +1,4 @@
-"""Facts about files at the far end, and the options of an environment there. Both ends use this module."""
+"""Data about files at the far end, and the options of an environment there. Both ends use this module."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agent_ls.environments.local.environ import EnvRules
 class EndConfig:
     """Options of an environment at the far end. `folder` may begin with `~`; "" is the home folder.
 
-    `processes_before` is the number of ids of background processes that are in use already, so that no id is
-    used twice.
+    `processes_before` is the number of background processes that earlier far ends of this environment have
+    started, so that no process id is used twice.
     """
 
     folder: str
@@ -27,10 +27,10 @@ class EndConfig:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about a path at the far end. `real` has links resolved; `stat` is os.stat_result as a tuple,
+    """Data about a path at the far end. `real` has links resolved; `stat` is os.stat_result as a tuple,
     empty for no file.
 
-    `is_link_there`: the path itself exists, as a link whose target may be missing. `times` are mtime and
+    `is_link_there`: the path exists, possibly as a link with a missing target. `times` are mtime and
     ctime in nanoseconds, None for no file.
     """
 
@@ -44,7 +44,7 @@ class Facts:
         return bool(self.stat)
 
     def result(self) -> os.stat_result:
-        """Return the facts as the system's type; zeros for no file."""
+        """Return `stat` as os.stat_result; all numbers are 0 for no file."""
         return os.stat_result(self.stat if len(self.stat) == 10 else (0,) * 10)
 
     @property
@@ -54,7 +54,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An environment at the far end, right after it was made."""
+    """An environment at the far end, as the far end reports it after it was created."""
 
     number: int
     root: str
@@ -66,7 +66,7 @@ class Opened:
 
 
 def facts_of(path: str) -> Facts:
-    """Return the facts about a path of this machine. Blocks. Never raises."""
+    """Return the data about a path of this machine. Blocks. Never raises."""
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Sentences for connections that could not be made. Pure."""
+"""Error messages for connections that could not be made. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.environments.far.place import Place
 NOISE_CHARS = 300
 _NO_PYTHON = "Install Python 3.11 or newer there, or name one with the setting place.python."
 
-# Text in the output of a client program -> what happened, what to do. {target} and {machine} are filled in.
+# Pattern for the output of a client program, what happened, what to do. {target}, {machine}, {kind} are filled in.
 _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"Could not resolve hostname|Name or service not known",

@@ -1,7 +1,7 @@
-"""Messages over a pair of pipes. Both ends use this module, and it needs the standard library only.
+"""Messages over a pair of pipes. Both ends use this module. It imports only the standard library.
 
     message = 4 bytes length of the header, header (JSON), body (bytes)
-    frame   = 4 bytes length of the piece, 8 bytes message number, 1 byte: 1 for the last piece; the piece
+    frame   = 4 bytes length of the piece, 8 bytes message number, 1 byte (1 for the last piece), the piece
 
 A message is cut into pieces of at most PIECE_BYTES, and pieces of several messages may alternate, so that a
 large file does not delay a ping.
@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 PIECE_BYTES = 256 * 1024
 MESSAGE_LIMIT_BYTES = 1024 * 1024 * 1024
-"""A longer message is a fault of the other end."""
+"""Maximum size of a message. If a message is longer, reading fails with FarFrameError."""
 
 _FRAME = struct.Struct(">IQB")
 _LENGTH = struct.Struct(">I")
@@ -32,7 +32,7 @@ class FarFrameError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FarMessage:
-    """`header` has at least `kind`. `body` is binary data that JSON would make larger."""
+    """A message. `header` has at least `kind`. `body` is binary data, which JSON would make larger."""
 
     header: Mapping[str, Any]
     body: bytes = b""
@@ -51,7 +51,7 @@ def decode(data: bytes) -> FarMessage:
     """Return the message in `data`.
 
     Raises:
-        FrameError: it is not a message.
+        FarFrameError: `data` is not a message.
     """
     try:
         (length,) = _LENGTH.unpack_from(data)
@@ -68,7 +68,7 @@ def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
     """Yield messages until the end of the input. Blocks.
 
     Raises:
-        FrameError: the input is damaged. OSError, ValueError: it cannot be read.
+        FarFrameError: the input is damaged. OSError, ValueError: the input cannot be read.
     """
     parts: dict[int, list[bytes]] = {}
     sizes: dict[int, int] = {}
@@ -89,7 +89,7 @@ def read_messages(file: BinaryIO) -> Iterator[FarMessage]:
 
 
 def _exactly(file: BinaryIO, size: int) -> bytes:
-    """Read `size` bytes; fewer, or none, at the end of the input."""
+    """Read exactly `size` bytes; b"" if the input ends before."""
     chunks = []
     while size > 0 and (chunk := file.read(size)):
         chunks.append(chunk)
@@ -98,9 +98,10 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
 
 
 class FarOutbox:
-    """Sends messages from a thread of its own, so that a slow reader blocks nobody else.
+    """Sends messages from a thread of its own, so that a slow reader does not block the callers.
 
-    `write` writes all given bytes, or raises OSError; then `on_failure` is called once, in the thread.
+    `write` writes all given bytes, or raises OSError. After an error, `on_failure` is called once, in the
+    thread.
     """
 
     def __init__(self, write: Callable[[bytes], object], on_failure: Callable[[str], object]) -> None:

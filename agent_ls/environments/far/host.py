@@ -1,4 +1,4 @@
-"""A place and its connection, which is made at the first use and again after a loss."""
+"""A place and its connection. The connection is made at the first use, and again after it was lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ CALL_SECONDS = 60.0
 class FarHost:
     """One connection for all environments of a place in this process.
 
-    `environ` returns the variables of the client program: without keys, because the program may pass them on.
+    `environ` returns the variables of the client program. They must not contain keys, because the program may
+    pass them on.
     """
 
     def __init__(self, place: Place, environ: Callable[[], Mapping[str, str]]) -> None:
@@ -37,12 +38,12 @@ class FarHost:
         """The number of connections made so far."""
 
     def current(self) -> FarConnection | None:
-        """Return the connection if it is up."""
+        """Return the connection; None if there is none or it was lost."""
         found = self._connection
         return found if found and not found.lost else None
 
     def connect(self) -> FarConnection:
-        """Return the connection; make one if there is none. Blocks.
+        """Return the connection; make a new one if necessary. Blocks.
 
         Raises:
             EnvironmentLostError: the place cannot be used.
@@ -67,7 +68,7 @@ class FarHost:
         return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
 
     def look(self, paths: Sequence[str]) -> Mapping[str, Facts]:
-        """Return the facts about files at the far end. Blocks; call in a thread.
+        """Return the data about files at the far end. Blocks; call in a thread.
 
         Raises:
             EnvironmentLostError.
@@ -76,7 +77,7 @@ class FarHost:
         return dict(zip(paths, found, strict=True))
 
     def text(self, path: str) -> str:
-        """Return the text of an ignore file there; `*` (everything is ignored) if it cannot be read."""
+        """Return the text of an ignore file at the far end; `*` (ignore everything) if it cannot be read."""
         return str(self._ask("ignore_text", str, path))
 
     def linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
@@ -86,24 +87,26 @@ class FarHost:
         return frozenset(self._ask("linked", Sequence[tuple[int, int]], list(places)))
 
     def instructions(self, workspace: str, folders: Sequence[tuple[str, str]]) -> Listing:
-        """Return the files with instructions of a project there. Blocks; call in a thread."""
+        """Return the instruction files of a project at the far end. Blocks; call in a thread."""
         found: Listing = self._ask("instructions", Listing, workspace, list(map(list, folders)))
         return found
 
     def walk(self, base: str, folders: int, files: int) -> Sequence[str]:
-        """Return the files below a folder with instructions, with at most that many folders and files. Blocks."""
+        """Return the files below `base`; read at most `folders` folders and `files` files. Blocks."""
         return list(self._ask("walk", Sequence[str], base, folders, files))
 
     def instruction_texts(self, files: Sequence[tuple[str, str]]) -> Sequence[InstructionText]:
-        """Return the texts of files, each given with the folder that it must not leave by a link. Blocks."""
+        """Return the texts of `files`: pairs of a path, and a folder that must contain the resolved path.
+        Blocks.
+        """
         return list(self._ask("instruction_texts", Sequence[InstructionText], list(map(list, files))))
 
     def names(self, folder: str) -> Sequence[str]:
-        """Return the names in a folder there, sorted; none for a folder that cannot be read. Blocks."""
+        """Return the sorted names in a folder at the far end; none if the folder cannot be read. Blocks."""
         return list(self._ask("names", Sequence[str], folder))
 
     def programs(self, wanted: Collection[str]) -> frozenset[str]:
-        """Return which of these programs are on the PATH of commands there. Blocks."""
+        """Return which of these programs are on the PATH at the far end. Blocks."""
         return frozenset(self._ask("programs", Sequence[str], sorted(wanted)))
 
     def _ask(self, method: str, expected: Any, *arguments: Any) -> Any:
@@ -125,7 +128,7 @@ class FarHost:
             raise EnvironmentLostError(words, "Try again.") from error
 
     async def close(self) -> None:
-        """End the far end. The next use makes a new connection."""
+        """Close the connection, which ends the far end. The next use makes a new connection."""
         connection, self._connection = self._connection, None
         if connection:
             with anyio.CancelScope(shield=True):

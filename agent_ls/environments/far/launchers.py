@@ -1,7 +1,8 @@
 """The command lines that start the far end. Pure.
 
-Each uses the user's own program for that place, so that its configuration applies: ssh_config, agents, jump hosts,
-contexts of docker and kubectl. None gets a terminal, which would change bytes.
+Each command line uses the program that the user uses for that kind of place. So the user's configuration
+applies: ssh_config, SSH agents, jump hosts, contexts of docker and kubectl. No program gets a terminal,
+because a terminal would change bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from agent_ls.environments.far.place import Place
 
 SSH_OPTIONS = (
     "-T",  # no terminal
-    "-a",  # the agent with the user's keys stays here
+    "-a",  # do not forward the SSH agent with the user's keys
     "-x",
     "-o", "BatchMode=yes",  # a question for a password could not be answered
     "-o", "ConnectTimeout=30",
@@ -56,7 +57,7 @@ def _run_options(place: Place) -> Sequence[str]:
     if not place.user and place.kind == "docker" and hasattr(os, "getuid"):
         # the container's user is this user, so that new files do not belong to root
         owner = ("--user", f"{os.getuid()}:{os.getgid()}")
-    # Podman's --init needs a program that is seldom installed; the far end collects its orphans itself.
+    # Podman's --init needs a program that is seldom installed. The far end reaps orphans without it.
     init = () if place.kind == "podman" else ("--init",)
     return ("--rm", "--interactive", *init, *network, *owner, *mounts)
 

@@ -1,8 +1,8 @@
 """Find and end processes that a killed far end left running. Runs at the far end.
 
-Every command gets an environment variable that names its far end: namespace of pids, pid, start time. A later
-far end of the same user finds commands whose far end no longer exists. It does not search other pid
-namespaces, where the same numbers are other processes.
+Every command gets an environment variable that identifies its far end: pid namespace, pid, start time. A
+later far end of the same user uses the variable to find commands whose far end no longer exists. The search
+is limited to its own pid namespace, because the same pid is another process in another namespace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def own_name() -> str:
 
 
 async def end_previous(name: str) -> None:
-    """End an earlier far end of this place, if it still runs, and everything that dead far ends left running."""
+    """End the earlier far end `name` if it still runs, and all processes that dead far ends left running."""
     namespace, _, rest = name.partition(":")
     pid, _, started = rest.partition(":")
     if namespace == _namespace() and namespace and pid.isdigit() and int(pid) != os.getpid():
@@ -47,7 +47,7 @@ async def _end_far_end(pid: int, started: str) -> None:
         with suppress(OSError):
             if _started(pid) == started:
                 os.kill(pid, signal.SIGTERM)
-        while started and _started(pid) == started:  # noqa: ASYNC110  # another process, which tells nobody
+        while started and _started(pid) == started:  # noqa: ASYNC110  # the end of another process sets no event
             await anyio.sleep(process_tree.POLL_SECONDS)
         return
     with suppress(OSError):
@@ -90,8 +90,8 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return the start time of a running process in clock ticks since boot; "" if the pid is not one of a
-    running process.
+    """Return the start time of a running process in clock ticks since boot; "" if no running process
+    has this pid.
     """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

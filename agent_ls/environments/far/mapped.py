@@ -1,6 +1,6 @@
-"""Use paths of this machine for an environment elsewhere, if the editor's folders mirror folders of that
-place. The editor, the review and the policy use the editor's paths. Commands run at the place and use its
-paths.
+"""Convert paths between this machine and another place, if the editor's folders mirror folders of the place.
+
+The editor, the review and the policy use paths of this machine. Commands run at the place and use its paths.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class PathMap:
-    """Pairs of a local folder and the folder at the place that it mirrors. Other paths are the same on both
-    sides.
+    """Pairs of a local folder and the folder at the place that it mirrors.
+
+    Paths outside of these folders are not converted.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -45,7 +46,7 @@ class PathMap:
         return _moved(path, [(far, near) for near, far in self.pairs])
 
     def canonical(self, path: str) -> str:
-        """Return the local path of a file, given by its local path or by its path at the place."""
+        """Return the local path of a file. `path` is the local path, or the path at the place."""
         is_near = any(_is_below(path, near) for near, _ in self.pairs)
         return path if is_near else self.to_near(path)
 

@@ -21,7 +21,7 @@ _PLACE = re.compile(rf"(?:{'|'.join(KINDS)}):")
 
 
 class PlaceNameError(ValueError):
-    """The text is not the name of a place; the message says how to write one."""
+    """The text is not a valid name of a place. The message describes the valid forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class Place:
     dev container. `path` is the folder at the place, absolute or below `~`; "" is the home folder.
 
     - `command`: for the kind "command": the words that start Python at the place.
-    - `user`: for containers. `image`: a container is started from this image (and removed at the end) instead of
-      using the one named `target`; `mounts` are folders of this machine that it gets under the same path.
+    - `user`: the user in a container. `image`: a container is started from this image (and removed at the
+      end), instead of using the container named `target`. `mounts`: folders of this machine that are mounted
+      in the new container, with the same paths.
     - `python`: the program to start at the place.
     - `map`: folders of this machine that mirror folders of the place, for sessions of editors.
     """
@@ -49,7 +50,7 @@ class Place:
 
     @property
     def machine(self) -> str:
-        """The place without the path, as messages name it."""
+        """The name of the place without the path, as messages display it."""
         if self.kind == "command":
             return f"command:{shlex.join(self.command)}"
         return f"{self.kind}:{self.target or self.image}"
@@ -72,10 +73,10 @@ def path_of(workspace: str) -> str:
 
 
 def parse_place(text: str) -> Place:
-    """Parse a name.
+    """Parse the name of a place.
 
     Raises:
-        PlaceNameError: it is not a name of a place.
+        PlaceNameError: `text` is not a valid name of a place.
     """
     kind, colon, rest = text.partition(":")
     if not colon or kind not in KINDS:
@@ -96,7 +97,7 @@ def check_place(place: Place) -> None:
     """Check a place that was assembled from settings.
 
     Raises:
-        PlaceNameError: a part of it is missing, or would be taken for an option.
+        PlaceNameError: a part of the place is missing or invalid, or begins with `-` like an option.
     """
     names = place.target.split("/") if place.kind == "kubectl" else [place.target]
     if place.kind == "command":

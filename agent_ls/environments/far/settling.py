@@ -11,7 +11,10 @@ from agent_ls.environments.errors import EnvError, EnvironmentLostError
 
 @dataclass(frozen=True, slots=True)
 class SettledFiles:
-    """Files grouped by their current content: the new one, the old one, or another one (also if it cannot be read)."""
+    """The writes of a commit, grouped by the current content of each file.
+
+    `done`: the new content. `not_begun`: the old content. `unknown`: another content, or an unreadable file.
+    """
 
     done: tuple[FileWrite, ...] = ()
     not_begun: tuple[FileWrite, ...] = ()
@@ -33,7 +36,7 @@ class SettledFiles:
 async def settle(
     writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
 ) -> SettledFiles:
-    """Compare each file with the writes of a commit; `content` returns None for a missing file.
+    """Compare the content of each file with its write. `content` reads a file; None for a missing file.
 
     Raises:
         EnvironmentLostError: the connection was lost again.

@@ -1,7 +1,7 @@
-"""Values of the environment's interface as JSON and back. Both ends use this module.
+"""Convert arguments and results of environment methods to JSON and back. Both ends use this module.
 
-Bytes are moved into the body of a message and replaced by their range. A value from the other end is
-untrusted: it is checked against the type that is expected.
+Bytes are moved into the body of a message; the JSON contains their start and length. A value from the other
+end is untrusted, so its type is checked.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _ERROR_FIELDS = ("path", "real", "unrestored")
 
 
 class ValueFault(Exception):
-    """The other end sent a value of the wrong kind."""
+    """The other end sent a value of the wrong type."""
 
 
 def pack(value: Any) -> tuple[Any, bytes]:
-    """Return `value` as JSON, and the bytes that it refers to."""
+    """Return `value` as JSON, and the bytes that the JSON refers to."""
     body = bytearray()
     return _packed(value, body), bytes(body)
 
@@ -166,7 +166,7 @@ def pack_error(error: EnvError) -> Mapping[str, Any]:
 
 
 def unpack_error(raw: Any) -> EnvError:
-    """Return the error; an error of an unknown class becomes an EnvError."""
+    """Return the error that the other end has packed; EnvError if its class is unknown."""
     raw = raw if isinstance(raw, dict) else {}
     cls = _ERRORS.get(str(raw.get("class")), EnvError)
     error = cls.__new__(cls)
