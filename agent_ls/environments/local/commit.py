@@ -1,14 +1,14 @@
 """Write several files or none (docs/editing.md, All or nothing). Blocks: call it in a thread and wait for it.
 
 New contents are first written to temporary files next to their targets; then each target is checked again and
-replaced by a rename. Deletions come last. Each completed step pushes its undo action on a stack; changes that
-others made to a file in between are not undone. Files to delete are first renamed, and removed at the very
-end, when nothing else can fail any more.
+replaced by a rename. Deletions come last. Each completed step pushes its undo action on a stack. An undo
+action does not overwrite changes that other programs have made in between. Files to delete are first renamed,
+and removed after all other steps have succeeded.
 
-The writing process may lose its right to write at any point, for example while it is suspended. So the right
-is checked before each step, and the process that takes the right away removes the temporary files (`sweep`):
-a later rename finds no file and fails. Steps completed before the loss remain, and no more follow, not even
-undo actions.
+The writing process may lose its right to write at any point, for example while it is suspended. So this
+process checks the right before each step, and the process that takes over the right removes the temporary
+files (`sweep`). A later rename then finds no temporary file and fails. Steps completed before the loss
+remain; no more steps and no undo actions follow.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """One write and its file.
+    """A write and the file that it changes.
 
     `real` is `path` with symbolic links resolved, except for the last component of a deletion. `facts` None:
     the file does not exist. `mode` None: the system's default for a new file.
@@ -84,7 +84,7 @@ class _Target:
 
 
 class DeletedModes:
-    """Permission bits of deleted files, so that undoing a deletion restores them."""
+    """Permission bits of deleted files. They are restored if the deletion is undone."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, int]] = {}
@@ -112,12 +112,15 @@ def is_written_in_place(path: str) -> bool:
 
 
 def _is_in_place(real: str, facts: os.stat_result) -> bool:
-    """Return whether a rename would break hard links, or needs a folder that is not writable."""
+    """Return whether the file must be overwritten in place.
+
+    A rename would break hard links, and is impossible if the folder is not writable.
+    """
     return facts.st_nlink > 1 or not os.access(os.path.dirname(real), os.W_OK)
 
 
 def anybody() -> None:
-    """Always allow writing; the default for `demand_right`."""
+    """Do nothing, which allows writing: the default for `demand_right`."""
 
 
 def commit(
@@ -128,7 +131,7 @@ def commit(
 ) -> list[FileState]:
     """Implement ExecutionEnvironment.commit; `resolve` makes a path absolute.
 
-    `demand_right` raises an error of the caller's own when writing is no longer allowed.
+    `demand_right` raises an error if writing is no longer allowed. The error is passed on.
     """
     with _ONE_AT_A_TIME:
         targets = [_look(write, resolve, deleted, is_only=len(writes) == 1) for write in writes]
@@ -143,8 +146,8 @@ def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> No
     """Remove temporary files that a process killed during a commit left in these folders. Does not raise.
 
     `is_put_out`: the process may be alive, but has lost its right to write. All its temporary files are
-    removed, also those of its other sessions, whose commits then fail; this is accepted because the process
-    was suspended.
+    removed, including those of other sessions in the same process. Their commits then fail. This is
+    acceptable because the process was suspended.
     """
     if is_alive(pid) and not is_put_out:
         return
@@ -171,8 +174,8 @@ def _look(
         target = _Target(write, path, _real(path, write), facts, mode)
     except (OSError, ValueError) as error:
         raise _as_env_error(write.path, error) from error
-    # Several files are compared with their base before the first is written. A single one is compared once,
-    # directly before it is replaced.
+    # Several files are compared with their base before the first file is written. A single file is compared only
+    # once, directly before it is replaced.
     if not (is_only and facts and stat.S_ISREG(facts.st_mode) and target.changes and not target.is_deletion):
         _demand_base(target)
     if facts and target.changes and not target.is_deletion:
@@ -254,20 +257,21 @@ class _Transaction:
             for target in some:
                 self._try(step, target)
         for target, aside in self._set_aside:
-            self._try(partial(_remove, aside), target)  # restored if even the removal fails
+            self._try(partial(_remove, aside), target)  # the file is restored if the removal fails
         for folder in {os.path.dirname(self._at(target)) for target in targets}:
             sync_folder(folder)
 
     def _at(self, target: _Target) -> str:
-        """Return a path of the file that stays valid if a parent folder is replaced."""
+        """Return a path that leads to the same file even if a parent folder is replaced."""
         folder, name = os.path.split(target.real)
         if folder not in self._held:
             self._held[folder] = self._hold(folder, target.write.path)
         return os.path.join(self._held[folder], name)
 
     def _hold(self, folder: str, asked: str) -> str:
-        """Open the folder and return a path based on its descriptor; the plain path if the system has no such
-        paths.
+        """Open the folder and return a path that uses its descriptor.
+
+        Return `folder` if the system has no such paths.
         """
         if not hasattr(os, "O_DIRECTORY"):
             return folder
@@ -301,7 +305,7 @@ class _Transaction:
             raise
 
     def _roll_back(self) -> tuple[str, ...]:
-        """Undo everything, newest first; return the paths for which that failed."""
+        """Run the undo actions, newest first. Return the paths that could not be restored."""
         unrestored: list[str] = []
         for path, undo in reversed(self._undo):
             try:
@@ -377,14 +381,14 @@ class _Transaction:
         try:
             self._demand_right()
         except BaseException:
-            # Put the file back. This fails if another process has called `sweep`, which removes the renamed file:
-            # that process has found the file deleted, and it stays deleted.
+            # Restore the file. This fails if another process has called `sweep`, which removes the renamed file:
+            # the file is then deleted for both processes.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)
             raise
         if not link and content_of(aside) != target.write.base:
-            raise StaleFileError(target.write.path)  # changed by another program just now: it is restored
+            raise StaleFileError(target.write.path)  # another program has changed the file: restore it
 
 
 def _remove(path: str, target: _Target) -> None:

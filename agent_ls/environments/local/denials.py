@@ -1,4 +1,4 @@
-"""Distinguish denials caused by a command's confinement from denials that would also occur without confinement."""
+"""Distinguish denials caused by the confinement of a command from denials that occur without confinement too."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ _QUOTED = re.compile(r"[\"'`\u2018]([^\"'`\u2018\u2019]+)[\"'\u2019]")
 
 
 def is_denied_anyway(output: str, folder: str) -> bool:
-    """Return whether each line about a denial names a path that this user cannot read anyway.
+    """Return whether each error line about a denial names a path that this user can never read.
 
-    For example `find /` reports many of these. Blocks, because it checks the paths. `folder` is where the
-    command ran.
+    For example, `find /` prints many such lines. `folder` is the working directory of the command. Blocks.
     """
     lines = [line for line in output.splitlines() if _DENIED.search(line)]
     return bool(lines) and all(any(map(_is_closed, _places(line, folder))) for line in lines)
 
 
 def _places(line: str, folder: str) -> Iterator[str]:
-    """Yield names in quotes and between colons, as programs write them in error messages."""
+    """Yield the paths in an error message: programs write them in quotes or between colons."""
     for name in (*_QUOTED.findall(line), *line.split(":")):
         if name.strip():
             yield os.path.join(folder, os.path.expanduser(name.strip()))
 
 
 def _is_closed(place: str) -> bool:
-    """Return whether the path, or a parent folder, exists and cannot be read by this user."""
+    """Return whether this user cannot read the existing path, or cannot enter its parent folder."""
     if os.path.lexists(place):
         return not os.access(place, os.R_OK | (os.X_OK if os.path.isdir(place) else 0))
     around = os.path.dirname(place)

@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core", "minimal"]
 """The variables that commands inherit.
 
-`filtered` (default): all except denied names. `core`: only KEPT_NAMES. `minimal`: only MINIMAL_NAMES. `none`:
-none. `all`: all, including secrets.
+`filtered` (default): all except names that match DENIED_PATTERNS. `core`: only KEPT_NAMES. `minimal`: only
+MINIMAL_NAMES. `none`: no variables. `all`: all variables, including secrets.
 """
 
 PROXIES = ("*_PROXY",)
-"""Variables with proxy addresses, which keep their passwords: without them a command would have no network at
-all.
+"""Variables with addresses of proxies. They are passed on even with a password in the address, because
+without a proxy the command might have no network.
 """
 
 _ADDRESS_WITH_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
@@ -32,8 +32,8 @@ KEPT_NAMES = frozenset(
     PNPM_HOME BUN_INSTALL DENO_DIR DOTNET_ROOT SDKMAN_DIR ASDF_DIR MISE_DATA_DIR
     """.split()
 )
-"""Names of variables that are always passed on. From the second line on: locations of languages' tools and
-packages, which builds need.
+"""Names of variables that `filtered` and `core` pass on. All lines except the first are locations of tools
+and packages of programming languages, which builds need.
 """
 
 WINDOWS_NAMES = frozenset(
@@ -51,9 +51,9 @@ MIN_SECRET_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class EnvRules:
-    """Rules for variables. `denied` are name patterns in addition to DENIED_PATTERNS; `kept` names are always passed.
+    """Rules that select variables. `denied` are more name patterns like DENIED_PATTERNS.
 
-    Case is ignored in both.
+    Names that match `kept` are always passed on. Case is ignored in both.
     """
 
     policy: EnvPolicy = "filtered"
@@ -88,19 +88,19 @@ def child_environ(
 
 
 def _tells_password(name: str, value: str, rules: EnvRules) -> bool:
-    """Return whether an unlisted variable contains an address with a password, as DATABASE_URL often does."""
+    """Return whether the value is an address with a password (often DATABASE_URL) that must not be passed on."""
     return not _fits(name, (*rules.kept, *PROXIES)) and _ADDRESS_WITH_PASSWORD.search(value) is not None
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
-    """Return the variables that contain none of these secrets, whatever their names are."""
+    """Return the variables with a value that contains none of these secrets."""
     return {
         name: value for name, value in environ.items() if not any(_holds(value, secret) for secret in secrets)
     }
 
 
 def _holds(value: str, secret: str) -> bool:
-    # A short key is a local server's placeholder, which may occur in other values by chance.
+    # A short key is usually a placeholder for a local server, and may occur in other values by chance.
     return secret in value if len(secret) >= MIN_SECRET_CHARS else secret == value
 
 

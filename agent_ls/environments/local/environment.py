@@ -44,8 +44,8 @@ class LocalLimits:
     - `terminate_grace_ms`: the time between SIGTERM and SIGKILL.
     - `input_patience_ms`: how long a command waits for the user to type, in addition to its own time limit.
     - `max_background`: how many background processes may run at once.
-    - `read_limit_bytes`: maximum size of a file read without a limit of the caller's own (READ_LIMIT_BYTES).
-    - `processes_before`: how many ids of background processes are in use already (p1, p2, …).
+    - `read_limit_bytes`: maximum size of a file that is read with the default limit (READ_LIMIT_BYTES).
+    - `processes_before`: how many ids of background processes (p1, p2, …) are in use already.
     """
 
     terminate_grace_ms: int = TERMINATE_GRACE_MS
@@ -61,9 +61,9 @@ DEFAULT_LIMITS = LocalLimits()
 class LocalEnvironment:
     """Direct access to this machine.
 
-    `environ` has the variables that commands inherit, filtered by `env_policy` (a function is called for each
-    command); the default is this process's environment. It is not copied, so that variables removed from it
-    later are not passed to later commands.
+    `environ` has the variables that commands inherit; the default is a copy of this process's environment.
+    The given mapping is not copied, so that variables removed from it are not passed to later commands.
+    `env_policy` filters the variables; if it is a function, it is called for each command.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class LocalEnvironment:
     ) -> None:
         """Create the environment.
 
-        - `ripgrep`: the program to search with, "" to search without one, None to find one.
-        - `terminals`: displays commands and lets the user type into them; without it they run with pipes and no
-          input.
+        - `ripgrep`: the program to search with, "" to search without ripgrep, None to search for the program.
+        - `terminals`: opens terminals that display commands and let the user type. None: commands run with
+          pipes and no input.
         - `demand_right`: called in a commit's thread before each of its steps (commit.py).
         """
         self._root = os.path.abspath(working_directory)
@@ -103,7 +103,9 @@ class LocalEnvironment:
 
     @property
     def mark(self) -> str:
-        """Value in the environment of all commands, by which `end_marked` finds them after this process was killed."""
+        """Value in the environment of all commands. `end_marked` uses it to find them after this process was
+        killed.
+        """
         return self._processes.mark
 
     async def initialize(self) -> None:
@@ -173,7 +175,8 @@ class LocalEnvironment:
         return await self._search.grep(pattern, self._resolve(path), path, options)
 
     async def list_files(self, limit: int) -> Sequence[str]:
-        """Return at most `limit` files of the working directory, relative to it, unordered, without ignored ones.
+        """Return at most `limit` files of the working directory as relative paths, unordered, without ignored
+        files.
 
         Raises:
             PathNotFoundError, NotAFolderError: the working directory was deleted.
@@ -184,5 +187,5 @@ class LocalEnvironment:
         return await self._search.glob(pattern, self._resolve(path), path)
 
     def _resolve(self, path: str) -> str:
-        """Return the absolute path, with `..` resolved before symbolic links, as the policy judged it."""
+        """Return the absolute path. `..` is resolved before symbolic links, as in the check of the policy."""
         return os.path.normpath(os.path.join(self._root, path))

@@ -34,7 +34,7 @@ _KINDS = (
 
 
 def read_file(path: str, asked: str, max_bytes: int) -> bytes:
-    """Return the content of a regular file; errors name the file as `asked`, the caller's spelling."""
+    """Return the content of a regular file. `asked` is the path as the caller wrote it, for error messages."""
     demand_path()
     try:
         demand_regular(os.stat(path), asked)  # before opening: opening a device can already have an effect
@@ -53,8 +53,8 @@ def read_file(path: str, asked: str, max_bytes: int) -> bytes:
 def _read(descriptor: int, asked: str, size_bytes: int, max_bytes: int) -> bytes:
     if size_bytes > max_bytes:
         raise FileTooLargeError(asked, size_bytes, max_bytes)
-    # The size is only a hint: a file may grow, and files in /proc have size 0. If it is right, nothing is
-    # copied.
+    # The size is only a hint: a file may grow, and files in /proc have size 0. If the size is right, one read
+    # returns everything and nothing is copied.
     chunks = []
     length = 0
     wanted = size_bytes or CHUNK_BYTES
@@ -89,9 +89,7 @@ def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
 
 @contextmanager
 def _opened_folder(path: str) -> Iterator[str]:
-    """Yield a path of the checked, open folder that stays valid, so that a folder that replaces it is not
-    listed.
-    """
+    """Open and check a folder; yield a path that leads to this folder even if another one replaces it."""
     if not hasattr(os, "O_DIRECTORY"):
         yield path
         return
@@ -114,7 +112,7 @@ def _listed(folder: str, prefix: str, depth: int) -> list[DirEntry]:
             try:
                 found += _listed(entry.path, f"{prefix}{entry.name}/", depth - 1)
             except OSError:
-                continue  # this subfolder cannot be read, or was just removed: only its name is known
+                continue  # this subfolder cannot be read, or was just removed: list only its name
     return found
 
 

@@ -1,4 +1,4 @@
-"""The ripgrep program: where it is, its arguments, and its JSON output."""
+"""The ripgrep program: find it, build its arguments, and parse its JSON output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.text import decode
 
-# Hidden files are searched (CI configuration is in some), .git is not; ignore files count outside git, too.
+# Hidden files are searched, because some are CI configuration; .git is not. Ignore files apply outside git too.
 WALK_OPTIONS = (
     "--no-config",
     "--hidden",
@@ -36,7 +36,7 @@ _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
-# Globs for file names that ripgrep understands as `search.compile_glob` does. It ignores an empty alternative.
+# Globs for file names that ripgrep and `search.compile_glob` match in the same way.
 _WORD = r"[\w.*?-]"
 _PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+")
 
@@ -53,7 +53,9 @@ def candidates() -> list[str]:
 
 
 def _installed_elsewhere(name: str) -> list[str]:
-    """Return the locations in the wheel's metadata, for `pip install --user` and similar."""
+    """Return the locations that the metadata of the `ripgrep` wheel lists (for `pip install --user` and
+    similar).
+    """
     import importlib.metadata  # slow: it imports the email package
 
     try:
@@ -66,7 +68,7 @@ def _installed_elsewhere(name: str) -> list[str]:
 def newest(programs: Sequence[str]) -> str:
     """Return the first program with the highest version; "" if none runs. Blocks.
 
-    Each process runs the candidates once: later calls, and calls in other threads, get the same answer.
+    The candidates are run only once in each process; later calls return the same result.
     """
     wanted = tuple(programs)
     with _asking:
@@ -118,8 +120,9 @@ def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[st
 
 
 def list_arguments(folder: str, name_glob: str) -> Iterator[str]:
-    """Return the arguments to list the files below a folder, separated by NUL. Files that do not match the glob are
-    left out if ripgrep can check it, so the caller checks them too.
+    """Return the arguments that make ripgrep list the files below a folder, separated by NUL.
+
+    Ripgrep cannot check every `name_glob`, so the caller has to filter the listed files.
     """
     yield from ("--files", "--null", *WALK_OPTIONS, *_name_options(name_glob), "--", folder)
 
@@ -132,8 +135,9 @@ def _name_options(*name_globs: str) -> Iterator[str]:
 
 
 async def demand_good_pattern(process: Process, pattern: str) -> None:
-    """Check the error output of a finished ripgrep for an invalid pattern. With --no-messages it reports
-    nothing else.
+    """Check whether a finished ripgrep has reported an invalid pattern.
+
+    With --no-messages, ripgrep writes no other errors.
 
     Raises:
         InvalidPatternError
@@ -157,7 +161,7 @@ class JsonParser:
         self._found: list[GrepLine] = []
 
     def feed(self, chunk: bytes) -> Iterator[list[GrepLine]]:
-        """Yield the lines of each file with matches that ends in this chunk; none of a binary file."""
+        """Yield the lines of each file whose results end in this chunk, except of binary files."""
         *ended, rest = chunk.split(b"\n")
         for line in ended:
             message = json.loads(b"".join([*self._rest, line]))
@@ -174,7 +178,7 @@ class JsonParser:
                 yield found
 
     def _lines(self, data: dict[str, Any], *, is_match: bool) -> Iterator[GrepLine]:
-        """Yield one line, or all lines of a match that spans several."""
+        """Yield the lines of one message; a match may span several lines."""
         shown = search.shown_path(os.fsdecode(_bytes(data["path"])), self._root)
         raw = _bytes(data["lines"])
         start_byte = data["submatches"][0]["start"] if data["submatches"] else 0

@@ -1,4 +1,6 @@
-"""Find the sandbox that works on this machine by a trial command. A sandbox that only half works is not used."""
+"""Find the sandbox that works on this machine by a trial command. A sandbox that fails a part of the trial is
+not used.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, within
 
 TRIAL_S = 10.0
 TOO_SLOW = "its trial took too long"
-"""Part of the reason if a busy machine was too slow for a trial, which may succeed later."""
+"""Part of the reason if the trial exceeded TRIAL_S, for example on a busy machine. A later trial may succeed."""
 INSTALL = "install bubblewrap (for example: apt install bubblewrap)"
 
 _TRIAL = """
@@ -42,7 +44,7 @@ attempt("modes", lambda: os.utime(os.path.dirname(outside)))
 attempt("signals", lambda: os.kill(int(parent), 0))
 attempt("sockets", lambda: socket.socket().connect(("127.0.0.1", 9)) if sys.platform == "darwin" else socket.socket())
 """
-"""A trial command: tries to write to its temporary folder and to a forbidden place, and prints what succeeded."""
+"""The trial command: tries allowed and forbidden operations, and prints the names of those that succeeded."""
 
 _WORDS = {
     "outside": "it lets commands write outside",
@@ -55,9 +57,10 @@ _WORDS = {
 
 
 async def find_sandbox(limits: SandboxLimits, filters: str, use: str = "auto") -> tuple[Sandbox | None, str]:
-    """Return the first sandbox that enforces `limits`, or the one in `use`; else None and the reason. Never raises.
+    """Return the first sandbox that enforces `limits`, or None and the reason. Never raises.
 
-    `filters` is a private folder for the system call filters that a confining program reads.
+    `use` is the kind of sandbox to try, "auto" for all kinds. `filters` is a private folder for files with
+    system call filters.
     """
     return await to_thread.run_sync(_found, limits, filters, use)
 
@@ -81,8 +84,8 @@ def _found(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbox | Non
 
 _KINDS: Mapping[str, tuple[Kind, ...]] = {"linux": ("bubblewrap", "landlock"), "darwin": ("seatbelt",)}
 _LOOKING: Mapping[str, tuple[Kind, ...]] = {"linux": ("landlock", "bubblewrap"), "darwin": ("seatbelt",)}
-"""Sandboxes to try for read-only commands. These are many and short, so a program started before each costs
-time.
+"""Sandboxes to try for read-only commands. Landlock is first because it starts no additional program:
+read-only commands are many and short.
 """
 
 
@@ -104,10 +107,9 @@ def _candidate(kind: Kind, filters: str) -> tuple[Sandbox | None, str]:
 
 
 def _filters(folder: str) -> tuple[str, str]:
-    """Return files with the system calls to refuse: one for commands without network, one for read-only
-    commands.
+    """Write two files with system call filters: for commands without network, and for read-only commands.
 
-    Both are "" on an unknown machine type.
+    Return their paths; both are "" on an unknown machine type.
     """
     from agent_ls.confinement.calls import MACHINE
     from agent_ls.confinement.seccomp import program
@@ -127,7 +129,7 @@ def _filters(folder: str) -> tuple[str, str]:
 
 
 def _env() -> str:
-    """Return `env` of coreutils 8.31 or newer, which can ignore a signal; "" without one."""
+    """Return the path of an `env` that can ignore a signal (coreutils 8.31 or newer), "" if there is none."""
     program = shutil.which("env") or ""
     if not program:
         return ""
@@ -136,7 +138,7 @@ def _env() -> str:
 
 
 def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
-    """Return which limit is not enforced, or ""."""
+    """Run the trial command. Return which limit the sandbox does not enforce, "" if it enforces all."""
     folder = limits.writable[0] if limits.writable else os.path.abspath(os.sep)
     outside = _outside(limits)
     shared = f"/dev/shm/agent-ls-trial-{uuid.uuid4().hex}"
@@ -158,7 +160,7 @@ def _failure(sandbox: Sandbox, limits: SandboxLimits) -> str:
 
 
 def _outside(limits: SandboxLimits) -> str:
-    """Return a path that is writable without the sandbox, in a new folder; "" if there is no place for it."""
+    """Return a path in a new folder outside of `limits.writable`, "" if no such folder can be created."""
     for place in (os.path.expanduser("~"), *(os.path.dirname(place) for place in limits.writable[:1])):
         if any(os.path.commonpath((place, writable)) == writable for writable in limits.writable):
             continue

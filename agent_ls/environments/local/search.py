@@ -25,12 +25,12 @@ Ts = TypeVarTuple("Ts")
 
 
 class LocalSearch:
-    """Searches on this machine; paths are absolute, `asked` is the caller's spelling."""
+    """Searches on this machine. Paths are absolute; `asked` is the path as the caller wrote it."""
 
     def __init__(self, root: str, program: str | None = None) -> None:
         """Create the search. `root` is the working directory.
 
-        `program` is the ripgrep to use, "" to search without it; None finds one.
+        `program` is the path of ripgrep, "" to search without ripgrep, None to search for the program.
         """
         self._root = slashed(root)
         self._program = program
@@ -48,8 +48,8 @@ class LocalSearch:
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
         findings = await self._grep(arguments, pattern, path, options, passes)
         if findings.is_full:
-            # The order of matches is random unless ripgrep sorts, which makes it single-threaded. So it sorts
-            # only if it will be stopped soon.
+            # The order of matches is random unless ripgrep sorts, but sorting makes it single-threaded. So sort only
+            # if there are too many matches: ripgrep is then stopped early.
             arguments.insert(1, "--sort=path")
             return (await self._grep(arguments, pattern, path, options, passes)).result()
         findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))
@@ -93,7 +93,9 @@ class LocalSearch:
         return map(os.fsdecode, listing.split(b"\0")[:-1])
 
     async def files(self, limit: int) -> Sequence[str]:
-        """Return at most `limit` files of the working directory that are not ignored, relative to it, unordered."""
+        """Return at most `limit` files of the working directory as relative paths, unordered, without ignored
+        files.
+        """
         await _in_thread(_demand_folder, self._root, self._root)
         program = await self._ripgrep()
         if program:
@@ -162,7 +164,8 @@ def slashed(path: str) -> str:
 
 
 def _without_drive(pattern: str, folder: str) -> str:
-    """Convert `C:/folder/*.py` to a pattern below the folder, or to one that starts with a slash.
+    """Convert a pattern with a drive (`C:/folder/*.py`) to a relative pattern, or to one that starts with a
+    slash.
 
     `environments.search` does not recognise a drive as the start of an absolute pattern.
     """
@@ -173,7 +176,7 @@ def _without_drive(pattern: str, folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _DiskTree:
-    """The file system for search.walk."""
+    """The disk as the Tree for search.walk."""
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
         try:

@@ -26,12 +26,12 @@ def name_beside(path: str) -> str:
 
 
 def temporary_prefix(pid: int) -> str:
-    """Return the name prefix of this process's temporary files."""
+    """Return the name prefix of the temporary files of process `pid`."""
     return f".agent-ls-{pid}-"
 
 
 def write_new(path: str, content: bytes, mode: int | None, like: str | None) -> None:
-    """Create a file and sync it to disk. Owner and attributes are copied from the file `like`."""
+    """Create a file and sync it to disk. `like` is a file to copy owner and attributes from, None for none."""
     created_mode = 0o666 if mode is None else 0o600  # the file is private until its permission bits are set
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, created_mode)
     with open(descriptor, "wb") as file:
@@ -56,9 +56,7 @@ def copy_attributes(source: str, path: str) -> None:
 
 @contextmanager
 def opened_in_place(path: str, expected: bytes, asked: str) -> Iterator[BinaryIO]:
-    """Open a file for writing if it still has the expected content. A symbolic link in its place is not
-    followed.
-    """
+    """Open a file for writing if it still has the expected content. A symbolic link is not followed."""
     with open(os.open(path, os.O_RDWR | _NO_FOLLOW | _BINARY), "rb+") as file:
         if file.read() != expected:
             raise StaleFileError(asked)
@@ -74,13 +72,13 @@ def overwrite(file: BinaryIO, content: bytes) -> None:
 
 
 def content_of(path: str) -> bytes:
-    """Return the content of a file; a symbolic link is refused."""
+    """Return the content of a file. Raises OSError if the path is a symbolic link."""
     with open(os.open(path, os.O_RDONLY | _NO_FOLLOW | _BINARY), "rb") as file:
         return file.read()
 
 
 def demand_own(path: str, content: bytes) -> None:
-    """Check that a file still has the content written to it. Raises OSError."""
+    """Check that the content of a file is still `content`. Raises OSError if it is not."""
     if content_of(path) != content:
         raise OSError(errno.EEXIST, "it was changed at the same time", path)
 
@@ -91,9 +89,9 @@ def unlink_own(path: str, content: bytes) -> None:
 
 
 def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: str) -> None:
-    """Restore a deleted file: rename it back if it was only renamed so far, otherwise write it again.
+    """Restore a deleted file: rename `aside` back if it still exists, otherwise write the content again.
 
-    `link` is the link's target if the file was a symbolic link.
+    If the deleted file was a symbolic link, `link` is its target.
     """
     if os.path.lexists(path):
         raise OSError(errno.EEXIST, "another file has this name now", path)
@@ -137,7 +135,9 @@ def remove_if_empty(folder: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Sync the folder, so that renames survive a power failure; not every file system can."""
+    """Sync the folder to disk, so that renames survive a power failure. Ignore file systems that cannot do
+    this.
+    """
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
-"""Terminals without a view: this process starts the relay (agent_ls/relay) itself.
+"""Terminals that no editor displays: this process starts the relay (agent_ls/relay) itself.
 
-Clients display output and send input by messages.
+Clients get the output and send input by messages.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from agent_ls.environments.terminal_host import NewTerminal, TerminalHost
 Shown: TypeAlias = Literal["relay", "own", "pipes"]
 """Where commands run.
 
-`relay`: in the editor's terminals, if it has them; `own`: in terminals of this process; `pipes`: in none.
+`relay`: in terminals of the editor, if it supports them. `own`: in terminals of this process. `pipes`:
+without a terminal.
 """
 
 
 class OwnTerminals:
-    """Implements TerminalHost with terminals of this process. A relay ends with its connection."""
+    """Implements TerminalHost with terminals of this process. A relay ends when its connection is closed."""
 
     @property
     def has_terminals(self) -> bool:
@@ -50,7 +51,7 @@ def _started(terminal: NewTerminal) -> bool:
             adoption.own_child(relay.pid)
     except OSError:
         return False
-    # A relay ends with its connection, but its exit status must be collected.
+    # The relay ends by itself when its connection is closed, but its exit status must be collected.
     threading.Thread(target=_wait, args=(relay,), daemon=True, name="agent-ls-relay-end").start()
     return True
 
@@ -61,7 +62,7 @@ def _wait(relay: subprocess.Popen[bytes]) -> None:
 
 
 class ChosenTerminals:
-    """Implements TerminalHost by the setting at the time when a command starts. Open terminals stay in use."""
+    """Implements TerminalHost by a setting, which is read when a command starts. Open terminals stay in use."""
 
     def __init__(self, shown: Callable[[], Shown], editor: TerminalHost | None) -> None:
         self._shown = shown

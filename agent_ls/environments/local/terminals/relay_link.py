@@ -1,8 +1,8 @@
 """The connection to one relay (agent_ls/relay), which runs commands one at a time.
 
-A thread reads the relay's messages and handles them on the event loop: the relay outlives the call that
-started a command in it, and belongs to no task. While the event loop is busy, the relay and its command
-wait.
+A thread reads the messages of the relay and handles them on the event loop. A task cannot do this, because
+the relay outlives the call that started a command in it. While the event loop is busy, the relay and its
+command wait.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CommandLaunch:
-    """The command to start, and how. `mark` is put into the environment of all its descendants.
+    """A command to start. `mark` identifies its descendants: it is a variable in their environment.
 
-    `confinement` is enforced before the command starts; if that fails, the command is not started. Before the
-    start, the relay's child writes "0" to the file `group` to join the control group of the command ("" if it
-    has none).
+    `confinement` is enforced before the command starts; if that fails, the command is not started. `group` is
+    a file: the new process writes "0" to it to join the control group of the command. "" if there is no
+    group.
     """
 
     command: str
@@ -81,8 +81,8 @@ class TerminalDecoder:
 class RelayedProcess:
     """A command in a terminal. `returncode` None: the command runs, or its exit code is unknown (`is_lost`).
 
-    `is_held`: when the command ended, another process had the terminal open. `changed` is set, and replaced
-    by a new event, when one of these fields or `is_waiting` changes.
+    `is_held`: when the command ended, another process had the terminal open. When one of these fields or
+    `is_waiting` changes, the event `changed` is set and replaced by a new event.
     """
 
     link: RelayLink
@@ -152,7 +152,7 @@ class RelayedProcess:
 
 
 class RelayLink:
-    """The connection to a relay. `terminal_id` is the editor's name of its terminal."""
+    """The connection to a relay. `terminal_id` identifies its terminal in messages to the editor."""
 
     def __init__(self, connection: socket.socket, frames: FrameDecoder, terminal_id: str) -> None:
         self.terminal_id = terminal_id
@@ -215,7 +215,7 @@ class RelayLink:
         raise _not_started(process.failure or "its terminal was closed")
 
     async def send(self, process: RelayedProcess, data: bytes) -> None:
-        """Send a frame to the running command; do nothing after its end.
+        """Send a frame for the running command; do nothing after the command has ended.
 
         Frames arrive complete and in the order of the calls, even if a call is cancelled.
         """
@@ -275,7 +275,9 @@ def _not_started(reason: str) -> ProcessStartError:
 
 
 def reason_of(number: int, words: str) -> str:
-    """Return the reason why the system did not start a command, as text. `number` is the errno."""
+    """Return an error message for a command that could not be started. `number` is the errno, `words` its
+    text.
+    """
     if number == errno.E2BIG:
         return (
             f"{words}: put what is long into a file with an editing tool, and have the command read the file"

@@ -1,8 +1,8 @@
 """The terminals of one environment: opened when a command needs one, and reused by later commands.
 
 For each terminal, a socket is created in a new folder that only this user can access. The relay reads the
-address of the socket from a file, which it removes. When the relay has connected, or the time is over,
-socket, file and folder are removed.
+address of the socket from a file, and removes the file. When the relay has connected, or CONNECT_SECONDS are
+over, socket, file and folder are removed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from agent_ls.relay.frames import HELLO, FrameDecoder, decode_words
 
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 60.0
-"""Time without further attempts after a terminal did not open, so that commands do not wait each time for an
-editor that opens none.
+"""After a terminal did not open, no other is opened for this time. Otherwise each command would wait for an
+editor that opens no terminals.
 """
 
 _START = Path(__file__).resolve().parents[3] / "relay" / "start.py"
@@ -42,7 +42,7 @@ class Relays:
         self._not_before = 0.0
 
     async def take(self, call_id: str) -> RelayLink | None:
-        """Return an idle terminal, opening one if necessary; None if that fails."""
+        """Return an idle terminal; open a new one if necessary. Return None if no terminal can be opened."""
         if not self._host.has_terminals:
             return None
         self._links = [link for link in self._links if not link.is_gone]
@@ -79,7 +79,8 @@ class Relays:
     async def _met(self, meeting: _Meeting) -> RelayLink | None:
         """Open a terminal and wait for its relay to connect.
 
-        The link is reserved and stored at once, because the caller may be cancelled at any point.
+        The link is reserved and stored as soon as the relay has connected, because the caller may be
+        cancelled.
         """
         terminal = NewTerminal(
             f"t-{uuid.uuid4().hex[:12]}",
@@ -119,7 +120,7 @@ def _new_meeting() -> _Meeting | None:
 
 
 class _Meeting:
-    """A socket that waits for the one caller that knows the token."""
+    """A socket that accepts the connection of one relay. The relay proves itself with a token from a file."""
 
     def __init__(self, base: str | None) -> None:
         """Create the socket and the token file.
@@ -151,7 +152,7 @@ class _Meeting:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def met(self, terminal_id: str) -> RelayLink:
-        """Wait for the relay. Callers that do not know the token are disconnected."""
+        """Wait for the relay. Connections without the right token are closed."""
         while True:
             await anyio.wait_readable(self._listener)
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Differences for a command in a terminal: its variables, its time limit, and reports that it waits for input."""
+"""The differences of a command in a terminal: variables, time limit, and reports that it waits for input."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from agent_ls.environments.local.terminals.relay_link import RelayedProcess
 TERMINAL_VARIABLES = MappingProxyType(
     {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat"}
 )
-"""Variables of a command in a terminal. Without them a pager would wait for a key after each page."""
+"""Variables of a command in a terminal. They disable pagers, which would wait for a key after each page."""
 
 _NO_EDITOR = "echo 'Nobody can type into an editor here: pass the text, or --no-edit.' >&2; false"
 PIPES_VARIABLES = MappingProxyType({"GIT_EDITOR": _NO_EDITOR, "GIT_SEQUENCE_EDITOR": _NO_EDITOR})
-"""Variables of a command without a terminal. Without them, an editor started by git would wait for keys until
-the time limit.
+"""Variables of a command without a terminal. They replace the editor that git starts, which would wait for
+keys until the time limit.
 
-The user's own values of these variables take precedence.
+If the user has set these variables, the values of the user are used.
 """
 
 PATIENCE_MS = 300_000
-"""Time for the user to type an answer; it does not count towards the command's time limit."""
+"""Time for the user to type an answer. This time does not count towards the time limit of the command."""
 
 MOST_MS = 600_000
 """Maximum duration of a command, including time for typing."""
@@ -35,8 +35,8 @@ UNANSWERED_NOTE = (
 EDITOR_ENDS_SECONDS = 1.0
 """Delay after a terminal was closed, to find out whether the editor itself is ending.
 
-A killed editor closes its terminals first. If it is ending, the closed terminal was not the user's
-decision, and the model must not continue with it.
+An editor that is killed closes its terminals first. Then the user did not decide to close the terminal, and
+the model must not continue with CLOSED_NOTE.
 """
 
 CLOSED_NOTE = "The user closed its terminal, which ended the command."
@@ -46,7 +46,7 @@ LOST_NOTE = (
 
 
 class InteractiveInput:
-    """The terminal as the input of a background process: data is typed, and closing sends end of input (Ctrl-D)."""
+    """A terminal as the input of a background process. Data is sent as typed keys; closing sends Ctrl-D."""
 
     def __init__(self, process: RelayedProcess) -> None:
         self._process = process
@@ -61,7 +61,7 @@ class InteractiveInput:
         # Enter is CR on a terminal; in raw mode a line feed would be another key.
         typed = data.decode("utf-8", "replace").replace("\n", "\r")
         self._is_in_line = not typed.endswith("\r") if typed else self._is_in_line
-        # Within a line, the first Ctrl-D only submits the line so far.
+        # After an unfinished line, the first Ctrl-D only submits that line.
         end = ("\x04\x04" if self._is_in_line else "\x04") if close else ""
         await self._process.write(typed + end)
         self.is_open = self.is_open and not close
@@ -73,8 +73,8 @@ class InteractiveInput:
 async def waited_for(process: RelayedProcess, timeout_ms: int, patience_ms: int) -> bool:
     """Wait until the command has ended or its terminal was closed; return False at a time limit.
 
-    While the command waits for the user to type, `patience_ms` applies instead of `timeout_ms`. Both together
-    are at most MOST_MS, or `timeout_ms` if that is longer.
+    While the command waits for the user to type, `patience_ms` is used up instead of `timeout_ms`. The total
+    time is at most MOST_MS, or `timeout_ms` if it is longer.
     """
     left = {False: timeout_ms / 1000, True: patience_ms / 1000}
     end = anyio.current_time() + max(timeout_ms, MOST_MS) / 1000
@@ -89,7 +89,9 @@ async def waited_for(process: RelayedProcess, timeout_ms: int, patience_ms: int)
 
 
 def in_terminal_environ(environ: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Return a command's variables for a terminal; `added` are the command's own."""
+    """Return the variables of a command in a terminal. `added` are variables of this command; they take
+    precedence.
+    """
     kept = {name: value for name, value in environ.items() if PIPES_VARIABLES.get(name) != value}
     return {**kept, **TERMINAL_VARIABLES, **added}
 
@@ -99,4 +101,4 @@ def on_waiting(watcher: TerminalWatcher | None) -> Callable[[bool], None]:
 
 
 def _untold(waiting: bool) -> None:
-    """Ignore the report."""
+    """Do nothing: nobody watches this terminal."""
